@@ -132,7 +132,7 @@ distclean: clean ## remove .venv as well
 
 # Two steps, since a study needs a third of the packages that tests and documentation need. A stamp
 # comes last, so that an interrupted installation is taken up again by the next target.
-$(READY): pyproject.toml requirements-run.lock setup.py $(wildcard surrogates/core/*.[ch])
+$(READY): pyproject.toml requirements-run.lock setup.py $(wildcard */core/*.[ch])
 	@rm -f $@
 	@$(have_venv) || $(make_venv)
 	@echo "installing the packages of requirements-run.lock in $(VENV) (half a minute when new)"

@@ -13,7 +13,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 PACKAGES = ("foundation", "surrogates", "dynamics", "pipeline")
-CORE = Path("surrogates") / "core"
+CORE = Path("foundation") / "core"
 
 
 class WithLibrary(build_py):

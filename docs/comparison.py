@@ -1,4 +1,4 @@
-"""Write the tables of docs/comparison.md and draw docs/comparison.png from finished comparisons.
+"""Write the table of docs/comparison.md and draw docs/comparison.png from finished comparisons.
 
 Run it from the repository, with the folders of `knee-contact compare-models`:
 `python docs/comparison.py runs/finite_element_implant_comparison ...`.
@@ -29,57 +29,25 @@ KNEES = {
     "finite_element_grand_challenge": "Grand Challenge implant",
     "finite_element_lenhart": "Lenhart cartilage, two layers",
 }
+#: Figures of the table.
+COLUMNS = (
+    *("force_percent", "stiffness_percent", "anterior_mm", "gait_peak_pressure_percent"),
+    *("evaluation_us", "cycle_s", "set_up_s"),
+)
 #: Errors that the picture shows, a row each.
 SHOWN = ("force_percent", "gait_peak_pressure_percent")
 
 
-def tables(content: dict[str, Any]) -> str:
-    """Return heading, errors and costs of a comparison as Markdown."""
-    truth = content["truth"]
-    spacing = truth["node_spacing_mm"]
-    parts = [
-        f"### {KNEES.get(content['name'], content['name'])}\n",
-        f"Nodes {spacing:g} and {2 * spacing:g} mm apart; {truth['poses']} poses; the truth wears "
-        f"{number(truth['wear_mm3_per_million_cycles'])} mm³ in a million cycles.\n",
-        _table(content, ("at given poses",)),
-        _table(content, ("over the gait cycle",)),
-        _table(content, ("cost",)),
-        _marks(content),
-    ]
-    reasons = [
-        f"- {row['label']}, {part}: {text}"
-        for row in content["models"]
-        for part, text in row["failures"].items()
-    ]
-    return "\n".join([*parts, *([*reasons, ""] if reasons else [])])
-
-
-def _table(content: dict[str, Any], groups: tuple[str, ...]) -> str:
-    columns = [column for column in content["columns"] if column["group"] in groups]
-    head = [groups[0], *(f"{column['label']} [{column['unit']}]" for column in columns)]
-    rows = [
-        [row["label"], *(number(row["figures"][column["key"]]) for column in columns)]
-        for row in content["models"]
-    ]
-    return _markdown(head, rows)
-
-
-def _marks(content: dict[str, Any]) -> str:
-    head = ["marks", *content["criteria"].values(), "weighted sum"]
-    rows = [
-        [
-            row["label"],
-            *(number(row["marks"][key], 2) for key in content["criteria"]),
-            number(row["weighted_sum"], 3),
-        ]
-        for row in content["models"]
-    ]
-    return _markdown(head, rows)
-
-
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:], ""])
+def table(comparisons: list[dict[str, Any]]) -> str:
+    """Return the figures of the comparisons as Markdown: a row per model, a value per knee."""
+    columns = [c for c in comparisons[0]["columns"] if c["key"] in COLUMNS]
+    head = ["model", *(f"{c['label']} [{c['unit']}]" for c in columns), "weighted sum"]
+    lines = [head, ["---"] * len(head)]
+    for rows in zip(*(content["models"] for content in comparisons), strict=True):
+        values = [", ".join(number(row["figures"][c["key"]]) for row in rows) for c in columns]
+        sums = ", ".join(number(row["weighted_sum"], 3) for row in rows)
+        lines.append([rows[0]["label"], *values, sums])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def draw(comparisons: list[dict[str, Any]]) -> None:
@@ -108,14 +76,13 @@ def draw(comparisons: list[dict[str, Any]]) -> None:
 
 
 def main(folders: list[str]) -> None:
-    """Write the tables and the picture."""
+    """Write the table and the picture."""
     files = [Path(folder) / "compared_models.json" for folder in folders]
     comparisons = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(HEAD)
     after = rest.split(TAIL)[1]
-    written = "\n".join(map(tables, comparisons))
-    PAGE.write_text(f"{before}{HEAD}\n{written}\n{TAIL}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{HEAD}\n{table(comparisons)}\n\n{TAIL}{after}", encoding="utf-8")
     draw(comparisons)
 
 

@@ -23,7 +23,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the library of the surrogates if a source is newer."""
     if not hasattr(config, "workerinput"):
-        runpy.run_path(str(ROOT / "surrogates" / "core" / "building.py"))["build_if_stale"]()
+        runpy.run_path(str(ROOT / "foundation" / "core" / "building.py"))["build_if_stale"]()
 
 
 def compile_part(config: pytest.Config, parts: dict[str, tuple[str, ...]]) -> None:

@@ -117,6 +117,10 @@ BAD_VTK = {
         legacy_vtk({"CELLS": [[0, 1, 2, 3, 4]], "CELL_TYPES": [42]}, "UNSTRUCTURED_GRID"),
         "cells of VTK's type 42 are not supported",
     ),
+    "tetrahedron.vtk": (
+        legacy_vtk({"CELLS": [[0, 1, 2]], "CELL_TYPES": [10]}, "UNSTRUCTURED_GRID"),
+        "type 10 has 3 points, expected 4",
+    ),
     "xml.vtk": (b'<?xml version="1.0"?>\n<VTKFile type="PolyData">', "another format .*vtp"),
 }
 
@@ -289,4 +293,5 @@ BAD_GLTF = {
 
 
 GOOD = {**VTK_FILES, **XML_FILES, **THREEMF_FILES, **GLTF_FILES}
-BAD = {**BAD_VTK, **BAD_XML, **BAD_THREEMF, **BAD_GLTF}
+BAD_STEP = {"cut.step": (b"ISO-10303-21;\nHEADER;\nENDSEC;\n", "END-ISO-10303-21 is missing")}
+BAD = {**BAD_STEP, **BAD_VTK, **BAD_XML, **BAD_THREEMF, **BAD_GLTF}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from surrogates.core import building
-from surrogates.core.library import SCRATCH, STRUCTS, address, open_library
+from foundation.core import building
+from foundation.core.library import SCRATCH, STRUCTS, address, open_library
 
 _SOURCE = Path(__file__).parent / "surrogates" / "core" / "probe.c"
 BUILDS = building.builds()[: open_library("plain").knee_level() + 1]
@@ -23,8 +23,7 @@ def probe():
     folder = Path(tempfile.mkdtemp())
     made = folder / f"probe{building.SUFFIX}"
     command = [*building.compiler(), *building.OPTIONS, *building.BUILDS[BUILDS[-1]]]
-    include = f"-I{building.FOLDER}"
-    subprocess.run([*command, include, str(_SOURCE), "-o", str(made), "-lm"], check=True)
+    subprocess.run([*command, *building.INCLUDES, str(_SOURCE), "-o", str(made), "-lm"], check=True)
     library = ctypes.CDLL(str(made))
     library.probe_on_line.restype = ctypes.c_double
     return library

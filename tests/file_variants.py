@@ -97,6 +97,7 @@ BAD_STL = {
     "more.stl": (binary_stl(count=2), "234 bytes, expected 184 for the 2 triangles"),
     "text cut.stl": (STL[:-40], "1 times 'solid' and 0 times the closing 'endsolid'"),
     "facet cut.stl": (STL.replace(b"endloop", b"", 1), "too few or too many words"),
+    "facet not written.stl": (STL.replace(b"vertex", b"vertices", 1), "1 facet is not written"),
     "word.stl": (STL.replace(b"0.0625", b"o.0625", 1), "could not convert .*o.0625"),
     "ply.stl": (b"ply\nformat ascii 1.0\n", "another format .*ply.*rename"),
     "zip.stl": (b"PK\x03\x04" + bytes(300), "another format .*zip"),
@@ -164,10 +165,6 @@ def ply(
 
 
 TRIANGLES = FACES.tolist()
-STRIP = (
-    b"ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z"
-    b"\nelement tristrips 1\nproperty list int int vertex_indices\nend_header\n"
-)
 HEAD = ply("<").split(b"end_header\n", 1)[0]
 PLY_FILES = {
     "little.ply": ply("<", TRIANGLES),
@@ -211,6 +208,12 @@ BAD_PLY = {
     "format.ply": (ply("").replace(b"ascii", b"binary"), "expected one of the formats ascii, "),
     "header.ply": (ply("").replace(b"end_header", b"end"), "no end_header"),
     "type.ply": (ply("").replace(b"double", b"triple"), "unknown type .*triple z"),
+    "more text.ply": (ply("", more=b"3 0 1 2\n"), "lines of elements, expected 7"),
+    "no vertices.ply": (
+        ply("").replace(b"element vertex", b"element corner"),
+        "expected an element vertex with",
+    ),
+    "no format.ply": (ply("").replace(b"format", b"comment"), "the header states no format"),
     "points.ply": (ply("", []), "no triangles"),
 }
 
@@ -258,6 +261,9 @@ BAD_OBJ = {
     "cut.obj": (obj(TRIANGLES)[:-9], "the last line has no end, and 1 of 5 vertices"),
     "two.obj": (obj() + b"f 1 2\n", "line 19: expected a face of 3 or more corners, found 2"),
     "far.obj": (obj() + b"f 1 2 6\n", "vertex 6 of 5"),
+    "zero.obj": (obj() + b"f 0 1 2\n", "vertex numbers from 1"),
+    "slash.obj": (obj() + b"f 1/1 2/2 3/", "found"),
+    "keyword.obj": (obj().replace(b"# by hand\n", b"\xe2\x80\x8b"), "unknown keyword"),
     "back.obj": (obj() + b"f -1 -2 -6\n", "vertex 0 of 5"),
     "word.obj": (obj().replace(b"0.0625", b"zero", 1), "line 3: could not convert"),
     "utf16 cut.obj": (obj().decode().encode("utf-16")[:-1], "UTF-16-LE is cut off or damaged"),

@@ -1,8 +1,6 @@
 """Cubes of hexahedra, their stiffness assembled element by element, and a sparse solver."""
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from foundation.finite_element.hexahedra import CORNERS, stiffness
 
@@ -32,18 +30,3 @@ def assembled(nodes, hexahedra, poissons_ratio=NU):
         unknowns = (3 * nodes_of[:, None] + np.arange(3)).ravel()
         matrix[np.ix_(unknowns, unknowns)] += own
     return matrix
-
-
-def sparse_compliance(body):
-    """Compliance (C, C) [m/N] of an elastic body by a sparse factorisation in global axes."""
-    own = (3 * body.hexahedra[:, :, None] + np.arange(3)).reshape(-1, 24)
-    values = stiffness(body.nodes[body.hexahedra], body.youngs_modulus, body.poissons_ratio)
-    places = np.repeat(own, 24, axis=1).ravel(), np.tile(own, (1, 24)).ravel()
-    size = 3 * len(body.nodes)
-    matrix = sparse.coo_matrix((values.ravel(), places), shape=(size, size)).tocsc()
-    free = np.flatnonzero(~np.repeat(body.fixed, 3))
-    columns = np.arange(len(body.retained))
-    forces = np.zeros((size, len(columns)))
-    for axis in range(3):
-        forces[3 * body.retained + axis, columns] = body.directions[:, axis]
-    return forces[free].T @ splu(matrix[free][:, free]).solve(forces[free])

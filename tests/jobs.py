@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.base.errors import InputError
-
 
 def double(number: int) -> int:
     """Return twice a number."""
@@ -54,11 +52,6 @@ def die(number: int) -> int:
 def refuse(number: int) -> int:
     """Raise an error of the job itself."""
     raise ValueError(f"no answer to {number}")
-
-
-def refuse_input(number: int) -> int:
-    """Raise an error of what the job was given."""
-    raise InputError(f"no answer to {number}")
 
 
 def take(count: int) -> int:

@@ -1,8 +1,10 @@
-"""Tables of statements of the literature: a row for each, with its place, and one test of all."""
+"""Statements of the literature: a test of rows, and simulations that statements share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, wraps
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -24,3 +26,16 @@ def row_test(rows: list[tuple]) -> Callable:
         assert (off <= within).all(), f"{found()}, not {value}"
 
     return test_row
+
+
+def shared(function: Callable) -> Callable:
+    """Return a function that keeps its results by all arguments, stated or by default."""
+    kept, parameters = cache(function), signature(function)
+
+    @wraps(function)
+    def found(*args, **kwargs):
+        bound = parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return kept(*bound.args, **bound.kwargs)
+
+    return found

@@ -115,3 +115,10 @@ def fourth_order(function, x, steps):
         two = (function(x + 2.0 * move) - function(x - 2.0 * move)) / (4.0 * move.sum())
         columns.append((4.0 * one - two) / 3.0)
     return np.stack(columns, axis=-1)
+
+
+def off(found, wanted):
+    """Largest difference of rows (N, C, ...) over the largest number of each column."""
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
+    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))

@@ -86,19 +86,6 @@ def mirrored_loads(table):
     return replace(table, values=values)
 
 
-def mirrored_markers(text):
-    """Return the mirror image of a file of markers (.trc)."""
-    lines = text.splitlines()
-    start = next(k for k, line in enumerate(lines) if line.startswith("Frame#"))
-    lines[start] = "\t".join(map(counterpart, lines[start].split("\t")))
-    for k in range(start + 2, len(lines)):
-        cells = lines[k].split("\t")
-        lines[k] = "\t".join(
-            _reversed(c) if n >= 2 and n % 3 == 1 else c for n, c in enumerate(cells)
-        )
-    return "\n".join(lines) + "\n"
-
-
 def _sign(element, signs):
     numbers = map(float, element.text.split())
     element.text = " ".join(repr(s * x) for s, x in zip(signs, numbers, strict=True))
@@ -107,7 +94,3 @@ def _sign(element, signs):
 def _leg(name):
     """Return the last letter, r or l, of a name of a part of a leg, and nothing for others."""
     return name[-1] if counterpart(name) != name and name.endswith(("_r", "_l")) else ""
-
-
-def _reversed(cell):
-    return repr(-float(cell)) if cell.strip() else cell

@@ -13,7 +13,6 @@ from surrogates.fields.samples import FieldSamples
 RADIUS, STIFFNESS = 25e-3, 2e11
 #: Centres of the spheres in the femoral frame [m], medial and lateral.
 CENTRES = np.array([[2e-3, 0.0, -24e-3], [1e-3, 0.0, 24e-3]])
-LOWEST = 25e-3
 NAMES = ("medial", "lateral")
 
 

@@ -219,6 +219,8 @@ def likely_unit(ratio: float, near: float) -> str:
 
     Without a name if a unit explains the ratio up to a larger factor than `near` [1].
     """
+    if not ratio > 0.0:  # all markers at one place
+        return "check the columns of the file"
     pairs = [(true, stated) for true in _WORDS for stated in _WORDS if true != stated]
     off, true, stated = min(
         (abs(log(ratio * _WORDS[true] / _WORDS[stated])), true, stated) for true, stated in pairs

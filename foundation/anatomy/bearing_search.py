@@ -40,7 +40,7 @@ from foundation.anatomy.refining import refined
 from foundation.anatomy.tibial_frame import tibial_frame
 from foundation.anatomy.walls import FACING, SHELL_THICKNESS, outer_walls, wall_distance
 from foundation.base.checks import FloatArray
-from foundation.surfaces.surface_shape import is_closed, principal_axes, ridge_rise
+from foundation.surfaces.surface_shape import is_closed, principal_axes, ridge_rise, volume
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 KINDS = ("open surface", "closed shell", "closed solid", "whole bone")
@@ -223,8 +223,7 @@ def fullness(mesh: TriangleMesh) -> float:
         hull = ConvexHull(mesh.vertices)
     except QhullError as error:
         raise MeshError(f"{mesh.name}: the surface is flat, expected a distal femur") from error
-    arms = mesh.centroids - mesh.vertices.mean(axis=0)
-    return float((arms * mesh.area_vectors).sum() / 3.0 / hull.volume)
+    return volume(mesh) / float(hull.volume)
 
 
 def _curved_side(mesh: TriangleMesh) -> TriangleMesh | None:

@@ -13,10 +13,10 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.surfaces.averaged_normals import facing_normals
+from foundation.surfaces.averaged_normals import averaged_normals, facing_normals
 from foundation.surfaces.mesh_topology import half_edges, label_pieces
 from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.surface_shape import enclosed, selected
+from foundation.surfaces.surface_shape import enclosed, is_closed, selected, volume
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
@@ -37,9 +37,9 @@ _CLEARLY, _TURN, _NEARER = 0.6, np.radians(75.0), 0.6
 #: up to which no column of cartilage carries a spring (73 deg), and number of pieces of the inner
 #: wall among which the nearest point is sought. Sound peaks of two knees differ by 0.2 % at 0.2.
 _COLUMN, _NEAR = 0.3, 10
-#: Cosine between a normal and that of the surface it stands for, below which a triangle is the
-#: riser of a voxel, or a shard (0.1 % of the area of a segmentation in smoothed steps).
-_RISER = 0.6
+#: Cosine between a normal and that of the surface it stands for (46 deg), below which a triangle is
+#: the riser of a voxel, or a shard (0 to 0.9 % of the area of segmentations in smoothed steps).
+_RISER = 0.7
 
 
 def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
@@ -75,6 +75,14 @@ def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.b
     return float(np.median(tree.query(some, distance_upper_bound=2.0 * SHELL_THICKNESS)[0]))
 
 
+def shell_thickness(mesh: TriangleMesh) -> float | None:
+    """Return the mean thickness of a closed shell [m], its volume over half its area; else None."""
+    if not is_closed(mesh):
+        return None
+    thickness = 2.0 * volume(mesh) / float(mesh.areas.sum())
+    return thickness if 0.0 < thickness < SHELL_THICKNESS else None
+
+
 def outer_wall_of_shell(
     mesh: TriangleMesh, normals: FloatArray, wall: NDArray[np.bool_], facing: FloatArray
 ) -> NDArray[np.bool_]:
@@ -105,9 +113,9 @@ def on_columns(mesh: TriangleMesh, wall: TriangleMesh) -> NDArray[np.bool_]:
     """Return which triangles (F,) of the outer wall of a tibia [m] stand on its inner wall.
 
     A spring is a column of cartilage between both walls, parallel as on a slope. At the rounded
-    edge of a shell, the nearest point of the inner wall faces elsewhere, and so does the riser of a
-    voxel: the line of a spring would run sideways through the condyle. All triangles stand on a
-    thick body, and on an open surface. Raises `MeshError` if none stands on the inner wall.
+    edge of a shell, the nearest point of the inner wall faces elsewhere: the line of a spring would
+    run sideways through the condyle. All triangles stand on a thick body, and on an open surface.
+    Raises `MeshError` if none stands on the inner wall.
     """
     normals = facing_normals(mesh)
     inner = normals[:, 1] < -FACING
@@ -117,15 +125,22 @@ def on_columns(mesh: TriangleMesh, wall: TriangleMesh) -> NDArray[np.bool_]:
     _, nearest = below.nearest_points(wall.centroids, _NEAR)
     outward = facing_normals(wall)
     cosines = -np.einsum("fi,fi->f", outward, normals[inner][nearest])
-    # A spring runs along the normal of its own triangle.
-    risers = np.einsum("fi,fi->f", outward, wall.normals) < _RISER
-    columns: NDArray[np.bool_] = (cosines > _COLUMN) & ~risers
+    columns: NDArray[np.bool_] = cosines > _COLUMN
     if not columns.any():
         raise MeshError(
             f"{mesh.name}: no triangle of the outer wall stands on the inner wall of this shell; "
             "expected two walls about parallel: check both in a mesh editor"
         )
     return columns
+
+
+def without_risers(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a bearing surface [m] without risers of voxels and shards, which face elsewhere.
+
+    A spring runs along the normal of its own triangle, and not of the surface it stands for.
+    """
+    cosines = np.einsum("fi,fi->f", averaged_normals(mesh), mesh.normals)
+    return selected(mesh, large_pieces(mesh, cosines > _RISER))
 
 
 def _adjacent(mesh: TriangleMesh) -> tuple[IntArray, IntArray]:

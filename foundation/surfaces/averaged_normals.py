@@ -21,13 +21,13 @@ def facing_normals(mesh: TriangleMesh) -> FloatArray:
     The steps of a binary segmentation face in all directions, the surface that they stand for does
     not.
     """
-    averaged = _averaged_normals(mesh)
+    averaged = averaged_normals(mesh)
     cosines = np.einsum("fi,fi->f", averaged, mesh.normals)
     rough = float(np.median(cosines)) < np.cos(_ROUGH)
     return averaged if rough else mesh.normals
 
 
-def _averaged_normals(mesh: TriangleMesh) -> FloatArray:
+def averaged_normals(mesh: TriangleMesh) -> FloatArray:
     """Return unit normals (F, 3) [1] averaged over the triangles within about 2.5 mm."""
     count = len(mesh.faces)
     corners = coo_array(

@@ -41,6 +41,12 @@ def is_closed(mesh: TriangleMesh) -> bool:
     return not bool((find_edges(mesh.faces, len(mesh.vertices)).count == 1).any())
 
 
+def volume(mesh: TriangleMesh) -> float:
+    """Return the volume within a closed surface [m³], positive if the normals point outwards."""
+    arms = mesh.centroids - mesh.vertices.mean(axis=0)
+    return float((arms * mesh.area_vectors).sum() / 3.0)
+
+
 def is_nearly_closed(mesh: TriangleMesh) -> bool:
     """Return whether a surface has about as much area to each side as to the other."""
     return bool(np.linalg.norm(mesh.area_vectors.sum(axis=0)) < BODY * mesh.areas.sum())

@@ -220,7 +220,7 @@ class FeasibilityConfig(Section):
     )
     ap_ratio: Positive = Field(0.3, description="largest magnitude of AP force over axial load")
     ml_ratio: Positive = Field(0.15, description="largest magnitude of ML force over axial load")
-    peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
+    peak_pressure_MPa: Positive = Field(60.0, le=1000.0, description="largest peak pressure")
     load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
     margin: NonNegative = Field(
         0.1,

@@ -17,7 +17,7 @@ from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 
 #: Number of triangles of a coarse surface, number that is coarse enough, and largest deviations of
 #: smoothing and decimation [m].
-_FEW, _ENOUGH, _SMOOTH, _DEVIATION = 2_000, 5_000, 100e-6, 50e-6
+_FEW, _ENOUGH, _SMOOTH, _DEVIATION = 2_000, 5_000, 100e-6, 100e-6
 
 
 def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:

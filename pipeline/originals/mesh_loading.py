@@ -15,6 +15,7 @@ import numpy as np
 
 from foundation.anatomy.joint_end import is_long
 from foundation.anatomy.own_pieces import OwnPieces, own_pieces
+from foundation.anatomy.walls import without_risers
 from foundation.base.checks import FloatArray
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
@@ -116,6 +117,9 @@ def _loaded(
     if config.smooth_um > 0.0:
         found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
         loaded = replace(loaded, mesh=found.mesh, smoothed=found)
+    if loaded.part is not None and body == "tibia":
+        # After smoothing, which would turn the triangles around the holes of those left out.
+        loaded = replace(loaded, mesh=without_risers(loaded.mesh))
     if config.cartilage_mm > 0.0:
         loaded = replace(loaded, mesh=moved_outwards(loaded.mesh, 1e-3 * config.cartilage_mm))
     return loaded

@@ -58,7 +58,7 @@ _ON_BONE = 10e-3
 #: Decimals of lengths [mm] and angles [deg] in a configuration.
 _DIGITS = 4
 _PLATEAU = "the longer, less convex plateau"
-_TROCHLEA = "the larger part of the trochlea is {side}"
+_TROCHLEA = "the larger part of the trochlea is on the {side}"
 _SHAFT = "the shaft of the femur leans to the {side}"
 
 
@@ -393,7 +393,7 @@ def _side(
     certainty = "sure" if agreeing and abs(sum(scores)) > _CERTAIN else "likely"
     sign, medial = (1.0, "left") if shape == "right" else (-1.0, "right")
     found = [
-        *([f"{_PLATEAU} is {medial}"] if sign * plateaus > _LIKELY else []),
+        *([f"{_PLATEAU} is on the {medial}"] if sign * plateaus > _LIKELY else []),
         *([lead.words.format(side=shape)] if sign * lead.score > _LIKELY else []),
     ]
     reason = " and ".join(found)

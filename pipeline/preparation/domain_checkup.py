@@ -48,8 +48,6 @@ _MANY, _MOST = 0.25, 0.7
 _SHARE = 0.8
 #: Usual durations of a cycle [s], from running to slow tests on a machine.
 _PERIODS_S = (0.3, 20.0)
-#: Peak pressure that neither cartilage nor polyethylene survives.
-_LARGEST_PRESSURE_MPA = 1000.0
 
 
 def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) -> dict[str, Any]:
@@ -126,7 +124,6 @@ def check_space(
     for name in config.knee.compartments:
         _check_draws(config, knee, table[table["compartment"] == name], name, findings)
     _check_resolution(config, knee, table, findings)
-    _check_pressure_limit(config, findings)
     if config.simulation.kind == "gait":
         _check_waveforms(config, findings)
     return table
@@ -267,15 +264,6 @@ def _check_roughness(config: Config, space: SampleSpace, findings: Findings) -> 
         f"{text} (expected at most {100.0 * SMOOTH:.0f} %): set smooth_um in [knee.femur] and "
         "[knee.tibia] to a deviation of some tens of micrometres, or use a finer scan",
     )
-
-
-def _check_pressure_limit(config: Config, findings: Findings) -> None:
-    bearable = config.feasibility.peak_pressure_MPa
-    if bearable > _LARGEST_PRESSURE_MPA:
-        findings.warning(
-            "feasibility.peak_pressure_MPa",
-            f"{bearable:g} MPa is more than a layer of a knee can bear: check the unit",
-        )
 
 
 def _check_waveforms(config: Config, findings: Findings) -> None:

@@ -99,10 +99,15 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
     if not left:
         return []
     values = ", ".join(f"{key} = {usual[key]}" for key in left)
-    return [
-        f"assumed: {values}, typical of {material}, as the meshes do not tell; state "
-        f"{', '.join(keys[key] for key in left)}"
-    ]
+    options = ", ".join(keys[key] for key in left)
+    assumed = [f"assumed: {values}, typical of {material}; state {options}"]
+    if "thickness_mm" in left and len(meshes.shells) == len(BODIES):
+        femur, tibia = (1e3 * thickness for thickness in meshes.shells)
+        assumed.append(
+            f"thickness_mm is the sum of both layers: closed shells of {femur:.1f} and {tibia:.1f} "
+            f"mm, which --thickness-mm {femur + tibia:.1f} states"
+        )
+    return assumed
 
 
 def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:

@@ -84,9 +84,11 @@ def _smoothed(
             )
             then = f"{_COUPLED}; then {_smooth_words(trial.found)}"
             return LawChoice("coupled", deviation, (cost, moved, then))
+    # A spring on a ridge runs off the normal of the surface: less so on the smoothed one.
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "
-        'set a larger smooth_um in [knee.femur] and [knee.tibia] and law = "coupled"'
+        'set a larger smooth_um in [knee.femur] and [knee.tibia] and law = "coupled"',
+        DEVIATIONS_UM[-1],
     )
 
 
@@ -118,6 +120,6 @@ def _smooth_words(found: float) -> str:
     return f"ridges of the meshes change the peak pressures by {100.0 * found:.2g} %"
 
 
-def _linear(reason: str) -> LawChoice:
+def _linear(reason: str, smooth_um: float = 0.0) -> LawChoice:
     then = f"compare these springs with the layer by `{command_line('calibrate', CONFIG)}`"
-    return LawChoice("linear", 0.0, (reason, f"{_LINEAR}; {then}"))
+    return LawChoice("linear", smooth_um, (reason, f"{_LINEAR}; {then}"))

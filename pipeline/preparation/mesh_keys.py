@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
+from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SHELL, SOLID
 from foundation.anatomy.joint_end import is_long
+from foundation.anatomy.walls import shell_thickness
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import UNITS, RawMesh, load_mesh, load_raw_mesh, rotation_of
@@ -72,6 +73,8 @@ class MeshAnswers(NamedTuple):
     notes: dict[str, str]
     #: Bodies whose mesh is a bone without cartilage.
     bones: tuple[str, ...] = ()
+    #: Mean thickness of each closed cartilage shell [m].
+    shells: tuple[float, ...] = ()
 
 
 def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
@@ -120,7 +123,9 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     if repairs:
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
     bones = tuple(body for body in BODIES if material == "cartilage" and kinds.get(body) in BONY)
-    return MeshAnswers(material, keys, side, found is not None, told, notes, bones)
+    closed = [meshes[b] for b in BODIES if material == "cartilage" and kinds.get(b) == SHELL]
+    shells = tuple(t for mesh in closed if (t := shell_thickness(mesh)) is not None)
+    return MeshAnswers(material, keys, side, found is not None, told, notes, bones, shells)
 
 
 def _stated(options: InitOptions) -> tuple[dict[str, tuple[Path, ...]], str]:

@@ -1,1 +1,1 @@
-"""The compiled core: contact loads of a knee, which is data, in C (`knee.h`)."""
+"""Surrogates in C: contact loads of a knee, which is data (`knee.h`), and pressure fields."""

@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import binding
 from numba import njit, types
 
-from surrogates.core.library import CORE
+from foundation.core.library import CORE
 
 _SYMBOL = "fill_knee"
 binding.add_symbol(_SYMBOL, ctypes.cast(CORE.fill_knee, ctypes.c_void_p).value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
-from surrogates.core.library import CORE, SCRATCH, Struct, address, aligned
+from foundation.core.library import CORE, SCRATCH, Struct, address, aligned
 from surrogates.core.regressor_data import SPLINE_ORDER, RegressorData
 
 _LANES = 8

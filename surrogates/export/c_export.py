@@ -13,7 +13,7 @@ from typing import Any
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from surrogates.core.library import CORE
+from foundation.core.library import CORE
 from surrogates.export.c_source import (
     CFiles,
     array,

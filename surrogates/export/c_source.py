@@ -13,12 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from foundation.base.errors import InputError
-from surrogates.core.building import COMPILERS, FOLDER
-from surrogates.core.library import Struct
+from foundation.core.building import COMPILERS, FOLDERS
+from foundation.core.library import Struct
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Sources of the library that loads need, in the order of their dependencies.
-_SOURCES = ("knee.h", "lanes.h", "sums.c", "functions.c", "regressor.c", "line.c", "jets.c",
+_SOURCES = ("lanes.h", "knee.h", "sums.c", "functions.c", "regressor.c", "line.c", "jets.c",
             "compartment.c")  # fmt: skip
 #: In the exported file every function of the library is its own.
 _OWN = """\
@@ -84,7 +84,8 @@ def template(prefix: str, name: str) -> str:
 
 def library_source(prefix: str) -> str:
     """Return the beginning of a source: its header, and the library's functions."""
-    texts = [(FOLDER / name).read_text(encoding="ascii") for name in _SOURCES]
+    found = {path.name: path for folder in FOLDERS for path in folder.glob("*.[ch]")}
+    texts = [found[name].read_text(encoding="ascii") for name in _SOURCES]
     own = re.sub(r'^#include "\w+\.h"\n', "", "\n".join(texts), flags=re.MULTILINE)
     return "\n".join([f'#include "{prefix}.h"\n', _OWN, own])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.core.library import FARTHEST, FOLLOWED
+from foundation.core.library import FARTHEST, FOLLOWED
 from surrogates.expressions.data import BoxData, CondyleData, PathData, PointData
 from surrogates.expressions.functions import Expression, Functions, clip
 from surrogates.expressions.learners import legendre_values

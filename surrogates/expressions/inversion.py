@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from surrogates.core.library import LEAST_FALL
+from foundation.core.library import LEAST_FALL
 from surrogates.core.packing import PackedRegressor
 from surrogates.core.regressor_data import RegressorData
 from surrogates.expressions.data import CompartmentData

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surrogates.core.library import MOST_LOAD, REACH
+from foundation.core.library import MOST_LOAD, REACH
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import (
     Expression,

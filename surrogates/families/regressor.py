@@ -23,7 +23,7 @@ from foundation.base.checks import (
     frozen,
 )
 from foundation.base.errors import InputError
-from surrogates.core.library import Struct
+from foundation.core.library import Struct
 from surrogates.core.packing import PackedRegressor, packed_posterior
 from surrogates.core.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
 from surrogates.families.posterior import posterior_factors

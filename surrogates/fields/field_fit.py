@@ -11,7 +11,7 @@ from foundation.base.checks import FloatArray, IntArray, check_fields, check_num
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import rotation_matrix
-from surrogates.core.library import BLOCK, GROUP
+from foundation.core.library import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import CompartmentField, PairFields, fields_of
 from surrogates.fields.layer_fit import fit_layer

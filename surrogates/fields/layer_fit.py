@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from surrogates.core.library import CONSTANTS, CORE, address
+from foundation.core.library import CONSTANTS, CORE, address
 from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.kriging_likelihood import Likelihood, factorise_safely, maximise, solve
 from surrogates.fields.layer_response import MEASURES, TERMS, LayerResponse

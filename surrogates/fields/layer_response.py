@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
-from surrogates.core.library import CONSTANTS, CORE, Struct, address
+from foundation.core.library import CONSTANTS, CORE, Struct, address
 
 #: Names of the arrays in a file.
 _NAMES = ("exponent", "scaling", "points", "lengths", "weights")

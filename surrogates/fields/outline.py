@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.core.library import CONSTANTS
+from foundation.core.library import CONSTANTS
 from surrogates.fields.splines import ORDER, spline_derivatives, spline_values
 
 #: Spacing of the outline [m]: about the size of a block of triangles.

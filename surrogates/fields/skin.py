@@ -9,7 +9,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_fields
 from foundation.base.pose import rotation_matrix
-from surrogates.core.library import BLOCK, CORE, GROUP, Struct, address
+from foundation.core.library import BLOCK, CORE, GROUP, Struct, address
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.outline import Outline, outline_of
 

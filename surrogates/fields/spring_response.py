@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, IntArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
-from surrogates.core.library import CORE, address
+from foundation.core.library import CORE, address
 
 #: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
 POWER, LOGARITHMIC = 0, 1

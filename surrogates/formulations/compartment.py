@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
+from foundation.core.library import LEAST_FALL, REACH
 from surrogates.core.array_record import ArrayRecord
-from surrogates.core.library import LEAST_FALL, REACH
 from surrogates.core.packing import PackedCompartment, PackedContact, packed_path
 from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind, worded
-from surrogates.core.library import FARTHEST, TOLERANCE
+from foundation.core.library import FARTHEST, TOLERANCE
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
 

@@ -25,15 +25,9 @@ def test_numbers_of_any_kind_come_back_as_floats(value):
     assert found == 3.0
 
 
-@pytest.mark.parametrize("value", ["3", "x", None, [3.0, 4.0], 3j, {}])
-def test_what_is_no_number_is_named(value):
-    with pytest.raises(ValueError, match="stiffness: expected a number, found"):
-        check_number("stiffness", value)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_named(value):
-    with pytest.raises(ValueError, match="stiffness: expected a finite number, found"):
+@pytest.mark.parametrize("value", ["3", None, [3.0, 4.0], 3j, np.nan, -np.inf])
+def test_what_is_no_finite_number_is_named(value):
+    with pytest.raises(ValueError, match=r"stiffness: expected a (finite )?number, found"):
         check_number("stiffness", value)
 
 
@@ -56,18 +50,9 @@ def test_errors_are_told_under_another_name():
     assert str(InputError("set {name}")) == "set {name}"
 
 
-@pytest.mark.parametrize(
-    ("count", "words", "expected"),
-    [
-        (0, ("hole",), "0 holes"),
-        (1, ("hole",), "1 hole"),
-        (2, ("hole",), "2 holes"),
-        (1, ("vertex belongs", "vertices belong"), "1 vertex belongs"),
-        (3, ("vertex belongs", "vertices belong"), "3 vertices belong"),
-    ],
-)
-def test_counted(count, words, expected):
-    assert counted(count, *words) == expected
+def test_counted():
+    assert [counted(count, "hole") for count in (0, 1, 2)] == ["0 holes", "1 hole", "2 holes"]
+    assert counted(3, "vertex belongs", "vertices belong") == "3 vertices belong"
 
 
 @pytest.mark.parametrize(

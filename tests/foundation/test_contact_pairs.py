@@ -1,13 +1,14 @@
-"""Contact models of one, two and three named compartments over the same surfaces."""
+"""Contact pairs: models of one, two and three named compartments, and the places of pressures."""
 
 import numpy as np
 import pytest
 import shapes
-from beds import IMPLANT, POLYETHYLENE
+from beds import IMPLANT, POLYETHYLENE, model_of
+from shapes import ellipsoid, plate
 
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import CoupledLaw, LogarithmicLaw, ModifiedLaw
+from foundation.elastic_foundation.laws import LogarithmicLaw, ModifiedLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.base import PlaneBase
 from foundation.finite_element.layer import ElasticLayer
@@ -20,29 +21,6 @@ ONE = ("patellofemoral",)
 SIDES_OF_PLATE = (PLATE.centroids[:, 2] > 0.0).astype(int)
 FEMUR, INSERT, SIDES = IMPLANT.tessellate(2.5e-3)
 PRESSED = np.array([pose.array for pose in shapes.pressed_poses(IMPLANT, 12, seed=3)])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("law", [LogarithmicLaw(E, NU, H), CoupledLaw(E, NU, H)])
-def test_a_bed_of_one_compartment_bears_what_its_halves_bear(law):
-    """The plane between the halves lies outside the patch, so that one half bears everything."""
-    whole = ElasticFoundation(PUNCH, PLATE, law, compartment_names=ONE)
-    beside = (PLATE.centroids[:, 2] > 12e-3).astype(int)
-    halves = ElasticFoundation(PUNCH, PLATE, law, compartments=beside)
-    assert whole.compartment_names == ONE
-    assert not whole.compartments.any()
-    found, jacobian = whole.loads_and_jacobian(POSE)
-    assert found.compartments == ONE
-    expected, slope = halves.loads_and_jacobian(POSE)
-    np.testing.assert_allclose(found.wrench, expected.wrench, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(jacobian, slope, rtol=1e-7, atol=1e-3)
-    np.testing.assert_allclose(whole.stored_energy(POSE), halves.stored_energy(POSE), rtol=1e-9)
-    np.testing.assert_array_equal(
-        whole.spring_state(POSE).pressure > 0.0, halves.spring_state(POSE).pressure > 0.0
-    )
-    batch = whole.evaluate_batch(POSE.array[None], threads=2)
-    assert batch.shape == (1, 1, 12)
-    np.testing.assert_array_equal(batch[0, 0], whole.compartment_loads(POSE, "patellofemoral")[0])
 
 
 def test_three_compartments_of_a_bed_add_up_to_two():
@@ -106,3 +84,18 @@ def test_labels_that_do_not_suit_the_names_are_refused(labels, names, message):
         ElasticFoundation(
             PUNCH, PLATE, law, compartments=labels, compartment_names=names
         ).indentation(POSE, "medial")
+
+
+def test_springs_give_pressures_at_the_triangles_of_a_compartment():
+    model = model_of(ellipsoid((30e-3,) * 3, 2), plate(60e-3, 8))
+    pose = Pose(superior=29e-3, lateral=10e-3)
+    places, whole = model.pressure_places("lateral"), model.spring_state(pose)
+    found = model.place_state(pose, "lateral")
+    np.testing.assert_array_equal(places.triangles, np.flatnonzero(model.compartments == 1))
+    np.testing.assert_array_equal(places.points, model.tibia.centroids[places.triangles])
+    np.testing.assert_array_equal(found.pressure, whole.pressure[places.triangles])
+    np.testing.assert_array_equal(found.indentation, whole.indentation[places.triangles])
+    assert found.pressure.max() > 0.0
+    assert places.corners is None
+    with pytest.raises(InputError, match="compartment"):
+        model.place_state(pose, "upper")

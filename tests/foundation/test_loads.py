@@ -1,4 +1,6 @@
-"""The value types of contact loads."""
+"""Loads of compartments and their totals, and the quantities of poses and loads."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from foundation.base.loads import (
     check_names,
     total_loads,
 )
+from foundation.base.quantities import QUANTITIES
 
 MEDIAL = np.array([10, 900, -5, 1.0, 0.5, -2.0, 2e-4, 9e6, 4.5e6, 1e-3, 2e-3, -22e-3])
 LATERAL = np.array([-4, 300, 3, -0.5, 0.1, 1.0, 1e-4, 6e6, 3.0e6, 4e-3, 1e-3, 21e-3])
@@ -39,37 +42,10 @@ def test_total_of_two_compartments():
     assert loads.flags == (NOTE,)
 
 
-def test_total_of_one_compartment_is_that_compartment():
-    loads = ContactLoads.from_compartments(NOTHING, LATERAL)
-    assert_allclose(loads.total.array, LATERAL, rtol=1e-15)
-    assert np.isnan(loads.medial.centre_of_pressure).all()
-
-
 def test_no_contact_has_no_centre_and_no_load():
     total = ContactLoads.from_compartments(NOTHING, NOTHING).total
     assert_allclose(total.array[:9], 0.0, rtol=0.0, atol=0.0)
     assert np.isnan(total.centre_of_pressure).all()
-
-
-def test_array_round_trip_in_the_order_of_the_columns():
-    loads = CompartmentLoads.from_array(MEDIAL)
-    assert_allclose(loads.array, MEDIAL, rtol=0.0, atol=0.0)
-    table = dict(zip(LOAD_COLUMNS, loads.array, strict=True))
-    assert table["force_y_N"] == loads.force[1] == MEDIAL[AXIAL_FORCE]
-    assert table["moment_z_Nm"] == loads.moment[2]
-    assert table["area_m2"] == loads.area == MEDIAL[AREA]
-    assert table["peak_pressure_Pa"] == loads.peak_pressure == MEDIAL[PEAK_PRESSURE]
-    assert table["mean_pressure_Pa"] == loads.mean_pressure
-    assert table["cop_z_m"] == loads.centre_of_pressure[2]
-    for part, place in ((loads.force, FORCE), (loads.moment, MOMENT), (loads.wrench, WRENCH)):
-        assert_allclose(part, MEDIAL[place], rtol=0.0, atol=0.0)
-    assert_allclose(loads.centre_of_pressure, MEDIAL[CENTRE], rtol=0.0, atol=0.0)
-
-
-def test_forwarded_properties_are_those_of_the_total():
-    loads = ContactLoads.from_compartments(MEDIAL, LATERAL)
-    for name in ("force", "moment", "area", "peak_pressure", "mean_pressure"):
-        assert_allclose(getattr(loads, name), getattr(loads.total, name), rtol=0.0)
 
 
 def test_arrays_are_copied_and_read_only():
@@ -131,13 +107,17 @@ def test_three_compartments_add_up():
     assert "apex=CompartmentLoads" in repr(loads)
 
 
-def test_parts_that_were_built_one_by_one_have_names_too():
-    medial, lateral = (CompartmentLoads.from_array(part) for part in (MEDIAL, LATERAL))
-    total = ContactLoads.from_compartments(MEDIAL, LATERAL).total
-    loads = ContactLoads(medial, lateral, total)
-    assert loads.compartments == ("medial", "lateral")
-    assert loads["lateral"] is lateral
-    np.testing.assert_array_equal(loads.values, [MEDIAL, LATERAL])
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (ContactLoads.from_values, ([MEDIAL, LATERAL], ("apex",)), r"of 1 compartments \(apex\)"),
+        (ContactLoads.from_compartments, ({"apex": MEDIAL}, LATERAL), "lateral: expected None"),
+        (ContactLoads.from_compartments, (MEDIAL,), "loads of the lateral compartment"),
+    ],
+)
+def test_loads_that_do_not_suit_the_names_are_refused(make, arguments, message):
+    with pytest.raises(InputError, match=message):
+        make(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -148,26 +128,42 @@ def test_names_that_are_no_names_are_refused(names):
         check_names(names)
 
 
-@pytest.mark.parametrize(
-    ("make", "arguments", "message"),
-    [
-        (
-            ContactLoads.from_values,
-            ([MEDIAL, LATERAL], ("apex",)),
-            r"values: expected the loads of 1 compartments \(apex\)",
-        ),
-        (
-            ContactLoads.from_compartments,
-            ({"apex": MEDIAL}, LATERAL),
-            "lateral: expected None, since `medial` is a mapping",
-        ),
-        (
-            ContactLoads.from_compartments,
-            (MEDIAL,),
-            "lateral: expected the loads of the lateral compartment",
-        ),
-    ],
-)
-def test_loads_that_do_not_suit_the_names_are_refused(make, arguments, message):
-    with pytest.raises(InputError, match=message):
-        make(*arguments)
+#: SI unit in a column's name -> unit for people in a column's name, and the factor.
+FOR_PEOPLE = {
+    "rad": ("deg", 180.0 / np.pi),
+    "m": ("mm", 1e3),
+    "N": ("N", 1.0),
+    "Nm": ("Nmm", 1e3),
+    "m2": ("mm2", 1e6),
+    "Pa": ("MPa", 1e-6),
+}
+
+
+@pytest.mark.parametrize("column", QUANTITIES)
+def test_units_for_people(column):
+    quantity = QUANTITIES[column]
+    name, _, unit = column.rpartition("_")
+    token, factor = FOR_PEOPLE[unit]
+    assert (quantity.name, quantity.column_for_people) == (name, f"{name}_{token}")
+    np.testing.assert_allclose(quantity.for_people([0.5, -2.0]), [0.5 * factor, -2.0 * factor])
+
+
+def test_text_for_people():
+    assert QUANTITIES["flexion_rad"].text(np.pi / 6.0) == "30.0 °"
+    assert QUANTITIES["peak_pressure_Pa"].text(12.346e6) == "12.35 MPa"
+    assert QUANTITIES["moment_x_Nm"].text(-0.0123) == "-12 N·mm"
+
+
+def test_array_round_trip_in_the_order_of_the_columns():
+    loads = CompartmentLoads.from_array(MEDIAL)
+    assert_allclose(loads.array, MEDIAL, rtol=0.0, atol=0.0)
+    table = dict(zip(LOAD_COLUMNS, loads.array, strict=True))
+    assert table["force_y_N"] == loads.force[1] == MEDIAL[AXIAL_FORCE]
+    assert table["moment_z_Nm"] == loads.moment[2]
+    assert table["area_m2"] == loads.area == MEDIAL[AREA]
+    assert table["peak_pressure_Pa"] == loads.peak_pressure == MEDIAL[PEAK_PRESSURE]
+    assert table["mean_pressure_Pa"] == loads.mean_pressure
+    assert table["cop_z_m"] == loads.centre_of_pressure[2]
+    for part, place in ((loads.force, FORCE), (loads.moment, MOMENT), (loads.wrench, WRENCH)):
+        assert_allclose(part, MEDIAL[place], rtol=0.0, atol=0.0)
+    assert_allclose(loads.centre_of_pressure, MEDIAL[CENTRE], rtol=0.0, atol=0.0)

@@ -7,10 +7,10 @@ are printed: they are chosen here. A docstring opens with the place in the paper
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pytest
+from literature_rows import shared
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
@@ -95,7 +95,7 @@ def both_legs(alike=False):
     )
 
 
-@cache
+@shared
 def two_legs(law="rate"):
     """Return 0.2 s of two legs, the stance foot on the ground at the start."""
     legs, points = both_legs()
@@ -106,7 +106,7 @@ def two_legs(law="rate"):
     return simulate_strike(legs, points, ground(law), *start, 0.2, samples=801)
 
 
-@cache
+@shared
 def one_leg(name, law="rate"):
     """Return one leg: "locked" or "hinged" ankle, or "reversing", the pinned double pendulum."""
     reversing = name == "reversing"

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from literature_rows import row_test
+from literature_rows import row_test, shared
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
@@ -52,7 +52,7 @@ MOVING = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
 APART = machado_state() + np.array([-0.0015, -0.0012, 0.05, 0.0, 0.0, 0.0])
 
 
-@cache
+@shared
 def free(pull=50.0, law="hertz", kind="pchip", direction=PROXIMAL):
     """Return the motion of the package's knee with free contact over 0.5 s."""
     return simulate_planar_knee(machado_knee(pull, law, kind, direction=direction), machado_state())

@@ -57,14 +57,12 @@ def tridiagonal(rng: Generator, n: int) -> FloatArray:
     )
 
 
-SYMMETRIC: dict[str, Maker] = {
+MATRICES: dict[str, Maker] = {
     "Wishart, 2 n samples": wishart,
     "Wishart, n samples": square_wishart,
     "ill-conditioned (1e6)": ill_conditioned,
     "K-matrix": k_matrix,
     "tridiagonal K-matrix": tridiagonal,
-}
-MATRICES: dict[str, Maker] = SYMMETRIC | {
     "positive definite, skew part": skewed,
     "triangular P-matrix": triangular,
 }

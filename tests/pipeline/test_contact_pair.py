@@ -1,7 +1,6 @@
 """A run of a contact pair with one compartment, from the configuration to report and exports."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,6 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surface_checks import check_pair
-from pipeline.reports.report import write_report
-from pipeline.store.quantities import quantity_of
-from pipeline.store.sample_schema import described
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 RADIUS = 25e-3
@@ -101,29 +97,6 @@ def test_the_report_has_neither_gait_nor_knee(run):
     assert list(content["stages"]["counts"]) == ["joint", "total"]
     counts = content["stages"]["counts"]
     assert counts["joint"] == counts["total"]
-    assert not any(line.startswith(("gait", "knee", "speed")) for line in content["summary"])
-    assert not (run / "simulation.json").exists()
-    page = (run / "report.html").read_text()
-    assert "The contact pair" in page
-    assert "joint" in page
-    shown = page.partition('<section id="overview">')[2].partition('<section id="provenance">')[0]
-    for word in ("medial", "Gait cycle", "gait cycle", "both compartments"):
-        assert word not in shown, word
-
-
-def test_the_page_is_written_again_from_the_files(run, tmp_path):
-    before = (run / "report.json").read_bytes()
-    write_report(run)
-    assert (run / "report.json").read_bytes() == before
-
-
-@pytest.mark.slow
-def test_a_resumed_run_evaluates_nothing_again(run, capsys):
-    tables = sorted((run / "samples").glob("*.parquet"))
-    before = [table.read_bytes() for table in tables]
-    command = ["run", str(run / "config.toml"), "--out", str(run), "--quiet", "--resume"]
-    assert main(command) == 0
-    assert [table.read_bytes() for table in tables] == before
 
 
 def test_loads_along_a_motion_have_the_names_of_the_pair(run, tmp_path):
@@ -145,28 +118,6 @@ def test_loads_along_a_motion_have_the_names_of_the_pair(run, tmp_path):
     assert "joint_tibia_force_vy" in (tmp_path / "loads.sto").read_text()
 
 
-def test_c_and_fmu_are_exported(run, tmp_path):
-    assert main(["export", str(run), "--out", str(tmp_path)]) == 0
-    assert "double loads[1][12]" in (tmp_path / "knee.h").read_text()
-
-
-def test_check_says_nothing_of_knees(tmp_path, capsys):
-    assert main(["check", str(study(tmp_path))]) == 0
-    said = capsys.readouterr().out
-    assert "joint" not in said  # no finding about the compartment
-    assert "gait" not in said
-
-
-def test_a_pair_of_two_compartments_keeps_their_names(tmp_path):
-    config = load_config(study(tmp_path, knee={"compartments": ["inner", "outer"]}))
-    config = config.model_copy(
-        update={"knee": config.knee.model_copy(update={"split_lateral_mm": 0.0})}
-    )
-    model = build_knee(config).model
-    assert model.compartment_names == ("inner", "outer")
-    assert set(model.compartments[model.tibia.centroids[:, 2] < 0.0]) == {0}
-
-
 def test_a_bed_that_does_not_face_up_is_refused(tmp_path):
     down = study(tmp_path)
     text = down.read_text().replace('plate.ply"', 'plate.ply"\naxes = ["y", "-x", "z"]')
@@ -177,35 +128,3 @@ def test_a_bed_that_does_not_face_up_is_refused(tmp_path):
         build_knee(load_config(down))
     meshes = {"femur": ellipsoid((RADIUS,) * 3, 3), "tibia": plate(40e-3, 20)}
     assert check_pair(meshes) == []
-
-
-def test_columns_of_named_compartments_have_quantities():
-    assert quantity_of("hip_joint_force_y_N").label == "hip_joint axial force"
-    assert quantity_of("medial_cop_x_m").label == "medial centre of pressure x"
-    assert quantity_of("total_area_m2").label == "contact area"
-    unit, meaning = described("hip_joint_peak_pressure_Pa")
-    assert unit == "Pa"
-    assert meaning.startswith("hip_joint compartment: ")
-    with pytest.raises(KeyError):
-        quantity_of("medial_nonsense")
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (["wear"], 'simulation.kind: expected "gait"'),
-        (["motion", "--out", "m.sto"], "simulation.parquet is missing"),
-        (["compare-runs", "other", "--out", "two"], "expected a run with a simulated cycle"),
-    ],
-)
-def test_commands_that_need_a_knee_say_so(run, command, message, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(run, tmp_path / "other")
-    assert main([command[0], str(run), *command[1:]]) != 0
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["compare-models", "calibrate"])
-def test_contact_models_of_a_pair_are_not_compared(tmp_path, command, capsys):
-    assert main([command, str(study(tmp_path)), "--out", str(tmp_path / "out")]) != 0
-    assert "needs medial and lateral, found joint" in capsys.readouterr().err

@@ -55,10 +55,7 @@ NEEDS = {
     "docs/howto/optimal_control.md": ("casadi", "jax"),
 }
 #: Pages whose code compiles, or solves for seconds.
-LONG = frozenset(NEEDS) | {
-    *("docs/mechanics.md", "docs/finite_element.md", "docs/api/index.md"),
-    "docs/howto/implant_designer.md",
-}
+LONG = {*NEEDS, "docs/mechanics.md", "docs/finite_element.md", "docs/howto/implant_designer.md"}
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"
 #: Address of another machine in a style sheet.
@@ -152,17 +149,9 @@ def check_designs(scope, printed):
     assert scope["knee"].header["design"].keys() == scope["by_name"].keys()
 
 
-def check_api(scope, printed):
-    del printed
-    original, surrogate = scope["loads"].force[1], scope["knee"].loads(scope["pose"]).force[1]
-    # The tiny run's mesh is coarser than the snippet's, and its samples are few.
-    assert 0.3 < surrogate / original < 3.0
-
-
 #: What a page's code must come to, beside running.
 CHECKS = {
     "README.md": check_readme,
-    "docs/api/index.md": check_api,
     "docs/howto/design_space.md": check_designs,
     "docs/howto/implant_designer.md": check_designer,
     "docs/mechanics.md": check_mechanics,
@@ -187,10 +176,6 @@ def test_python_runs_as_it_stands(page, folder, monkeypatch, capsys):
         # Line numbers of an error are those of the page.
         exec(compile("\n" * block.line + block.text, page, "exec"), scope)
     CHECKS.get(page, lambda *_: None)(scope, capsys.readouterr().out.splitlines())
-
-
-def test_every_page_that_is_checked_exists():
-    assert set(CHECKS) <= set(pages_with("python"))
 
 
 @pytest.mark.parametrize("page", pages_with("sh"))
@@ -240,10 +225,6 @@ def test_files_that_a_page_names_exist(page):
         assert (ROOT / name).exists(), name
     for target in re.findall(r"`make ([a-z-]+)", read(page)):
         assert re.search(rf"^(?:[a-z-]+ )*{target}[ :]", read("Makefile"), re.M), target
-
-
-def test_readme_is_short():
-    assert len(read("README.md").splitlines()) <= 130
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
@@ -308,36 +289,3 @@ def test_site_needs_no_network(site):
             assert (page.parent / address.partition("#")[0]).exists(), (page, address)
     for sheet in site.rglob("*.css"):
         assert not re.search(FETCHED, sheet.read_text(encoding="utf-8")), sheet
-
-
-@pytest.mark.slow
-def test_site_holds_the_public_names_and_the_index_of_the_search(site):
-    page = (site / "api" / "foundation.html").read_text(encoding="utf-8")
-    assert 'id="foundation.base.pose.Pose.from_opensim"' in page
-    assert "Rosenbrock" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs the program chromium")
-def test_pages_open_from_the_folder_and_the_search_finds(site):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra dev")
-    asked, wrong = [], []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        for name in ("theory", "api/foundation", "index"):
-            page.goto((site / f"{name}.html").as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
-        page.locator("label.md-header__button[for=__search]").click()
-        page.locator(".md-search__input").press_sequentially("Rosenbrock")
-        page.locator(".md-search-result__link").first.wait_for(timeout=20_000)
-        browser.close()
-    assert not wrong
-    assert asked
-    assert all(address.startswith(("file:", "data:", "about:", "blob:")) for address in asked)

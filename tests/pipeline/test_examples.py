@@ -32,30 +32,12 @@ def knee(tiny_run):
     return surrogates.load(tiny_run / "knee.npz")
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
-def test_examples_are_short_and_say_how_they_are_run(name):
-    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
-    argument = "FILE" if name == "space_motion" else "runs/implant"
-    assert f"`python examples/{name}.py {argument}`" in text.splitlines()[0]
-    # Programs of optimal control state a problem besides; others show an interface.
-    most = 145 if name in ("collocation_knee", "fit_ligaments_jax", "optimal_control") else 80
-    assert len([line for line in text.splitlines() if line.strip()]) <= most
-
-
 def test_plain_python_as_a_script(tiny_run, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["plain_python.py", str(tiny_run)])
     runpy.run_path(str(EXAMPLES / "plain_python.py"), run_name="__main__")
     out = capsys.readouterr().out
     assert "1500 N are carried" in out
     assert "degrees" in out
-
-
-def test_plain_python(tiny_run, capsys):
-    figures = example("plain_python").main(tiny_run)
-    assert figures["axial_force"] == pytest.approx(1500.0, rel=1e-6)
-    assert 0.5 < figures["forward"] < 5.0
-    assert 0.2 < figures["turned"] < 5.0
-    assert capsys.readouterr().out.count("\n") == 8
 
 
 @pytest.mark.slow
@@ -113,17 +95,6 @@ def test_joints_of_mujoco_are_the_pose():
         wrench, applied = rng.normal(size=6), np.zeros(6)
         mujoco.mj_applyFT(model, data, wrench[:3], wrench[3:], np.zeros(3), body, applied)
         assert_allclose(applied[::-1], generalised_force(pose, wrench), rtol=0, atol=1e-14)
-
-
-def test_springs_and_dampers_of_mujoco_are_those_of_the_simulator():
-    simulator, neutral = KneeSimulator(), Pose(rotation=0.1, anterior=0.002)
-    model = example("mujoco_knee").build_model(simulator, neutral)
-    data = mujoco.MjData(model)
-    data.qvel = [0.0, 1.0, 0.0, 0.0, 2.0, 0.0]
-    mujoco.mj_forward(model, data)
-    expected = [0.0, 0.1 * simulator.rotation_stiffness, 0.002 * simulator.anterior_stiffness]
-    assert_allclose(data.qfrc_spring[::-1], [0.0, *expected, 0.0, 0.0], rtol=1e-12, atol=1e-12)
-    assert_allclose(data.qfrc_damper, [0, -200.0, 0, 0, -4.0, 0], rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -36,10 +36,10 @@ def test_collocation_finds_the_simulated_cycle(tiny_run):
 
 
 @pytest.mark.slow
-def test_ten_random_starts_reach_one_optimum(tiny_run):
+def test_random_starts_reach_one_optimum(tiny_run):
     assert casadi.Function
-    figures = example("optimal_control").main(tiny_run)
-    assert figures["hits"] >= 9
+    figures = example("optimal_control").main(tiny_run, starts=2)
+    assert figures["hits"] == 2
     assert figures["rms_error_deg"] < 3.0
 
 
@@ -75,19 +75,9 @@ def test_model_of_bioptim_has_the_dynamics_of_the_simulator(tiny_run):
 
 
 @pytest.mark.slow
-def test_bioptim_accepts_the_model(tiny_run):
-    bioptim = pytest.importorskip(
-        "bioptim", reason="bioptim is not installed: conda install -c conda-forge bioptim"
-    )
-    model = example("bioptim_knee").KneeModel(str(tiny_run / "knee.npz"))
-    assert hasattr(bioptim, "OptimalControlProgram")
-    assert model.forward_dynamics().n_in() >= 3
-
-
-@pytest.mark.slow
 def test_steps_of_mjx_are_differentiable(tiny_run):
     pytest.importorskip("mujoco.mjx", reason="MJX is not installed: pip install mujoco-mjx")
-    figures = example("mjx_knee").main(tiny_run)
+    figures = example("mjx_knee").main(tiny_run, steps=5)
     assert abs(figures["drift"]) < 1e-6
     assert figures["slope"] < 0.0
     assert figures["slope"] == pytest.approx(figures["near"], rel=1e-4)

@@ -1,11 +1,9 @@
-"""Runs: their files, the same numbers from the same seed, resumption after a kill."""
+"""Runs: their files, the same numbers from the same seed, resumption; finite elements."""
 
 import json
-import tomllib
+import shutil
 from pathlib import Path
 
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from studies import (
     SMOKE,
@@ -20,12 +18,15 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.surface_contact import SurfaceContact
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.files import write_json
-from pipeline.stages.run_folder import Run, RunError
-from pipeline.store.samples import read_table, write_table
+from pipeline.stages.run_folder import Run
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.samples import read_table
 
 FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
@@ -58,20 +59,6 @@ def test_run_tells_where_it_comes_from(tiny_run):
     assert header["provenance"]["original"] == run["hashes"]["original"]
 
 
-def test_stored_samples_are_as_many_as_counted(tiny_run):
-    counts = json.loads((tiny_run / "run.json").read_text())["counts"]["total"]
-    for name, key in (("first", "first"), ("kept", "evaluated"), ("screened", "predicted")):
-        assert len(read_table(tiny_run / "samples" / f"{name}.parquet")) == counts[key]
-    assert len(read_table(tiny_run / "samples" / "heldout.parquet")) == 40
-
-
-def test_stored_configuration_is_that_of_the_run(tiny_run):
-    stored = tomllib.loads((tiny_run / "config.toml").read_text())
-    asked = {"kind": "sobol", "candidates": 90, "first": 60, "budget": 80, "rounds": 2}
-    assert asked.items() <= stored["design"].items()
-    assert load_config(tiny_run / "config.toml") == load_config(SMOKE, TINY)
-
-
 @pytest.mark.usefixtures("unsimulated")
 def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
     folder = tmp_path / "run"
@@ -82,56 +69,18 @@ def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
-def test_compressed_surrogates_do_not_depend_on_the_workers(tmp_path):
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for workers, folder in enumerate(folders, start=1):
-        changes = (f"run.workers={workers}", "surrogate.family=auto")
-        assert main(run_command(folder, *TINY, *changes)) == 0
-    assert_same_run(*folders)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("stage", "rows", "simulated"),
-    [("first", 120, False), pytest.param("kept-2", 20, True, marks=pytest.mark.slow)],
-)
-def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path, stage, rows, simulated, request):
-    if not simulated:
-        request.getfixturevalue("unsimulated")
+def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path):
     folder = tmp_path / "run"
     samples = folder / "samples"
     command = run_command(folder, *TINY, "run.chunk=1")
-    assert 0 < kill_at_first_chunk(samples / f"chunks-{stage}", command) < rows
-    assert not (samples / f"{stage}.parquet").exists()
+    assert 0 < kill_at_first_chunk(samples / "chunks-first", command) < 120
+    assert not (samples / "first.parquet").exists()
     assert not (folder / "knee.npz").exists()
     # Another number of workers and another chunk change no number.
     assert resume(folder, "run.chunk=11") == 0
     assert_same_run(folder, tiny_run)
-    found = {p.name for p in folder.iterdir()}
-    assert found == FILES if simulated else found <= FILES
+    assert {p.name for p in folder.iterdir()} <= FILES
     assert {p.name for p in samples.iterdir()} == SAMPLES
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_resumed_stage_keeps_what_was_computed(tiny_run, run_copy):
-    """What is stored is taken, not computed again: a mark put there comes out."""
-    path = run_copy / "samples" / "heldout.parquet"
-    write_table(read_table(path).assign(reason="mark"), path)
-    before = path.read_bytes()
-    assert resume(run_copy) == 0
-    assert path.read_bytes() == before
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_finished_run_resumes_to_itself(tiny_run, run_copy):
-    (run_copy / "samples" / "chunks-kept-2").mkdir()
-    for name in ("kept", "kept-2", "screened"):
-        (run_copy / "samples" / f"{name}.parquet").unlink()
-    assert resume(run_copy) == 0
-    assert_same_run(run_copy, tiny_run)
-    assert not (run_copy / "samples" / "chunks-kept-2").exists()
 
 
 @pytest.mark.slow
@@ -149,34 +98,6 @@ def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_cop
         assert f"{name}.parquet: damaged; the file is made again" in told
     assert (run_copy / "samples" / "kept-2.parquet").read_bytes() == before
     assert_same_run(run_copy, tiny_run)
-
-
-def test_table_of_a_later_version_is_not_made_again(run_copy, capsys):
-    path = run_copy / "samples" / "kept.parquet"
-    table = pq.read_table(path)
-    later = table.replace_schema_metadata({**table.schema.metadata, b"version": b"99"})
-    pq.write_table(later, path)
-    before = path.read_bytes()
-    assert resume(run_copy) == 2
-    assert "kept.parquet" in capsys.readouterr().err
-    assert path.read_bytes() == before
-
-
-def test_resume_with_another_config_names_the_keys(run_copy, capsys):
-    before = (run_copy / "config.toml").read_bytes()
-    assert resume(run_copy, "contact.poissons_ratio=0.4", "design.first=50") == 2
-    err = capsys.readouterr().err
-    assert err.count("error: ") == 1
-    assert "contact.poissons_ratio is 0.4, and the run was made with 0.46; restore" in err
-    assert "design.first" not in err  # the samples hold for other numbers of samples
-    assert "--out" in err
-    assert (run_copy / "config.toml").read_bytes() == before
-
-
-def test_workers_and_chunk_may_change(run_copy):
-    config = load_config(SMOKE, (*TINY, "run.workers=2", "run.chunk=99"))
-    Run(config, run_copy).prepare(resume=True)
-    assert tomllib.loads((run_copy / "config.toml").read_text())["run"]["chunk"] == 99
 
 
 def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
@@ -201,25 +122,6 @@ def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
         "samples",
     }
     assert not list((run_copy / "samples").iterdir())
-
-
-def test_foreign_folder_is_refused(tmp_path):
-    (tmp_path / "letter.txt").write_text("dear reader")
-    with pytest.raises(RunError, match="is not empty and is not a run directory"):
-        Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=False)
-
-
-def test_empty_folder_is_taken(tmp_path):
-    Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=True)
-    assert {p.name for p in tmp_path.iterdir()} == {"config.toml", "made_with.json", "samples"}
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_json_of_a_run_holds_no_nan(tmp_path, value):
-    write_json(tmp_path / "a.json", {"a": 1.0})
-    with pytest.raises(ValueError, match="JSON"):
-        write_json(tmp_path / "a.json", {"a": value})
-    assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1.0}
 
 
 def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
@@ -279,3 +181,56 @@ def test_errors_of_the_checks_are_refused_unless_told_otherwise(tmp_path, monkey
         expected, match=None if despite else r"too much\n1 error .* --despite-errors"
     ):
         runner.run_study(load_config(SMOKE, TINY), tmp_path / "run", despite_errors=despite)
+
+
+ELEMENTS = (
+    *TINY,
+    "contact.model='finite_element'",
+    "contact.finite_element.node_spacing_mm=2.0",
+    "simulation.combinations=false",
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return the folder of a finished run; not to be written to."""
+    folder = tmp_path_factory.mktemp("elements") / "run"
+    assert main(run_command(folder, *ELEMENTS)) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_run_is_complete(finished):
+    report = json.loads((finished / "report.json").read_text())
+    assert report["overview"]["settings"]["node_spacing_mm"] == 2.0
+    assert "law" not in report["overview"]["layer"]
+    assert report["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"] > 0.0
+    page = (finished / "report.html").read_text()
+    assert "<dt>Elastic layer</dt>" in page
+    assert "<dt>Springs</dt>" not in page
+    # Two compartments, with the spacing and with twice the spacing.
+    assert len(list((finished / "condensed").glob("*.npy"))) == 4
+    errors = report["gait"]["node_spacing"]["errors"]
+    assert errors["poses"] == 21
+    assert 0.0 < errors["force_percent"] < 20.0
+    assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
+    assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
+    assert isinstance(TrainedRun.open(finished).contact, SurfaceContact)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unsimulated")
+def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatch):
+    """More samples: those of before are known, and nothing is condensed again."""
+    folder = shutil.copytree(finished, tmp_path / "run")
+
+    def condensed(self, body):
+        raise AssertionError("the compliance is stored")
+
+    monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
+    command = run_command(folder, *ELEMENTS, "design.budget=86")
+    assert main([*command, "--resume"]) == 0
+    before, after = (read_table(f / "samples" / "first.parquet") for f in (finished, folder))
+    assert after.equals(before)
+    assert surrogate_arrays(folder).keys() == surrogate_arrays(finished).keys()
+    assert json.loads((folder / "run.json").read_text())["counts"]["total"]["evaluated"] == 52

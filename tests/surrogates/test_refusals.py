@@ -12,7 +12,7 @@ import pytest
 from reference import cube
 
 from surrogates.core.regressor_data import polynomial_terms
-from surrogates.export.c_export import export_knee, export_regressor
+from surrogates.export.c_export import export_regressor
 from surrogates.export.fmu import export_fmu
 from surrogates.families.cross_validation import CrossCheck, k_fold
 from surrogates.families.kriging import KrigingSettings, fit_kriging, local_error, spread_picks
@@ -24,7 +24,7 @@ from surrogates.formulations.compartment_fit import fit_compartment
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.infill import largest_errors, load_error
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.validation import distance_figures, error_figures, predict_at_pose
+from surrogates.formulations.validation import distance_figures, error_figures
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -81,38 +81,16 @@ INCREASING = "path flexion: expected .* increasing"
 @refusals(
     (lambda: unit_design("sobel", 5, 2, 0), "kind: expected one of .*sobol"),
     (lambda: unit_design("lhs", 0, 2, 0), "n: expected a positive whole number, found 0.*hamm"),
-    (lambda: unit_design("lhs", -3, 2, 0), "n: .*found -3"),
-    (lambda: unit_design("lhs", 2.5, 2, 0), "n: .*found 2.5"),
-    (lambda: unit_design("lhs", True, 2, 0), "n: .*found True"),
-    (lambda: unit_design("lhs", 5, 0, 0), "d: expected a positive whole number, found 0"),
     (lambda: unit_design("lhs", 5, 2, None), "rng: expected a numpy Generator"),
-    (lambda: unit_design("lhs", 5, 2, -1), "rng: .*found -1"),
     (lambda: first_subset(np.zeros((3, 2)), 4), "n: expected at most the 3 rows of the design"),
-    (lambda: first_subset(np.zeros((3, 2)), 0), "n: expected a positive whole number"),
-    (lambda: first_subset(np.zeros(3), 1), "design: expected shape"),
-    (lambda: first_subset(np.zeros((3, 2)), 1, kind="x"), "kind: expected one of"),
     (lambda: ReferencePath.through([0.0, 0.0], np.zeros((2, 5))), INCREASING),
-    (lambda: ReferencePath.through([1.0, 0.0], np.zeros((2, 5))), INCREASING),
-    (
-        lambda: ReferencePath.through([], np.zeros((0, 5))),
-        r"path flexion: expected one or more .* found \[\]",
-    ),
-    (lambda: ReferencePath.through([0.0, 1.0], np.zeros((3, 5))), r"path coordinates: .*\(2, 5\)"),
     (lambda: ReferencePath.through([0.0, 1.0], np.zeros((2, 6))), r"path coordinates: .*\(2, 5\)"),
     (lambda: ReferencePath.through([0.0, NAN], np.zeros((2, 5))), "path flexion: .* finite"),
-    (lambda: ReferencePath.through([0.0], np.full((1, 5), INF)), "path coordinates: .* finite"),
     (lambda: ReferencePath([0.0], np.zeros((4, 0, 5))), "path flexion: expected two or more"),
-    (lambda: ReferencePath([0.0, 0.0], np.zeros((4, 1, 5))), INCREASING),
     (lambda: ReferencePath([0.0, 1.0], np.zeros((4, 2, 5))), r"path pieces: .* \(4, 1, 5\)"),
-    (lambda: ReferencePath([0.0, 1.0], np.zeros((3, 1, 5))), r"path pieces: .* \(4, 1, 5\)"),
-    (lambda: ReferencePath([0.0, 1.0], np.full((4, 1, 5), NAN)), "path pieces: expected finite"),
     (lambda: space_of(flexion=[1.0, 1.0]), "flexion range: expected low < high"),
-    (lambda: space_of(flexion=[0.0, 1.0, 2.0]), r"flexion range: expected shape \(2\)"),
     (lambda: space_of(offsets=[0.1, 0.1, 0.0, 0.1]), "offset half widths: expected > 0"),
-    (lambda: space_of(offsets=[0.1, 0.1, 0.1]), r"offset half widths: expected shape \(4\)"),
     (lambda: space_of(load=[0.0, 10.0]), "load range: expected 0 < low < high"),
-    (lambda: space_of(load=[20.0, 10.0]), "load range: expected 0 < low < high"),
-    (lambda: space_of(load=[1.0, INF]), "load range: expected finite"),
     *[
         (lambda field=field: header_without(field), rf"sample space: missing \['{field}'\]")
         for field in (
@@ -128,23 +106,14 @@ INCREASING = "path flexion: expected .* increasing"
         for spread in (0.0, -1.0, NAN)
     ],
     (lambda: space().draw(np.full((1, 6), 1.01)), r"unit: expected values in \[0, 1\]"),
-    (lambda: space().draw(np.zeros((2, 5))), r"unit: expected shape \(any, 6\)"),
-    (lambda: space().held(np.zeros((2, 5))), r"poses: expected shape \(any, 6\)"),
-    (lambda: space().scaled(np.zeros((2, 5)), [1.0, 1.0]), r"poses: expected shape \(any, 6\)"),
     (lambda: space().scaled(np.zeros((2, 6)), [1.0]), r"load: expected shape \(2\)"),
     (lambda: space().scaled(np.zeros((2, 6)), [1.0, -1.0]), "load: expected >= 0 N, found -1.0"),
     (lambda: coordinates_of(centre=np.zeros(2)), r"centre: expected shape \(3\)"),
-    (lambda: coordinates_of(centre=[0.0, INF, 0.0]), "centre: expected finite"),
-    (lambda: coordinates_of(middle=np.zeros(6)), r"middle: expected shape \(5\)"),
     (lambda: coordinates_of(half=np.zeros(5)), r"half: expected > 0, found 0\.0"),
     (lambda: coordinates_of(path_flexion=[1.0, 0.0]), "path flexion: expected two or more"),
     (lambda: coordinates_of(path_pieces=np.zeros((4, 2, 5))), r"path pieces: .*\(4, 1, 5\)"),
     (lambda: coordinates_of(about_point=np.array(2)), "about_point: expected 0 or 1, found 2"),
-    (lambda: coordinates_of(about_point=np.zeros(3)), "about_point: expected 0 or 1"),
-    (lambda: coordinates_of(about_point=np.array("yes")), "about_point: expected 0 or 1"),
     (lambda: CondyleCoordinates.from_arrays({}), "missing .*centre.*half.*about_point"),
-    (lambda: CondyleCoordinates.fit(np.zeros((9, 5)), np.zeros((9, 12))), r"poses: .*\(any, 6\)"),
-    (lambda: CondyleCoordinates.fit(np.zeros((9, 6)), np.zeros((8, 12))), r"loads: .*\(9, 12\)"),
     (lambda: CondyleCoordinates.fit(np.zeros((0, 6)), np.zeros((0, 12))), "at least one sample"),
 )
 def test_sampling(call, message):
@@ -242,19 +211,13 @@ EVERYTHING = made.MADE["everything"]
     (lambda: krige(FIXED_ROW), "row 29 alone determines a coefficient of the trend"),
     (lambda: spread_picks(kriging()[0], np.zeros((4, 2)), np.ones(4), 1), r"candidates: .*any, 3"),
     (lambda: spread_picks(kriging()[0], cube(4), np.ones(4), 5), "count: expected"),
-    (lambda: spread_picks(kriging()[0], cube(4), np.ones(3), 1), "weights: expected shape"),
     (without_points, "regressor: expected a Kriging model"),
     (lambda: fit_polynomial(cube(2), cube(2)), "X: expected at least 3 rows, found 2"),
     (lambda: fit_polynomial(cube(30), cube(30), TOTAL), "X: expected enough rows .* found 30"),
     (lambda: fit_polynomial(cube(9), cube(9), weights=np.zeros(9)), "weights: expected > 0, found"),
-    (lambda: fit_polynomial(cube(9), cube(9), weights=np.ones(8)), r"weights: .*shape \(9\)"),
     (lambda: fit_network(cube(19), cube(19), SMALL), "X: .* 20 rows for a network, found 19"),
     (lambda: fit_network(cube(30), cube(30), SMALL, weights=-np.ones(30)), "weights: .* > 0"),
     (lambda: EVERYTHING.predict(np.zeros((2, 3))), "^X: expected"),
-    (lambda: EVERYTHING.predict(np.full((2, 4), NAN)), "^X: expected"),
-    (lambda: EVERYTHING.predict_with_jacobian(np.zeros(3)), "^x: expected"),
-    (lambda: EVERYTHING.hessian(np.zeros((1, 4))), "^x: expected"),
-    (lambda: EVERYTHING.standard_error(np.zeros(4)), "^X: expected"),
     (lambda: made.polynomial(2, 0, 1).hessian([0.0, 0.0]), "hessian: .* with an output"),
     (lambda: coincident().standard_error(np.zeros((1, 2))), "points: expected a positive definite"),
     (lambda: made.kriging(5, 2, 1, degree=2).standard_error(np.zeros((1, 2))), "at most 5 terms"),
@@ -272,13 +235,10 @@ EVERYTHING = made.MADE["everything"]
         (lambda change=change: splines_of(**change), message)
         for change, message in (
             ({"knots": np.zeros((11, 1))}, "knots: expected shape"),
-            ({"knots": np.full(11, NAN)}, "knots: expected finite"),
             ({"knots": np.zeros(7)}, "knots: expected 2 to 257 knots and 3 more at each end"),
-            ({"knots": np.arange(264.0)}, "knots: expected 2 to 257 knots .* found 264"),
             ({"knots": KNOTS[::-1]}, "knots: expected rising knots"),
             ({"knots": np.r_[KNOTS[:4], -1 + 1e-7, KNOTS[5:]]}, "knots: .* each 1e-06 of"),
             ({"knots": KNOTS + 0.1 * np.eye(11)[10]}, "knots: expected 4 equal knots at each end"),
-            ({"knots": KNOTS - 0.1 * np.eye(11)[1]}, "knots: expected 4 equal knots at each end"),
             ({"knots": np.delete(KNOTS, 5)}, "weights: expected shape"),
             ({"shear": np.eye(3)[2]}, "knots: expected splines in the first input alone"),
             ({"wave": 1.0}, "knots: .* a wave of 1"),
@@ -350,7 +310,6 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: replace(model(), largest=0.0), "largest: expected > 0"),
     (lambda: replace(model(), degree=0.9), "degree: expected >= 1"),
     (lambda: replace(model(), depth=[0.0, 0.0]), "depth: expected a half range > 0"),
-    (lambda: replace(model(), depth=[0.0]), r"depth: expected shape \(2\)"),
     (lambda: with_parts(parts()[1], *parts()[1:]), "expected 12 outputs, found 16"),
     (
         lambda: with_parts(no_outputs(5), *parts()[1:]),
@@ -366,11 +325,6 @@ BOX = (np.ones(12), no_outputs(6))
     ],
     (lambda: without("second/"), "expected 12 outputs, found 7"),
     *[
-        (lambda ask=ask: getattr(model(), ask)(np.zeros((2, 5))), r"poses: expected .*\(any, 6\)")
-        for ask in ("evaluate_batch", "standard_error")
-    ],
-    (lambda: model().evaluate_batch(np.full((2, 6), NAN)), "poses: expected finite numbers"),
-    *[
         (
             lambda f=f, ask=ask: getattr(model(f), ask)(np.zeros((1, 6)), [100.0]),
             f"expected 'inverted' .* found '{f}'",
@@ -380,10 +334,6 @@ BOX = (np.ones(12), no_outputs(6))
         if f != "inverted"
     ],
     (lambda: replace(samples(), loads=one_without_load()), "axial load > 0 .* 0 N"),
-    (
-        lambda: replace(samples(), loads=one_without_load()[1:]),
-        r"loads: expected shape \(240, 12\)",
-    ),
     (lambda: replace(samples(), poses=np.zeros((240, 5))), r"poses: expected shape \(any, 6\)"),
     (lambda: replace(samples(), weights=np.ones(7)), r"weights: expected shape \(240\)"),
     (lambda: Samples(np.zeros((0, 6)), np.zeros((0, 12))), "poses: expected at least one sample"),
@@ -394,7 +344,6 @@ BOX = (np.ones(12), no_outputs(6))
         lambda: Domain(np.array([0.1, 0.2, 0.0]), no_outputs(6), *BOX),
         "limits: expected > 0, found 0",
     ),
-    (lambda: Domain(np.array([0.1, 0.2]), no_outputs(6), *BOX), "limits.*shape"),
     (lambda: Domain(np.ones(3), no_outputs(5), *BOX), "regressor: expected 6 or more inputs"),
     (lambda: pick(count=11), "count: expected >= 1 and <= 10, found 11"),
     (lambda: pick(load=np.ones(9)), r"load: expected shape \(10\)"),
@@ -402,22 +351,16 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: pick(family="polynomial"), "expected a Kriging model, found 'polynomial'"),
     (lambda: load_error(model(), kriging().check, np.zeros((30, 5))), r"inputs: .*\(any, 6\)"),
     (lambda: error_figures([1.0], [1.0]), "at least 2 known values, found 1"),
-    (lambda: error_figures([1.0, 2.0, 3.0], [1.0, NAN, NAN]), "at least 2 known values, found 1"),
     (lambda: error_figures([1.0, 2.0], [1.0]), r"prediction: expected shape \(2\)"),
-    (lambda: error_figures([1.0, NAN], [1.0, 2.0]), "truth: expected finite"),
     (lambda: error_figures([1.0, 2.0], [1.0, INF]), "prediction: expected finite"),
     (lambda: distance_figures(np.zeros((4, 2)), np.zeros((4, 3))), r"truth: .*\(any, 3\)"),
-    (lambda: distance_figures(np.zeros((1, 3)), np.zeros((1, 3))), "2 known values, found 1"),
-    (lambda: predict_at_pose(model(), np.zeros((2, 5))), r"poses: expected shape \(any, 6\)"),
+    (lambda: model().smoothed(0.3), "smoothing width: expected"),
     (lambda: manufactured.knee().on_leaving("ignore"), "outside: expected one of"),
     (lambda: manufactured.knee().compartment("patellar"), "name: expected one of"),
     (lambda: manufactured.knee().evaluate_batch(np.zeros(6)), r"poses: .*\(any, 6\), found \(6,\)"),
-    (lambda: manufactured.knee().evaluate_batch(np.full((1, 6), NAN)), "poses: expected finite"),
     (lambda: export_regressor(made.MADE["Fourier"], "my knee"), "prefix: expected letters"),
     (lambda: export_regressor(made.polynomial(2, 0, 1), "knee"), "at least one output"),
-    (lambda: export_knee(manufactured.knee(), "1st"), "prefix: expected letters"),
     (lambda: export_fmu(manufactured.knee(), "4.0"), r"version: expected .*2\.0.*, found '4\.0'"),
-    (lambda: export_fmu(manufactured.knee(), "3.0", "1st"), "prefix: expected letters"),
 )
 def test_formulations_and_exports(call, message):
     refused(call, message)

@@ -13,11 +13,8 @@ from some_slow import some_slow
 from dynamics.expressions import (
     Elementary,
     KneeExpressions,
-    ligament_forces,
     ligament_tensions,
-    line_forces,
     plus,
-    wrench_forces,
 )
 from dynamics.expressions.elementary import plus_integral
 from dynamics.kernels.equations import INPUTS, SCRATCH, assemble, forces_at, inputs_at, pose_at
@@ -25,7 +22,7 @@ from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
 from foundation.base.errors import InputError
-from foundation.base.pose import Pose, generalised_force
+from foundation.base.pose import Pose
 from surrogates.sampling.space import ReferencePath
 
 SIZE = np.array([1.0, 0.1, 0.2, 0.006, 0.01, 0.004])
@@ -135,19 +132,6 @@ def test_stretched_and_slack_bundles_have_the_tension_of_the_kernel():
     assert 0.2 < (expected > 0.0).mean() < 0.95
 
 
-def test_stiffness_may_be_a_variable(problem):
-    packed = problem.ligaments
-    functions, pose = Elementary.of(casadi), poses(1)[0]
-    stiffness = casadi.SX.sym("k", packed.rest_length.size)
-    rows = ligament_forces(functions, pose, packed, stiffness=stiffness)
-    force = casadi.Function("f", [stiffness], [casadi.vertcat(*rows)])
-    assert_allclose(
-        np.array(force(2.0 * packed.stiffness)).ravel(),
-        2.0 * in_numpy(lambda np_, q: ligament_forces(np_, q, packed))(pose),
-        rtol=1e-12,
-    )
-
-
 def test_equations_of_motion_are_those_of_the_kernel(waves):
     reduced = simulator(quasi_static=REDUCED, anterior_damping=100.0)
     for each, motions in ((simulator(), {}), (reduced, {"rotation": 0.05})):
@@ -180,20 +164,6 @@ def test_inputs_over_time_are_those_of_the_kernel(problem):
     inputs_at(0.31, problem, expected, slopes)
     assert_allclose(values[1], expected, rtol=1e-14)
     assert_allclose(rates[1], slopes, rtol=1e-14)
-
-
-def test_wrenches_and_lines_do_virtual_work():
-    femoral, tibial = np.array([-0.02, 0.1, 0.03]), np.array([0.02, -0.05, 0.0])
-    for row in poses(5, seed=3):
-        pose = Pose.from_array(row)
-        wrench = np.arange(6.0) - 2.5
-        work = in_numpy(wrench_forces)(row, wrench)
-        assert_allclose(work, generalised_force(pose, wrench), rtol=1e-13, atol=1e-15)
-        point = pose.rotation_matrix @ femoral + pose.translation
-        pull = 300.0 * (tibial - point) / np.linalg.norm(tibial - point)
-        expected = generalised_force(pose, np.concatenate((pull, np.cross(point, pull))))
-        found = in_numpy(lambda f, q: line_forces(f, q, femoral, tibial, 300.0))(row)
-        assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_plus_is_smooth_and_exact_beyond_its_width():

@@ -32,6 +32,13 @@ def test_delp1990_points_at_the_height_of_its_model():
     assert_allclose(leg.foot.end, [0.1300, -0.0440], rtol=0.0, atol=1e-4)
 
 
+def test_mass_and_inertia_scale_with_mass_and_height():
+    one, other = leg_segments(60.0, 1.60), leg_segments(90.0, 1.76)
+    assert_allclose(other.foot.mass / one.foot.mass, 1.5, rtol=1e-12)
+    assert_allclose(other.shank.inertia / one.shank.inertia, 1.5 * 1.1**2, rtol=1e-12)
+    assert_allclose(other.hip / one.hip, 1.1, rtol=1e-12)
+
+
 def test_stated_lengths_take_their_inertia_along():
     plain = leg_segments(80.0, 1.80)
     leg = leg_segments(
@@ -44,10 +51,3 @@ def test_stated_lengths_take_their_inertia_along():
     assert_allclose(leg.foot.centre_of_mass, [0.1, -0.025], rtol=1e-12)
     assert_allclose(leg.hip, [0.0, -0.1, 0.09], rtol=1e-15)
     assert_allclose(leg.heel, [-0.05, -0.06], rtol=1e-15)
-
-
-def test_mass_and_inertia_scale_with_mass_and_height():
-    one, other = leg_segments(60.0, 1.60), leg_segments(90.0, 1.76)
-    assert_allclose(other.foot.mass / one.foot.mass, 1.5, rtol=1e-12)
-    assert_allclose(other.shank.inertia / one.shank.inertia, 1.5 * 1.1**2, rtol=1e-12)
-    assert_allclose(other.hip / one.hip, 1.1, rtol=1e-12)

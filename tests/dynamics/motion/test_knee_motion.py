@@ -5,11 +5,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.motion import read_motion_table, write_motion_table
+from dynamics.motion import write_motion_table
 from dynamics.motion.knee_motion import (
     KNEE_COORDINATES,
     KNOWN_COLUMNS,
@@ -58,13 +56,6 @@ def test_written_motion_is_that_of_opensim():
     for row, pose in zip(table.values, POSES, strict=True):
         expected = Pose.from_array(pose).to_opensim() * ([180.0 / np.pi] * 3 + [1.0] * 3)
         assert_allclose(row, expected, rtol=1e-14, atol=1e-17)
-
-
-def test_signs_and_units_of_written_columns():
-    table = knee_motion_table(TIME, POSES, KneeColumns(TURNED, "rad", "mm"))
-    assert table.names == tuple("abcdef")
-    assert_allclose(table.column("b"), -POSES[:, 1], rtol=1e-15)
-    assert_allclose(table.column("d"), -1e3 * POSES[:, 3], rtol=1e-15)
 
 
 def test_units_in_names_come_before_what_is_said(tmp_path):
@@ -121,20 +112,6 @@ def test_states_of_opensim_are_read(tmp_path, header):
     path.write_text(f"States\n{header}endheader\n" + "\t".join(["time", *names]) + f"\n{rows}\n")
     _, poses = read_knee_poses(path)
     assert_allclose(poses, Pose.from_opensim(*values[::2]).array[None])
-
-
-def test_reads_a_published_solution(knee_data):
-    path = knee_data / "jam_lenhart2015_knee" / "walking_values.sto"
-    time, poses = read_knee_poses(path)
-    table = read_motion_table(path)
-    assert len(time) == 112
-    assert_array_equal(time, table.time)
-    columns = [table.angle(name) for name in KNEE_COORDINATES[:3]]
-    columns += [table.column(name) for name in KNEE_COORDINATES[3:]]
-    expected = [Pose.from_opensim(*row).array for row in np.column_stack(columns).tolist()]
-    assert_allclose(poses, expected, rtol=1e-15, atol=1e-17)
-    named = KneeColumns(dict(zip(OPENSIM_COORDINATES, KNEE_COORDINATES, strict=True)))
-    assert_array_equal(read_knee_poses(path, named)[1], poses)
 
 
 def test_columns_of_the_command_line():
@@ -197,11 +174,3 @@ def test_parquet_that_cannot_be_used_is_named(tmp_path):
     table.assign(time_s=[0.0, 2.0, 1.0]).to_parquet(path)
     with pytest.raises(ValueError, match=r"a\.parquet, time: expected increasing instants"):
         read_knee_poses(path)
-
-
-@given(st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6))
-def test_any_pose_survives_the_translation_to_opensim_and_back(pose):
-    table = knee_motion_table(np.zeros(1), np.array([pose]))
-    degrees = np.radians(table.values[0, :3])
-    again = Pose.from_opensim(*degrees, *table.values[0, 3:]).array
-    assert_allclose(again, pose, rtol=0, atol=1e-14)

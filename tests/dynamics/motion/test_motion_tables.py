@@ -73,11 +73,6 @@ def test_older_header_names_and_trailing_tabs(tmp_path):
     assert table.in_degrees is None
 
 
-def test_tab_separated_names_may_hold_blanks(tmp_path):
-    text = VERSION_1.replace("pelvis_tx", "pelvis tx")
-    assert read_motion_table(write(tmp_path / "a.mot", text)).names[1] == "pelvis tx"
-
-
 def test_csv_states_units_by_name_or_argument(tmp_path):
     path = write(tmp_path / "a.csv", "# walk\ntime,hip_deg,knee_rad,ankle\n0,180,1,90\n1,90,2,45\n")
     table = read_motion_table(path)
@@ -88,11 +83,6 @@ def test_csv_states_units_by_name_or_argument(tmp_path):
     stated = read_motion_table(path, in_degrees=True)
     assert_allclose(stated.angle("ankle"), [np.pi / 2, np.pi / 4], rtol=1e-15)
     assert_array_equal(stated.angle("knee_rad"), [1.0, 2.0])
-
-
-def test_argument_overrides_the_header(tmp_path):
-    table = read_motion_table(write(tmp_path / "a.mot", VERSION_1), in_degrees=False)
-    assert_array_equal(table.angle("knee_angle_r"), [-90.0, -45.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -145,21 +135,6 @@ def test_values_are_read_only_copies_and_unknown_columns_named():
         table.values[0, 0] = 3.0
     with pytest.raises(ValueError, match=r"motion table: expected a column 'b', found "):
         table.angle("b")
-
-
-def test_the_shipped_files_are_read(knee_data):
-    folder = knee_data / "opensim_core_gait"
-    for name, rows, columns in (
-        ("subject01_walk_IK.mot", 151, 10),
-        ("subject01_walk_grf.mot", 1501, 18),
-        ("normal_gait.mot", 51, 17),
-    ):
-        table = read_motion_table(folder / name)
-        assert table.values.shape == (rows, columns)
-        assert table.in_degrees is True
-    solution = read_motion_table(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
-    assert len(solution.time) == 112
-    assert_allclose(solution.time[[0, -1]], [1.21, 2.32], rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])

@@ -113,12 +113,6 @@ def test_contacts_last_to_the_middle_of_the_gaps():
     assert contacts(ground(0.0 * TIME), find_plates(ground(0.0 * TIME))) == ()
 
 
-def test_a_foot_that_never_leaves_its_plate_has_one_contact():
-    standing = ground(np.full_like(TIME, 400.0))
-    (found,) = contacts(standing, find_plates(standing))
-    assert (found.begin, found.end) == (0, len(TIME))
-
-
 def test_events_are_interpolated_and_noise_is_not_a_step():
     time = np.arange(0.0, 3.0, 0.01)
     force = np.where((time > 0.5) & (time < 1.1), 600.0, 0.0)

@@ -8,9 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import least_squares
 
-from dynamics.musculoskeletal import Comak, MuscleWeight
+from dynamics.musculoskeletal import Comak
 from dynamics.musculoskeletal.comak_solution import Solution
 from foundation.base.errors import InputError, PoseError
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from tests.dynamics.musculoskeletal.synthetic import MUSCLES, Spring, contact, record, settings
 
@@ -88,21 +89,20 @@ def test_the_solution_balances_all_coordinates(solved):
         previous = result.values[frame]
 
 
-def test_a_heavier_muscle_is_used_less(solved):
-    comak, result = solved
-    strongest = int(result.activations[0].argmax())
-    name = result.muscles[strongest]
-    weighted = settings(tolerance=1e-7, muscle_weights=(MuscleWeight(name, (0.0,), (10.0,)),))
-    other = Comak(comak.plant, comak.contacts.contacts, weighted).run(comak.plant.start)
-    assert other.activations[0, strongest] < result.activations[0, strongest] - 0.01
-
-
-def test_stronger_reserves_take_more(solved):
-    comak, result = solved
-    cheap = settings(tolerance=1e-7, reserve_forces=tuple((n, 100.0) for n in result.free))
-    other = Comak(comak.plant, comak.contacts.contacts, cheap).run(comak.plant.start)
-    assert (other.reserves**2).sum() > 1.5 * (result.reserves**2).sum()
-    assert (other.costs < result.costs).all()
+def test_fibres_pull_by_activation_times_active_plus_passive_force(solved):
+    comak, _ = solved
+    by_fibres = settings(tolerance=1e-7, fibre_forces=True)
+    result = Comak(comak.plant, comak.contacts.contacts, by_fibres).run(comak.plant.start)
+    assert not result.flags
+    previous = comak.plant.start
+    for frame, values in enumerate(result.values):
+        active, passive, _ = comak.plant.contractions(frame, values, result.speeds[frame])
+        pull = result.activations[frame] * active + passive
+        assert_allclose(result.muscle_forces[frame], pull, rtol=1e-9)
+        arms, surplus = balance(comak, frame, values, previous)
+        left = arms @ (pull / comak.plant.muscles.max_force) + result.reserves[frame] + surplus
+        assert_allclose(left, 0.0, atol=1e-5)
+        previous = values
 
 
 def test_a_guide_changes_the_start_and_not_the_solution(solved):
@@ -154,6 +154,31 @@ def test_a_frame_at_a_jump_of_the_contact_force_converges(solved):
         far = Comak(record(), [contact(Jump())], settings()).run(record().start)
     assert not far.converged[1]
     assert any(flag.startswith("0.01 s: not converged") for flag in far.flags)
+
+
+FLAG = Flag(FlagKind.OUTSIDE_LATERAL, "joint", (3.0,))
+
+
+class Narrow(Spring):
+    """A spring that was not trained below a height."""
+
+    least = 0.0
+
+    def loads_and_jacobian(self, pose):
+        loads, jacobian = super().loads_and_jacobian(pose)
+        flags = (FLAG,) if pose.superior < self.least else ()
+        return ContactLoads.from_values(loads.values, COMPARTMENTS, flags), jacobian
+
+
+def test_a_final_pose_outside_the_domain_has_a_flag(solved):
+    """With the instant and the contact; poses that an iteration passed have none."""
+    _, whole = solved
+    lowest = int(whole.values[:, 1].argmin())
+    Narrow.least = np.sort(whole.values[:, 1])[:2].mean()
+    below = np.array([0.0, Narrow.least - whole.values[:, 1].max() - 1e-3])
+    comak = Comak(record(), [contact(Narrow())], settings(tolerance=1e-7))
+    found = comak.run(record().start, guide=whole.values + below)
+    assert found.contact_flags == ((lowest, found.time[lowest], "touch", FLAG),)
 
 
 def test_a_contact_that_fails_keeps_the_previous_frame():

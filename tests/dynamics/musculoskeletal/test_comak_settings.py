@@ -10,10 +10,12 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
     read_reserves,
 )
+from dynamics.musculoskeletal.comak_file import check_coordinates
 from dynamics.musculoskeletal.reserves import Reserve, with_actuators
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 
+COORDINATES = ("flex", "px", "py", "ty")
 TOOL = """<OpenSimDocument Version="40000"><COMAKTool>
 <model_file>../m.osim</model_file><coordinates_file>ik.mot</coordinates_file>
 <external_loads_file>Unassigned</external_loads_file>
@@ -26,6 +28,10 @@ TOOL = """<OpenSimDocument Version="40000"><COMAKTool>
 <COMAKSecondaryCoordinate name="s"><coordinate>/jointset/knee/ty </coordinate>
 <comak_damping>200</comak_damping><max_change>0.01</max_change></COMAKSecondaryCoordinate>
 </objects></COMAKSecondaryCoordinateSet>
+<replace_force_set>false</replace_force_set><verbose>2</verbose>
+<print_processed_input_kinematics>false</print_processed_input_kinematics>
+<unit_udot_epsilon>1e-8</unit_udot_epsilon><use_visualizer>False</use_visualizer>
+<AnalysisSet><objects/><groups/></AnalysisSet>
 <max_iterations>7</max_iterations><udot_tolerance>0.5</udot_tolerance>
 <non_muscle_actuator_weight>500</non_muscle_actuator_weight>
 <contact_energy_weight>25</contact_energy_weight>
@@ -92,28 +98,10 @@ def test_weights_of_muscles_and_reserves(tool):
     np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
 
 
-@pytest.mark.parametrize(
-    ("time", "weight"), [(1.32, 1.4), (1.3, 1.0), (1.28, 0.6), (1.35, 2.0), (1.4, 5.0), (1.37, 3.2)]
-)
-def test_a_weight_over_time_goes_on_beyond_its_points_as_in_opensim(time, weight):
-    """OpenSim's PiecewiseLinearFunction gives the same numbers (`test_opensim_motions`)."""
-    found = MuscleWeight("ham", (1.3, 1.35, 1.36), (1.0, 2.0, 2.6))
-    assert found.at(time) == pytest.approx(weight)
-
-
 def test_a_weight_that_becomes_negative_is_refused_with_muscle_and_instant():
     weight = MuscleWeight("ham", (1.3, 1.35), (1.0, 2.0))
     with pytest.raises(InputError, match=r"ham: expected a weight >= 0 at 1 s, found -5: the line"):
         weight.at(1.0)
-
-
-@pytest.mark.parametrize(
-    ("coefficients", "found"), [("2 -1", 3.0), ("-2 9", 5.0), ("0 4", 4.0), ("0.5 0", 1.0)]
-)
-def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
-    function = f"<LinearFunction><coefficients>{coefficients}</coefficients></LinearFunction>"
-    settings = ComakFile(tool("<Constant><value>3</value></Constant>", function)).settings()
-    assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
 
 
 PER_MUSCLE = """<Constant name="weight"><value>4</value></Constant>
@@ -135,15 +123,6 @@ def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
     np.testing.assert_allclose(found, [[0.01, 0.02], [1.0, 0.9]])
     assert settings.unknown_muscles(("ham",)) == ("gas",)
     assert ComakSettings.from_json(settings.to_json()) == settings
-
-
-def test_a_desired_activation_may_be_negative_as_in_jam(tool):
-    """OpenSim-JAM's example of muscle coordination has activations from -0.5 to 0.5."""
-    old = "<weight><Constant><value>3</value></Constant></weight>"
-    new = '<Constant name="desired_activation"><value>-0.373</value></Constant>'
-    settings = ComakFile(tool(old, new)).settings()
-    assert settings.desired_activation(("gas",), 0.0) == pytest.approx([-0.373])
-    assert settings.muscle_weight(("gas",), 0.0) == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize(
@@ -173,10 +152,9 @@ def test_a_muscle_that_two_parameters_name_with_the_same_numbers_counts_once(too
     end = "</COMAKCostFunctionParameter></objects>"
     file = ComakFile(tool(end, f"</COMAKCostFunctionParameter>{second}</objects>"))
     assert file.settings() == ComakFile(tool()).settings()
-    twice, none = ComakFile(tool(end, end.replace("</objects>", f"{second}</objects>"))), ()
-    (told,) = [text for text in twice.notes(("px", "py", "flex", "ty")) if "one parameter" in text]
+    twice = ComakFile(tool(end, end.replace("</objects>", f"{second}</objects>")))
+    (told,) = [text for text in twice.notes(COORDINATES) if "one parameter" in text]
     assert "another one for the muscles in parentheses: gas2 (gas);" in told
-    assert ComakFile(tool()).notes(("px", "py", "flex", "ty")) == none
 
 
 SPLINE = """<GCVSpline name="weight"><half_order>2</half_order><error_variance>0</error_variance>
@@ -208,7 +186,7 @@ def test_other_files_stand_for_those_of_the_settings(tool, tmp_path):
     file = ComakFile(edited, {"forces": other, "motion": tmp_path / "states.sto"})
     assert file.files.motion == tmp_path / "states.sto"
     assert file.settings().reserve_forces == (("ty", 4.0), ("flex", 1.0))
-    assert file.notes(("px", "py", "flex", "ty")) == ()
+    assert file.notes(COORDINATES) == ()
     with pytest.raises(InputError, match=r"reserves\.xml: no such file"):
         ComakFile(edited, {"motion": other}).settings()
 
@@ -273,16 +251,6 @@ def test_defaults_of_a_force_set_hold_for_its_reserves(edited):
     assert [reserve.force for reserve in read_reserves(path)] == [4.0, 9.0]
 
 
-def test_a_reserve_needs_a_positive_force(edited):
-    with pytest.raises(InputError, match=r"tool\.xml, a, optimal_force.*-4"):
-        read_reserves(edited(RESERVES, "<optimal_force>4", "<optimal_force>-4"))
-
-
-def test_settings_are_read_as_written(tool):
-    settings = ComakFile(tool()).settings()
-    assert ComakSettings.from_json(settings.to_json()) == settings
-
-
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"primary": ["a"]}', '{"primary": 3, "secondary": []}']
 )
@@ -300,3 +268,95 @@ def test_actuators_of_the_model_add_to_the_reserves_of_what_is_solved_for():
     both = with_actuators(given, (*own, Reserve("turn", 3.0, "spin")))
     assert dict(both.reserve_forces) == {"turn": 5.0, "height": 4.0, "hip": 3.0}
     assert both.reserve_names == ("a", "b", "torque")
+
+
+@pytest.fixture
+def notes(edited):
+    def read(old="", new="", reserves=RESERVES):
+        edited(reserves, name="reserves.xml")
+        return ComakFile(edited(TOOL, old, new)).notes(COORDINATES)
+
+    return read
+
+
+def test_settings_that_are_off_need_no_note(notes):
+    assert notes() == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ("<print_processed_input_kinematics>false", "<print_processed_input_kinematics>true",
+         "ignored settings: print_processed_input_kinematics"),
+        ("<AnalysisSet><objects/>", "<AnalysisSet><objects><Kinematics/></objects>",
+         "ignored settings: AnalysisSet"),
+        ("<verbose>2</verbose>", "<max_iteration>9</max_iteration>",
+         "unknown setting max_iteration; did you mean max_iterations?"),
+        ("<comak_damping>200</comak_damping>", "<comak_dampin>1</comak_dampin>",
+         "unknown setting comak_dampin; did you mean comak_damping?"),
+        ("<verbose>2</verbose>", "<qqq>9</qqq>", "unknown setting qqq"),
+    ],
+)  # fmt: skip
+def test_settings_without_effect_are_told(notes, old, new, wanted):
+    assert notes(old, new) == (f"tool.xml: {wanted}",)
+
+
+@pytest.mark.parametrize(
+    ("old", "name"),
+    [
+        (" /jointset/a/py", "py"),
+        ("<primary_coordinates>/jointset/hip/flex</primary_coordinates>", "flex"),
+        ("<coordinate>/jointset/knee/ty </coordinate>", "ty"),
+    ],
+)
+def test_coordinates_in_no_list_are_told(notes, tmp_path, old, name):
+    (told,) = notes(old, "")
+    assert told.startswith(f"tool.xml: {name}: expected in prescribed_coordinates, primary")
+    assert ComakFile(tmp_path / "tool.xml").notes(COORDINATES, held=[name]) == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ("<min_control>-Inf</min_control><max_control>Inf</max_control>", False),
+        ("<min_control>-1e5</min_control>", False),
+        ("<max_control>2</max_control>", True),
+    ],
+)
+def test_limits_of_reserves_are_told(notes, limits, told):
+    reserves = RESERVES.replace("<coordinate>flex", f"{limits}<coordinate>flex")
+    text = "reserves.xml: ignored min_control and max_control of a; reserves have no limits"
+    assert notes(reserves=reserves) == ((text,) if told else ())
+
+
+def test_other_forces_than_those_of_the_model_are_refused(notes):
+    with pytest.raises(InputError, match="replace_force_set: expected false, found true"):
+        notes("<replace_force_set>false", "<replace_force_set>TRUE")
+
+
+def test_a_file_prescribes_what_it_lists_or_does_not_list(notes, tmp_path):
+    notes("/jointset/a/py", "")
+    assert ComakFile(tmp_path / "tool.xml").prescribed(COORDINATES) == ("px", "py")
+
+
+def test_unknown_coordinates_are_refused(notes):
+    with pytest.raises(InputError, match=r"prescribed_coordinates: .*such as flex, found flxe"):
+        notes("/jointset/a/py", "/jointset/a/flxe")
+    with pytest.raises(InputError, match=r"here: .* one of flex, px, py, ty, found QQQ"):
+        check_coordinates("here", ["flex", "QQQ"], COORDINATES)
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "found"), [("2 -1", 3.0), ("-2 9", 5.0), ("0 4", 4.0), ("0.5 0", 1.0)]
+)
+def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
+    function = f"<LinearFunction><coefficients>{coefficients}</coefficients></LinearFunction>"
+    settings = ComakFile(tool("<Constant><value>3</value></Constant>", function)).settings()
+    assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
+
+
+def test_actuators_that_are_no_reserves_are_told(notes):
+    more = '<PointActuator name="FX"/><TorqueActuator name="off"><appliesForce>False'
+    more += "</appliesForce></TorqueActuator></objects>"
+    found = notes(reserves=RESERVES.replace("</objects>", more))
+    assert found == ("reserves.xml: ignored forces: FX, which are not CoordinateActuators",)

@@ -48,18 +48,6 @@ def test_functions_are_read_as_written(tmp_path):
     assert names == list(PATHS.values())
 
 
-def test_functions_of_both_legs_share_a_file(tmp_path):
-    path = tmp_path / "functions.xml"
-    other = ConstraintFunctions("bend", ("tx",), AT + 1.0, AT[:, None])
-    write_functions(path, [functions(), other], PATHS | {"tx": "/jointset/other/tx"})
-    found = ConstraintFunctions.read(path, "bend", ("tx",))
-    assert (found.coupled, found.secondary) == ("bend", ("tx",))
-    assert_allclose(found.at, AT + 1.0, rtol=0, atol=0)
-    assert ConstraintFunctions.read(path, "flex", ("add", "ty")).secondary == ("add", "ty")
-    with pytest.raises(InputError, match="expected SimmSplines of rz, found none"):
-        ConstraintFunctions.read(path, "flex", ("rz",))
-
-
 def test_coordinates_follow_the_coupled_one_of_their_leg(tmp_path):
     joints = leg_model(tmp_path, right=True).joints
     coupled = ("hip_l_rz", "knee_r_rz")
@@ -86,17 +74,6 @@ def test_a_model_follows_the_functions():
     assert_allclose(np.array(points, dtype=float), AT**3)
 
 
-def test_functions_of_other_coordinates_are_refused():
-    with pytest.raises(InputError, match="found hip"):
-        ConstraintFunctions("hip", ("add",), AT, AT[:, None]).add_to(MODEL)
-
-
-@pytest.mark.parametrize("at", [AT[:3], AT[::-1]])
-def test_few_or_falling_points_are_refused(at):
-    with pytest.raises(InputError, match="at least 4 increasing values of flex"):
-        ConstraintFunctions("flex", ("add",), at, at[:, None])
-
-
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "functions.xml"
     path.write_text("<OpenSimDocument><FunctionSet><objects/></FunctionSet></OpenSimDocument>")
@@ -106,12 +83,6 @@ def test_other_files_are_refused(tmp_path):
     path.write_text(path.read_text().replace("<x>0.0 ", "<x>-1.0 ", 1))
     with pytest.raises(InputError, match="through the same points, found different ones"):
         ConstraintFunctions.read(path, "flex")
-
-
-def test_a_sweep_begins_at_rest_and_ends_in_time():
-    course = Sweep("flex", ("add",), 0.2, 1.2, 3.0).course
-    assert len(course.time) == 301
-    assert_allclose(course.values[[0, 150, 300]], [0.2, 0.45, 1.2])
 
 
 def test_markers_replace_those_of_the_model(tmp_path):
@@ -131,11 +102,18 @@ def test_markers_replace_those_of_the_model(tmp_path):
         with_markers(MODEL, path)
 
 
-def test_functions_of_the_example_are_read(jam_folder):
-    folder = jam_folder / "examples/walking/results/comak-inverse-kinematics"
-    found = ConstraintFunctions.read(
-        folder / "secondary_coordinate_constraint_functions.xml", "knee_flex_r"
-    )
-    assert found.values.shape == (20, 11)
-    at_rest = dict(zip(found.secondary, found(np.zeros(1))[0], strict=True))
-    assert at_rest["knee_add_r"] == -0.00300239
+def test_functions_of_other_coordinates_are_refused():
+    with pytest.raises(InputError, match="found hip"):
+        ConstraintFunctions("hip", ("add",), AT, AT[:, None]).add_to(MODEL)
+
+
+@pytest.mark.parametrize("at", [AT[:3], AT[::-1]])
+def test_few_or_falling_points_are_refused(at):
+    with pytest.raises(InputError, match="at least 4 increasing values of flex"):
+        ConstraintFunctions("flex", ("add",), at, at[:, None])
+
+
+def test_a_sweep_begins_at_rest_and_ends_in_time():
+    course = Sweep("flex", ("add",), 0.2, 1.2, 3.0).course
+    assert len(course.time) == 301
+    assert_allclose(course.values[[0, 150, 300]], [0.2, 0.45, 1.2])

@@ -73,12 +73,6 @@ def test_a_doubled_ending_of_the_data_file_is_told(edited, tmp_path, stated, oth
     assert read_external_loads(path).notes == ()
 
 
-def test_forces_that_are_no_numbers_are_refused(edited):
-    edited(TABLE, "790", "nan", name="grf.csv")
-    with pytest.raises(InputError, match="force_vy: expected a finite number"):
-        read_external_loads(edited(LOADS))
-
-
 @pytest.mark.parametrize(("start", "stop"), [(0.49, 0.6), (0.5, 0.61)])
 @pytest.mark.parametrize("section", ["comak", "forward"])
 def test_forces_must_cover_the_motion(read, start, stop, section):

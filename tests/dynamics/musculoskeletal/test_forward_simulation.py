@@ -1,16 +1,70 @@
-"""Forward simulations of a mass with known equations; muscle forces by activation."""
+"""Muscle forces by activation, on a mass on a spring and a damper: a plant with known equations."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pulled_mass import ARM, DAMPING, MASS, MAX_FORCE, STIFFNESS, PulledMass, pulled_mass
 from scipy.integrate import solve_ivp
 
-from dynamics.musculoskeletal import MuscleDrive, PlantContacts, PlantForces, simulate_forward
+from dynamics.musculoskeletal import (
+    Contractions,
+    CoordinateMotion,
+    LigamentSet,
+    MuscleDrive,
+    MuscleSet,
+    PlantContacts,
+    PlantForces,
+    simulate_forward,
+)
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from foundation.base.errors import InputError, PoseError
 
-NONE = np.full((200, 1), np.nan)
+MASS, STIFFNESS, DAMPING, MAX_FORCE = 0.5, 800.0, 6.0, 120.0
+#: The muscle is this long at zero, and pulls towards positive values by this arm.
+LENGTH, ARM = 0.3, 0.8
+
+
+class PulledMass:
+    """The mass moves along `x` [m]; a driven coordinate `drive` [m] pulls at the spring's end."""
+
+    free = secondary = ("x",)
+    muscles = MuscleSet(
+        ("pull",), np.array([MAX_FORCE]), np.array([0.1]), np.array([[0.01], [1.0]])
+    )
+    ligaments = LigamentSet((), *(np.zeros(0) for _ in range(4)))
+
+    def __init__(self, time, drive):
+        values = np.column_stack([np.asarray(drive, dtype=float), np.zeros(len(time))])
+        rest = np.zeros_like(values)
+        self.motion = CoordinateMotion(
+            ("drive", "x"), (False, False), np.asarray(time, dtype=float), values, rest, rest
+        )
+
+    def forces(self, frame, values, speeds):
+        stretch = values - self.motion.values[frame, :1]
+        return PlantForces(STIFFNESS * stretch + DAMPING * speeds, np.array([[ARM]]))
+
+    def columns(self, frame, values, speeds, tensions):
+        return np.array([[-STIFFNESS]])
+
+    def mass(self, frame, values):
+        return np.array([[MASS]])
+
+    def contractions(self, frame, values, speeds):
+        length, rate = LENGTH - ARM * values, -ARM * speeds
+        active = MAX_FORCE * (1.0 - 4.0 * (length - LENGTH) ** 2) / (1.0 - 2.0 * rate)
+        return Contractions(active, 300.0 * np.maximum(length - 0.25, 0.0), 5.0 * rate)
+
+    def outside(self, values):
+        return np.zeros(values.shape, dtype=np.bool_)
+
+    def ligament_tensions(self, frame, values, speeds):
+        return np.zeros(0)
+
+
+def pulled_mass(count=200, step=0.002, end=0.05):
+    """Return the mass, without contact, while its spring moves steadily from zero to an end."""
+    time = step * np.arange(count)
+    return PlantContacts(PulledMass(time, end * time / time[-1]), ())
 
 
 def drive(activation, count=200):
@@ -63,15 +117,6 @@ def test_motion_converges_to_that_of_a_fine_integrator(activation):
     assert errors[1] < 0.6 * errors[0] < 2e-3
 
 
-def test_a_given_force_replaces_the_activation():
-    contacts = pulled_mass()
-    both = MuscleDrive(np.full((200, 1), 0.9), np.full((200, 1), 12.0))
-    given = simulate_forward(contacts, both, np.zeros(1))
-    alone = simulate_forward(contacts, np.array([12.0]), np.zeros(1))
-    assert_allclose(given.values, alone.values, rtol=0, atol=0)
-    assert_allclose(given.activations, 0.0)
-
-
 def test_a_muscle_does_not_push():
     plant = PulledMass([0.0, 0.1], [0.0, 0.0])
     tension = drive(0.01, 2).tensions(plant, 0, np.array([0.2]), np.array([3.0]))
@@ -99,29 +144,6 @@ def test_derivatives_by_length_are_those_of_each_muscle():
     assert_allclose(found.columns(moments, arms), by_value, atol=1e-5)
     assert_allclose(found.columns(moments, arms, 100.0), by_value + 100.0 * by_speed, atol=1e-3)
     assert_allclose(found.speed_columns(moments, arms), by_speed, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("activations", "forces", "told"),
-    [(np.full((2, 1), 1.2), np.full((2, 1), np.nan), "1.2"), (np.zeros((2, 1)), NONE, "200")],
-)
-def test_a_wrong_drive_is_refused(activations, forces, told):
-    with pytest.raises(InputError, match=told):
-        MuscleDrive(activations, forces)
-
-
-def test_forces_of_another_number_of_frames_are_refused():
-    with pytest.raises(InputError, match=r"expected shape \(1\) or \(200, 1\), found \(3, 1\)"):
-        simulate_forward(pulled_mass(), drive(0.5, 3), np.zeros(1))
-    with pytest.raises(InputError, match="tensions"):
-        simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
-
-
-def test_no_balance_at_the_first_instant_is_named():
-    plant = PulledMass([0.0, 0.1, 0.2], [0.0, 0.0, 0.0])
-    plant.forces = lambda frame, values, speeds: PlantForces(5.0 + values**2, np.array([[ARM]]))
-    with pytest.raises(PoseError, match=r"^0 s: no "):
-        simulate_forward(PlantContacts(plant, ()), np.zeros(1), np.zeros(1), kind="equilibrium")
 
 
 @pytest.mark.parametrize("kind", ["equilibrium", "dynamic"])
@@ -211,3 +233,21 @@ def test_whole_steps_that_diverge_are_shortened():
 
     found = equilibrium(forces, lambda x: 50.0 * width / (width**2 + (x - 0.02) ** 2), 0.024)
     assert found == pytest.approx(0.02, abs=1e-9)
+
+
+def test_no_balance_at_the_first_instant_is_named():
+    plant = PulledMass([0.0, 0.1, 0.2], [0.0, 0.0, 0.0])
+    plant.forces = lambda frame, values, speeds: PlantForces(5.0 + values**2, np.array([[ARM]]))
+    with pytest.raises(PoseError, match=r"^0 s: no "):
+        simulate_forward(PlantContacts(plant, ()), np.zeros(1), np.zeros(1), kind="equilibrium")
+
+
+def test_drives_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match=r"expected shape \(1\) or \(200, 1\), found \(3, 1\)"):
+        simulate_forward(pulled_mass(), drive(0.5, 3), np.zeros(1))
+    with pytest.raises(InputError, match="tensions"):
+        simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
+    with pytest.raises(InputError, match=r"found 1\.2"):
+        MuscleDrive(np.full((2, 1), 1.2), np.full((2, 1), np.nan))
+    with pytest.raises(InputError, match="200"):
+        MuscleDrive(np.zeros((2, 1)), np.zeros((200, 1)))

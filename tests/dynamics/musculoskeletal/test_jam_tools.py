@@ -1,123 +1,14 @@
 """Files of settings of OpenSim-JAM's tools: values, unknown settings, settings not carried out."""
 
-import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import (
-    ComakFile,
     ForwardSettings,
     MarkerSettings,
     read_forward_settings,
     read_marker_settings,
 )
-from dynamics.musculoskeletal.comak_file import check_coordinates
 from foundation.base.errors import InputError
-
-COORDINATES = ("flex", "px", "py", "ty")
-TOOL = """<OpenSimDocument><COMAKTool>
-<model_file>m.osim</model_file><coordinates_file>ik.mot</coordinates_file><force_set_file>reserves.xml</force_set_file>
-<prescribed_coordinates>/jointset/a/px /jointset/a/py</prescribed_coordinates>
-<primary_coordinates>/jointset/hip/flex</primary_coordinates>
-<replace_force_set>false</replace_force_set><verbose>2</verbose>
-<COMAKSecondaryCoordinateSet><objects>
-<COMAKSecondaryCoordinate name="s"><coordinate>ty</coordinate></COMAKSecondaryCoordinate>
-</objects></COMAKSecondaryCoordinateSet>
-<print_processed_input_kinematics>false</print_processed_input_kinematics>
-<unit_udot_epsilon>1e-8</unit_udot_epsilon>
-<AnalysisSet><objects/><groups/></AnalysisSet><use_visualizer>False</use_visualizer>
-</COMAKTool></OpenSimDocument>"""
-RESERVES = """<OpenSimDocument><ForceSet><objects>
-<CoordinateActuator name="a"><coordinate>flex</coordinate></CoordinateActuator>
-</objects></ForceSet></OpenSimDocument>"""
-
-
-@pytest.fixture
-def notes(edited):
-    def read(old="", new="", reserves=RESERVES):
-        edited(reserves, name="reserves.xml")
-        return ComakFile(edited(TOOL, old, new)).notes(COORDINATES)
-
-    return read
-
-
-def test_settings_that_are_off_need_no_note(notes):
-    assert notes() == ()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "wanted"),
-    [
-        ("<print_processed_input_kinematics>false", "<print_processed_input_kinematics>true",
-         "ignored settings: print_processed_input_kinematics"),
-        ("<AnalysisSet><objects/>", "<AnalysisSet><objects><Kinematics/></objects>",
-         "ignored settings: AnalysisSet"),
-        ("<verbose>2</verbose>", "<max_iteration>9</max_iteration>",
-         "unknown setting max_iteration; did you mean max_iterations?"),
-        ("<coordinate>ty</coordinate>", "<coordinate>ty</coordinate><comak_dampin>1</comak_dampin>",
-         "unknown setting comak_dampin; did you mean comak_damping?"),
-        ("<verbose>2</verbose>", "<qqq>9</qqq>", "unknown setting qqq"),
-    ],
-)  # fmt: skip
-def test_settings_without_effect_are_told(notes, old, new, wanted):
-    assert notes(old, new) == (f"tool.xml: {wanted}",)
-
-
-@pytest.mark.parametrize(
-    ("old", "name"),
-    [
-        (" /jointset/a/py", "py"),
-        ("<primary_coordinates>/jointset/hip/flex</primary_coordinates>", "flex"),
-        ("<coordinate>ty</coordinate>", "ty"),
-    ],
-)
-def test_coordinates_in_no_list_are_told(notes, tmp_path, old, name):
-    (told,) = notes(old, "")
-    assert told.startswith(f"tool.xml: {name}: expected in prescribed_coordinates, primary")
-    assert ComakFile(tmp_path / "tool.xml").notes(COORDINATES, held=[name]) == ()
-
-
-def test_actuators_that_are_no_reserves_are_told(notes):
-    more = '<PointActuator name="FX"/><TorqueActuator name="off"><appliesForce>False'
-    more += "</appliesForce></TorqueActuator></objects>"
-    found = notes(reserves=RESERVES.replace("</objects>", more))
-    assert found == ("reserves.xml: ignored forces: FX, which are not CoordinateActuators",)
-
-
-@pytest.mark.parametrize(
-    ("limits", "told"),
-    [
-        ("<min_control>-Inf</min_control><max_control>Inf</max_control>", False),
-        ("<min_control>-1e5</min_control>", False),
-        ("<max_control>2</max_control>", True),
-    ],
-)
-@pytest.mark.parametrize("in_defaults", [False, True])
-def test_limits_of_reserves_are_told(notes, limits, told, in_defaults):
-    if in_defaults:
-        default = f"<defaults><CoordinateActuator>{limits}</CoordinateActuator></defaults>"
-        reserves = RESERVES.replace("<ForceSet>", f"<ForceSet>{default}")
-    else:
-        reserves = RESERVES.replace("<coordinate>", f"{limits}<coordinate>")
-    text = "reserves.xml: ignored min_control and max_control of a; reserves have no limits"
-    assert notes(reserves=reserves) == ((text,) if told else ())
-
-
-def test_other_forces_than_those_of_the_model_are_refused(notes):
-    with pytest.raises(InputError, match="replace_force_set: expected false, found true"):
-        notes("<replace_force_set>false", "<replace_force_set>TRUE")
-
-
-def test_a_file_prescribes_what_it_lists_or_does_not_list(notes, tmp_path):
-    notes("/jointset/a/py", "")
-    assert ComakFile(tmp_path / "tool.xml").prescribed(COORDINATES) == ("px", "py")
-
-
-def test_unknown_coordinates_are_refused(notes):
-    with pytest.raises(InputError, match=r"prescribed_coordinates: .*such as flex, found flxe"):
-        notes("/jointset/a/py", "/jointset/a/flxe")
-    with pytest.raises(InputError, match=r"here: .* one of flex, px, py, ty, found QQQ"):
-        check_coordinates("here", ["flex", "QQQ"], COORDINATES)
-
 
 FORWARD = """<OpenSimDocument Version="40000"><ForsimTool>
 <model_file>../knee.osim</model_file><start_time>-1</start_time><stop_time>2.5</stop_time>
@@ -156,7 +47,6 @@ def test_activations_are_those_of_the_tool(edited, stated, activation):
         ({"use_activation_dynamics": "false", "use_tendon_compliance": "False"}, True, []),
         ({"ignore_activation_dynamics": "1", "ignore_tendon_compliance": "True"}, True, []),
         ({"use_muscle_physiology": "false"}, False, []),
-        ({"use_muscle_physiology": "0", "use_tendon_compliance": "true"}, False, []),
         ({"ignore_muscle_dynamics": "true"}, False, []),
         (
             {"ignore_muscle_dynamics": "false", "ignore_tendon_compliance": "false"},
@@ -165,11 +55,6 @@ def test_activations_are_those_of_the_tool(edited, stated, activation):
                 "use_activation_dynamics: expected false, found none, which stands for true",
                 "ignore_tendon_compliance: expected true, found false",
             ],
-        ),
-        (
-            {"use_activation_dynamics": "true", "use_tendon_compliance": "false"},
-            True,
-            ["use_activation_dynamics: expected false, found true"],
         ),
     ],
 )
@@ -258,20 +143,3 @@ def test_wrong_settings_of_markers_are_refused(edited, old, new, told):
 def test_a_marker_needs_a_weight():
     with pytest.raises(InputError, match="a marker with a weight above 0, found none"):
         MarkerSettings(())
-
-
-def test_settings_of_the_example_of_markers_are_read(jam_folder):
-    path = jam_folder / "examples/walking/inputs/comak_inverse_kinematics_settings.xml"
-    settings, sweep, files, notes = read_marker_settings(path)
-    assert sweep.coupled == "knee_flex_r"
-    assert len(sweep.secondary) == 11
-    assert np.degrees(sweep.stop) == pytest.approx(110.0)
-    assert (sweep.seconds, sweep.settle_threshold, sweep.points) == (3.0, 1e-4, 20)
-    assert dict(settings.weights)["R.ASIS"] == 10.0
-    assert dict(settings.weights)["R_HJC"] == 0.0
-    assert (settings.start, settings.stop) == (0.0, 2.36)
-    assert (
-        files.markers == jam_folder.resolve() / "models/lenhart2015/motion_data/overground_17.trc"
-    )
-    assert files.functions is None
-    assert notes == ()

@@ -1,13 +1,20 @@
-"""Contact of bodies that one joint or several joints connect."""
+"""Joints, contact of bodies that joints connect, and the mirror image of a contact."""
 
 import numpy as np
 import pytest
+from differences import differences
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
-from dynamics.musculoskeletal.joint_contact import JointContact, pose_of
+from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
+from dynamics.musculoskeletal.mirrored_contact import MirroredContact, MirroredGradient
 from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
-from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
+from foundation.base.pose import Pose, generalised_force
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Joints from bed to target with their numbers of coordinates: bed on the child (<) or parent (>).
 JOINTS = [
@@ -72,11 +79,6 @@ def any_contact(rng, joints):
     return JointContact("c", Springs(rng), any_chain(rng, joints), placement(rng), placement(rng))
 
 
-def differences(function, values, step=1e-6):
-    steps = step * np.eye(len(values))
-    return np.array([(function(values + h) - function(values - h)) / (2 * step) for h in steps]).T
-
-
 @pytest.mark.parametrize("joints", JOINTS)
 def test_forces_are_the_work_of_the_wrench_on_the_target(joints):
     rng = np.random.default_rng(len(joints))
@@ -107,34 +109,6 @@ def test_the_joint_of_opensim_jam_has_the_poses_of_its_coordinates():
         np.testing.assert_allclose(contact.pose(values).array, wanted.array, atol=1e-12)
 
 
-def test_a_target_that_moves_by_its_pose_has_the_forces_of_the_pose():
-    rng = np.random.default_rng(4)
-    # The child is the target: its coordinates in the parent are those of a pose.
-    axes = [[0, -1, 0], [-1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    slopes = np.zeros((6, 6))
-    slopes[[0, 1, 2, 3, 4, 5], [2, 1, 0, 3, 4, 5]] = 1.0
-    joint = KinematicChain.of_joint(("f", "a", "r", "x", "y", "z"), axes, slopes, np.zeros(6))
-    model = Springs(rng)
-    contact = JointContact("pose", model, joint)
-    values = np.array([0.7, 0.1, -0.2, 0.01, -0.02, 0.005])
-    pose = Pose.from_array(values)
-    loads, jacobian = model.loads_and_jacobian(pose)
-    found = contact.evaluate(values)
-    np.testing.assert_allclose(contact.pose(values).array, values, atol=1e-14)
-    np.testing.assert_allclose(found.forces, generalised_force(pose, loads.wrench), atol=1e-12)
-    wanted = generalised_force_jacobian(pose, loads.wrench, jacobian)
-    np.testing.assert_allclose(found.jacobian, wanted, atol=1e-12)
-
-
-def test_a_placement_and_its_inverse_cancel():
-    rng = np.random.default_rng(5)
-    there = placement(rng)
-    both = there.after(there.inverse)
-    np.testing.assert_allclose(both.rotation, np.eye(3), atol=1e-15)
-    np.testing.assert_allclose(both.origin, 0.0, atol=1e-16)
-    assert np.abs(pose_of(both).array).max() < 1e-15
-
-
 def test_wrong_joints_are_refused():
     with pytest.raises(InputError, match=r"slopes: expected shape \(6, 1\)"):
         KinematicChain.of_joint(("a",), np.eye(6, 3) + 1.0, np.zeros((6, 2)), np.zeros(6))
@@ -146,3 +120,100 @@ def test_wrong_joints_are_refused():
         InputError, match="other names in each joint of a chain, found tx, ty twice"
     ):
         any_joint(np.random.default_rng(0), ("tx", "ty")).then(knee_joint())
+
+
+def free_joint(rng, names="abcdef"):
+    axes = rng.normal(size=(6, 3))
+    slopes, offsets = rng.normal(size=(6, len(names))), rng.normal(size=6)
+    return (axes, slopes, offsets), KinematicChain.of_joint(tuple(names), axes, slopes, offsets)
+
+
+def assert_same(found, wanted):
+    np.testing.assert_allclose(found.rotation, wanted.rotation, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(found.origin, wanted.origin, rtol=0.0, atol=2e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_child_turns_about_three_axes_in_sequence(seed):
+    """SciPy's rotation vectors, one after the other, to rounding."""
+    rng = np.random.default_rng(seed)
+    (axes, slopes, offsets), joint = free_joint(rng)
+    values = 2.0 * rng.normal(size=6)
+    found, axes = slopes @ values + offsets, axes / np.linalg.norm(axes, axis=1)[:, None]
+    first, second, third = (Rotation.from_rotvec(found[k] * axes[k]) for k in range(3))
+    wanted = Placement((first * second * third).as_matrix(), found[3:] @ axes[3:])
+    assert_same(joint.motion(values).placement, wanted)
+
+
+def test_a_chain_places_its_frames_one_after_the_other():
+    rng = np.random.default_rng(5)
+    first, second = free_joint(rng, "abc")[1], free_joint(rng, "de")[1]
+    before, between, after = (placement(rng) for _ in range(3))
+    chain = first.inverse.then(second.between(between, Placement.of(np.zeros(3), np.zeros(3))))
+    chain = chain.between(before, after)
+    assert chain.coordinates == ("a", "b", "c", "d", "e")
+    a, b = rng.normal(size=3), rng.normal(size=2)
+    wanted = before.inverse.after(first.motion(a).placement.inverse)
+    wanted = wanted.after(between.inverse).after(second.motion(b).placement).after(after)
+    assert_same(chain.motion(np.r_[a, b]).placement, wanted)
+
+
+@pytest.mark.parametrize("names", [("a",), ("abc",), ("abcdef", "gh"), ("abcdef", "", "ghijkl")])
+def test_twists_and_their_derivatives_agree_with_differences(names):
+    rng = np.random.default_rng(len(names))
+    chain = KinematicChain()
+    for each in names:
+        chain = chain.then(free_joint(rng, each)[1].between(placement(rng), placement(rng)))
+    count = len(chain.coordinates)
+    values, wrench = rng.normal(size=count), rng.normal(size=6)
+    at, step = chain.motion(values), 1e-6
+    for k, h in enumerate(step * np.eye(count)):
+        after, before = chain.motion(values + h), chain.motion(values - h)
+        turn = Rotation.from_matrix(after.placement.rotation @ before.placement.rotation.T)
+        np.testing.assert_allclose(turn.as_rotvec() / (2 * step), at.twists[3:, k], atol=2e-8)
+        moved = (after.placement.origin - before.placement.origin) / (2 * step)
+        # The point of the last frame at the origin of the first one.
+        there = moved - np.cross(at.twists[3:, k], at.placement.origin)
+        np.testing.assert_allclose(there, at.twists[:3, k], atol=1e-7)
+        bent = (after.twists - before.twists).T @ wrench / (2 * step)
+        np.testing.assert_allclose(at.turning_forces(wrench)[:, k], bent, atol=1e-7)
+
+
+FACES = np.array([[0, 1, 2], [0, 2, 3]])
+CORNERS = np.array([[-1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
+POSE = Pose(0.02, 0.01, -0.03, 0.001, -0.0004, 0.002)
+MIRRORED = Pose(0.02, -0.01, 0.03, 0.001, -0.0004, -0.002)
+
+
+def springs(mirrored):
+    """Return a bed of a narrow left and a wide right plateau, and its target; or their images."""
+    left = CORNERS * (0.018, 0.0, 0.01) - (0.0, 0.0, 0.02)
+    right = CORNERS * (0.02, 0.0, 0.014) + (0.002, 0.0, 0.02)
+    bed = TriangleMesh(np.vstack([left, right]), np.vstack([FACES, FACES + 4]))
+    target = TriangleMesh(CORNERS * (0.03, 0.0, 0.04), FACES[:, ::-1])
+    if mirrored:
+        bed, target = bed.mirrored(), target.mirrored()
+    labels = np.array([0, 0, 1, 1], dtype=np.int8)
+    law = LinearLaw(1e7, 0.45, thickness=0.006)
+    return ElasticFoundation(target, bed, law, surface="flat", compartments=labels)
+
+
+def test_loads_and_derivative_are_those_of_mirrored_surfaces():
+    found, jacobian = MirroredContact(springs(False)).loads_and_jacobian(MIRRORED)
+    wanted, expected = springs(True).loads_and_jacobian(MIRRORED)
+    assert wanted.medial.force[1] > 10.0
+    assert wanted.lateral.force[1] > 10.0
+    for name in ("medial", "lateral", "total"):
+        assert_allclose(found[name].array, wanted[name].array, rtol=1e-12, atol=1e-12)
+    assert_allclose(jacobian, expected, rtol=1e-9, atol=1e-6)
+    alone = MirroredContact(springs(False)).loads(MIRRORED)
+    assert_allclose(alone.wrench, found.wrench, rtol=1e-14)
+
+
+def test_a_mirrored_gradient_reverses_z_and_moments_about_x_and_y():
+    class Energy:
+        def wrench(self, pose):
+            assert_allclose(pose.array, POSE.array)
+            return np.arange(1.0, 7.0)
+
+    assert MirroredGradient(Energy()).wrench(MIRRORED) == pytest.approx([1, 2, -3, -4, -5, 6])

@@ -4,31 +4,19 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import MarkerSettings, follow_markers, marker_kinematics
+from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from foundation.base.errors import InputError
 
 
 def markers(path, columns, zeros=(), frames=12):
     """Write a file of markers (.trc) at rest, zero where `zeros` says so."""
-    names = list(columns)
-    head = "\t".join(f"{name}\t\t" for name in names)
-    axes = "\t".join(f"X{k}\tY{k}\tZ{k}" for k in range(1, len(names) + 1))
-    lines = [
-        f"PathFileType\t4\t(X/Y/Z)\t{path.name}",
-        "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame"
-        "\tOrigNumFrames",
-        f"100\t100\t{frames}\t{len(names)}\tm\t100\t1\t{frames}",
-        f"Frame#\tTime\t{head}",
-        f"\t\t{axes}",
-        "",
-    ]
-    for k in range(frames):
-        points = [
-            (0.0, 0.0, 0.0) if (name, k) in zeros or (name, None) in zeros else columns[name]
-            for name in names
-        ]
-        cells = "\t".join(f"{x:.6f}" for point in points for x in point)
-        lines.append(f"{k + 1}\t{k / 100:.4f}\t{cells}")
-    path.write_text("\n".join(lines) + "\n")
+    names = tuple(columns)
+    positions = np.tile(list(columns.values()), (frames, 1, 1))
+    for name, k in zeros:
+        positions[slice(None) if k is None else k, names.index(name)] = 0.0
+    missing = np.zeros(positions.shape[:2], dtype=bool)
+    measured = MeasuredMarkers(names, 0.01 * np.arange(frames), positions, missing, path)
+    path.write_text(measured.text())
     return path
 
 
@@ -150,13 +138,6 @@ def test_a_coarser_accuracy_where_opensim_finds_no_motion_is_told(
     (note,) = found.notes
     assert note.endswith(f"with the accuracy {accuracy:g}, and not with 1e-05")
     assert np.abs(found.motion.values).max() < 1e-3
-
-
-def test_markers_that_opensim_never_follows_are_an_error(opensim, tmp_path, monkeypatch):
-    def fails(*_):
-        raise RuntimeError("AssemblySolver::track() attempt failed")
-
-    monkeypatch.setattr(marker_kinematics, "_run", fails)
-    settings = MarkerSettings(tuple((n, 1.0) for n in PLACES))
+    tried, failures = [], 9
     with pytest.raises(InputError, match=r"OpenSim cannot follow the markers: .*track"):
-        follow_markers(MODEL, markers(tmp_path / "walk.trc", PLACES), settings)
+        follow_markers(MODEL, tmp_path / "walk.trc", settings)

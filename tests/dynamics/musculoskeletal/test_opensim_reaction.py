@@ -1,7 +1,6 @@
 """Muscle forces and the reaction of a knee beside OpenSim's own tools of analysis."""
 
 import numpy as np
-import pytest
 from bare_legs import TIME, WEIGHT, bare_model, bare_walk, solved, standing
 from numpy.testing import assert_allclose
 
@@ -108,30 +107,3 @@ def test_a_swinging_leg_has_the_reaction_that_opensim_finds(opensim, tmp_path):
     )
     assert np.abs(knee.ap_force).max() > 5.0
     check(knee, theirs, forces, 0.5, 0.05)
-
-
-@pytest.mark.slow
-def test_the_knee_of_gait2392_has_the_reaction_that_opensim_finds(opensim, knee_data, tmp_path):
-    data = knee_data / "opensim_core_gait"
-    if not (data / "gait2392.osim").is_file():
-        pytest.skip("the data folder has no opensim_core_gait/gait2392.osim")
-    # OpenSim's tool cannot find a balance of the elastic tendons, which do not matter here.
-    text = (data / "gait2392.osim").read_text()
-    model = tmp_path / "gait2392.osim"
-    model.write_text(text.replace("Thelen2003Muscle", "Millard2012EquilibriumMuscle"))
-    files = data / "subject01_walk_IK.mot", data / "subject01_walk_grf.mot"
-    turns = ("hip_flexion", "hip_adduction", "hip_rotation", "knee_angle", "ankle_angle")
-    legs = [f"{name}_{leg}" for leg in "rl" for name in (*turns, "subtalar_angle", "mtp_angle")]
-    trunk = [f"lumbar_{name}" for name in ("extension", "bending", "rotation")]
-    names = dict.fromkeys((*legs, *trunk), 0.0)
-    table = read_motion_table(files[0])
-    columns = names | dict(zip(table.names, table.values.T, strict=True))
-    values = np.column_stack([np.broadcast_to(v, len(table.time)) for v in columns.values()])
-    whole = tmp_path / "whole_motion.mot"
-    write_motion_table(whole, MotionTable(tuple(columns), table.time, values, True))
-    file = bare_walk(model, whole, files[1], start_s=1.45, stop_s=1.5)
-    file = file.model_copy(update={"walk": file.walk.model_copy(update={"knee": "knee_l"})})
-    knee, theirs, forces = compared(
-        opensim, tmp_path, file, ((1.45, 1.5), {"start_s": 1.1, "stop_s": 1.9})
-    )
-    check(knee, theirs, forces, 0.02 * knee.axial_force.max(), 0.5)

@@ -1,9 +1,10 @@
-"""Reading OpenSim models with articular contact; what a model states that is not done is told."""
+"""OpenSim models with articular contact: frames, laws, and what a model states that is not done."""
 
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.reserves import Reserve
@@ -15,6 +16,7 @@ FORMULATION = "<elastic_foundation_formulation>"
 
 def test_contacts_have_meshes_layers_and_law(model, tmp_path):
     found = model()
+    assert found.bodies == ("femur", "tibia")
     (contact,) = found.contacts
     assert (contact.name, contact.law, contact.lumped) == ("tf", "logarithmic", False)
     assert contact.search_depth == 0.01
@@ -29,24 +31,6 @@ def test_contacts_have_meshes_layers_and_law(model, tmp_path):
     (tmp_path / "bed.stl").touch()
     assert found.contacts[0].bed.file == tmp_path / "bed.stl"
     assert found.contact_mesh_files == ("bed.stl", "target.stl", "bone.stl")
-
-
-@pytest.mark.parametrize("no", ["False", "0"])
-def test_booleans_of_contacts_are_those_of_opensim(model, no):
-    (contact,) = model("<use_variable_thickness>true<", "<use_variable_thickness>1<").contacts
-    assert contact.target.back_file is not None
-    lumped = "<use_lumped_contact_model>false<", f"<use_lumped_contact_model>{no}<"
-    assert not model(*lumped).contacts[0].lumped
-    assert model("<appliesForce>true<", f"<appliesForce>{no}<").contacts == ()
-    assert len(model("<appliesForce>true<", "<appliesForce>True<").contacts) == 1
-
-
-def test_bodies_and_coordinates_have_names_and_defaults(model):
-    text = '<Coordinate name="ty"><default_value>-0.4</default_value></Coordinate>'
-    found = model('<Coordinate name="ty"/>', text)
-    assert found.bodies == ("femur", "tibia")
-    assert found.coordinate_defaults == {"flex": 0.0, "ty": -0.4}
-    assert found.coordinate_paths == {n: f"/jointset/knee/{n}" for n in ("flex", "ty")}
 
 
 def test_joints_have_frames_and_linear_motion(model):
@@ -97,11 +81,6 @@ def test_the_rest_of_the_model_stays(model):
     assert len(found.contacts) == 1
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="no such file; check the path of the model"):
-        OsimModel(tmp_path / "none.osim")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -109,6 +88,7 @@ def test_a_missing_file_is_named(tmp_path):
         ('Version="40000"', 'Version="30000"', "version 30000"),
         ("contactgeometryset/bed<", "contactgeometryset/bad<",
          "tf, socket_casting_mesh: expected a contact mesh among bed, target, found '/contactg"),
+        ("1 2 3", "1 0 3", "target, scale_factors: expected three factors other"),
         ("5e6", "soft", r"model\.osim, bed, elastic_modulus: expected a number, found 'soft'"),
         ("0 0 0.5", "0 0", r"bed, location: expected 3 numbers, found '0 0'"),
         ("nonlinear", "quadratic", "tf, elastic_foundation_formulation: expected one of"),
@@ -133,12 +113,6 @@ def test_joints_without_linear_motion_are_refused(model):
     told = r"knee, rotation1: expected a linear or constant function .*, found SimmSpline"
     with pytest.raises(InputError, match=told):
         found.chain_between("tibia", "femur")
-
-
-@pytest.mark.parametrize(("least", "depth"), [("0", 0.01), ("-0.001", 0.01)])
-def test_least_overlaps_up_to_zero_change_nothing(model, least, depth):
-    text = f"<min_proximity>{least}</min_proximity>{FORMULATION}"
-    assert model(FORMULATION, text).contacts[0].search_depth == depth
 
 
 def test_defaults_of_the_model_stand_for_what_an_object_leaves_out(model):
@@ -180,10 +154,99 @@ def test_what_a_model_states_and_is_not_done_is_told(model, old, new, free, told
     assert [text.startswith(told) for text in notes] == [True] * bool(told)
 
 
-def test_coordinates_that_the_model_holds_are_known(model):
-    assert model(text=LEG).held_coordinates == ("fixed", "roll")
-    assert model(text=LEG).locked_coordinates == {"fixed": 0.0}
-    assert model(text=MODEL).held_coordinates == ()
+@pytest.mark.parametrize(
+    "path",
+    [
+        "jam_comak_walking/models/lenhart2015/lenhart2015.osim",
+        "jam_grand_challenge_DM/DM.osim",
+        "jam_smith2019_menisci/smith2019.osim",
+    ],
+)
+def test_shipped_models_need_no_note(knee_data, path):
+    shipped = OsimModel(knee_data / path)
+    assert shipped.notes(tuple(shipped.coordinate_paths)) == ()
+    assert shipped.contacts
+
+
+SOCKET = "<socket_frame>/bodyset/tibia</socket_frame>"
+#: A frame of the tibia with a frame below it, and a second frame of the tibia that follows both.
+TIBIA = """<Body name="tibia"><components>
+<PhysicalOffsetFrame name="tray"><components><PhysicalOffsetFrame name="insert">
+<socket_parent>..</socket_parent><translation>1 0 0</translation></PhysicalOffsetFrame></components>
+<socket_parent>..</socket_parent><translation>0 0.2 0</translation>
+<orientation>0 0 1.5707963267948966</orientation></PhysicalOffsetFrame>
+<PhysicalOffsetFrame name="worn"><socket_parent>{parent}</socket_parent>
+<translation>0 0 3</translation></PhysicalOffsetFrame>
+</components></Body>"""
+#: Frames of the model itself, of a set, and of the joint.
+OTHERS = """<ComponentSet name="componentset"><objects><PhysicalOffsetFrame name="far">
+<socket_parent>/bodyset/tibia/tray/insert</socket_parent><translation>0 0 5</translation>
+</PhysicalOffsetFrame></objects></ComponentSet><components><PhysicalOffsetFrame name="own">
+<socket_parent>/componentset/far</socket_parent></PhysicalOffsetFrame></components></Model>"""
+
+
+def text_with(socket, parent="../tray/insert"):
+    text = MODEL.replace('<Body name="tibia"/>', TIBIA.format(parent=parent))
+    return text.replace("</Model>", OTHERS).replace(
+        SOCKET, f"<socket_frame>{socket}</socket_frame>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("socket", "origin"),
+    [
+        ("/bodyset/tibia/tray", [0, 0.2, 0]),
+        ("/bodyset/tibia/tray/insert", [0, 1.2, 0]),
+        ("../../bodyset/tibia/tray/insert", [0, 1.2, 0]),
+        ("insert", [0, 1.2, 0]),
+        ("/bodyset/tibia/worn", [0, 1.2, 3]),
+        ("/componentset/far", [0, 1.2, 5]),
+        ("/own", [0, 1.2, 5]),
+    ],
+)
+def test_a_mesh_is_in_any_frame_that_leads_to_a_body(model, socket, origin):
+    bed = model(text=text_with(socket)).contacts[0].bed
+    assert bed.body == "tibia"
+    placed = bed.placement.rotation @ [0.0, 0.0, -0.5] + bed.placement.origin
+    assert_allclose(placed, origin, atol=1e-15)  # The location of the mesh is 0 0 0.5.
+    assert_allclose(bed.placement.rotation[:, 0], [0, 1, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "parent", ["/bodyset/tibia/tray/insert", "../tray/insert", "insert", "/componentset/far"]
+)
+def test_a_frame_follows_any_other_frame(model, parent):
+    bed = model(text=text_with("/bodyset/tibia/worn", parent)).contacts[0].bed
+    height = 8.0 if parent == "/componentset/far" else 3.0
+    assert_allclose(bed.placement.origin, [0, 1.2, height + 0.5], atol=1e-15)
+
+
+def test_a_joint_may_be_in_frames_of_bodies(model):
+    child = "<socket_child_frame>/bodyset/tibia</socket_child_frame>"
+    text = text_with("/bodyset/tibia").replace(child, child.replace("tibia<", "tibia/tray/insert<"))
+    (joint,) = model(text=text).joints
+    assert_allclose(joint.child_frame.origin, [0, 1.2, 0], atol=1e-15)
+    assert_allclose(joint.parent_frame.origin, [0.01, 0.02, 0.03])
+
+
+@pytest.mark.parametrize(
+    ("socket", "parent", "told"),
+    [
+        ("/bodyset/tibia/plate", "..", r"bed, socket_frame: expected the path of .*, found '/body"),
+        ("/bodyset/tibia/worn", "../../fibula", r"worn, socket_parent: .*, found '../../fibula'"),
+        ("/bodyset/tibia/worn", "../worn", r"worn, socket_parent: .* body, found a loop through"),
+        ("plate", "..", "bed, socket_frame: .*, found 'plate'$"),
+    ],
+)
+def test_a_frame_that_leads_to_no_body_is_told(model, socket, parent, told):
+    with pytest.raises(InputError, match=told):
+        _ = model(text=text_with(socket, parent)).contacts
+
+
+def test_a_name_of_several_frames_is_told(model):
+    text = text_with("insert").replace('"far"', '"insert"')
+    with pytest.raises(InputError, match="of /bodyset/tibia/tray/insert, /componentset/insert"):
+        _ = model(text=text).contacts
 
 
 def test_the_model_of_opensim_jam(jam_folder):
@@ -197,17 +260,3 @@ def test_the_model_of_opensim_jam(jam_folder):
         assert joint.child == contact.bed.body
         chain = found.chain_between(contact.bed.body, contact.target.body)
         assert chain.coordinates == joint.coordinates
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "jam_comak_walking/models/lenhart2015/lenhart2015.osim",
-        "jam_grand_challenge_DM/DM.osim",
-        "jam_smith2019_menisci/smith2019.osim",
-    ],
-)
-def test_shipped_models_need_no_note(knee_data, path):
-    shipped = OsimModel(knee_data / path)
-    assert shipped.notes(tuple(shipped.coordinate_paths)) == ()
-    assert shipped.contacts

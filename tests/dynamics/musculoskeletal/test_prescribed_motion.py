@@ -48,12 +48,6 @@ def test_a_course_holds_between_equal_points_and_does_not_overshoot():
     assert_allclose(course.at(np.array([-1.0, 9.0])), [0.0, 90.0])
 
 
-@pytest.mark.parametrize("at", [[0.0, 0.0], [1.0], [1.0, 0.5]])
-def test_a_course_without_increasing_times_is_refused(at):
-    with pytest.raises(InputError, match="increasing times"):
-        Course.through(np.array(at), np.array([1.0, 2.0]), 0.01)
-
-
 def test_prescribed_coordinates_follow_quintics_and_others_their_defaults():
     time = np.linspace(0.0, 1.0, 21)
     polynomial = np.polynomial.Polynomial([0.2, -1.0, 0.5, 2.0, -1.5, 0.3])
@@ -72,11 +66,6 @@ def test_a_coordinate_rests_beyond_its_course():
     assert_allclose(motion.values[:, 1], [1.0, 2.0, 2.0])
     assert_allclose(motion.speeds[:, 1], [2.0, 2.0, 0.0], atol=1e-12)
     assert_allclose(motion.resting.speeds, 0.0)
-
-
-def test_an_unknown_coordinate_is_refused():
-    with pytest.raises(InputError, match="found hip"):
-        prescribe_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))
 
 
 @pytest.mark.parametrize(
@@ -98,24 +87,6 @@ def test_angles_have_the_unit_that_table_or_column_states(tmp_path, name, in_deg
     path.write_text(f"{head}endheader\ntime\t{name}\n0\t{value}\n1\t{value}\n")
     (course,) = read_prescribed(path, SYSTEM).values()
     assert_allclose(course.values, expected)
-
-
-@pytest.mark.parametrize(
-    ("head", "name", "told"),
-    [
-        ("inDegrees=no\n", "flex", "column flex: expected radians, as the header has inDegrees=no"),
-        (
-            "",
-            "/jointset/knee/flex/value",
-            "flex/value: expected radians, as its name ends in /value",
-        ),
-    ],
-)
-def test_degrees_that_are_stated_as_radians_are_refused(tmp_path, head, name, told):
-    path = tmp_path / "prescribed.sto"
-    path.write_text(f"{head}endheader\ntime\t{name}\n0\t0\n1\t-40\n")
-    with pytest.raises(InputError, match=f"{told}, found 40; state inDegrees=yes"):
-        read_prescribed(path, SYSTEM)
 
 
 def test_a_table_without_coordinates_is_refused(tmp_path):
@@ -155,17 +126,6 @@ def test_muscles_have_their_courses_or_the_constant_activation(tmp_path):
         read_muscle_inputs(path)
 
 
-def test_muscles_are_given_by_name_or_by_path():
-    time = np.arange(2.0)
-    by_path = {"/forceset/vas_force": constant(50.0), "/forceset/rec_activation": constant(0.3)}
-    drive = drive_muscles(MUSCLES, by_path, 0.02, time)
-    assert_allclose(drive.forces[:, 0], 50.0)
-    assert_allclose(drive.activations[:, 1], 0.3)
-    twice = {**by_path, "vas_force": constant(60.0)}
-    with pytest.raises(InputError, match="found /forceset/vas_force and vas_force"):
-        drive_muscles(MUSCLES, twice, 0.02, time)
-
-
 def test_muscles_without_fibre_forces_pull_by_activation_times_largest_force():
     drive = drive_muscles(MUSCLES, {}, 0.02, np.arange(2.0), fibre_forces=False)
     assert_allclose(drive.forces, np.tile([18.0, 14.0], (2, 1)))
@@ -203,3 +163,25 @@ def test_external_loads_name_body_point_and_force(tmp_path):
     assert_allclose(np.transpose(columns), [[0, 0, 0], [50, 0, -2], [100, 0, -4]])
     points = [table.column(element.find("point_identifier").text + axis) for axis in "xyz"]
     assert_allclose(np.transpose(points), np.tile(load.point, (3, 1)))
+
+
+@pytest.mark.parametrize("at", [[0.0, 0.0], [1.0], [1.0, 0.5]])
+def test_a_course_without_increasing_times_is_refused(at):
+    with pytest.raises(InputError, match="increasing times"):
+        Course.through(np.array(at), np.array([1.0, 2.0]), 0.01)
+
+
+def test_muscles_are_given_by_name_or_by_path():
+    time = np.arange(2.0)
+    by_path = {"/forceset/vas_force": constant(50.0), "/forceset/rec_activation": constant(0.3)}
+    drive = drive_muscles(MUSCLES, by_path, 0.02, time)
+    assert_allclose(drive.forces[:, 0], 50.0)
+    assert_allclose(drive.activations[:, 1], 0.3)
+    twice = {**by_path, "vas_force": constant(60.0)}
+    with pytest.raises(InputError, match="found /forceset/vas_force and vas_force"):
+        drive_muscles(MUSCLES, twice, 0.02, time)
+
+
+def test_an_unknown_coordinate_is_refused():
+    with pytest.raises(InputError, match="found hip"):
+        prescribe_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))

@@ -7,19 +7,20 @@ import naive_simulator
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import simpson
 
 import dynamics.simulator.integrator
 from dynamics import (
+    AppliedLoads,
     EquilibriumError,
     KneeSimulator,
+    Ligament,
     SimulationError,
     load_gait_cycle,
     settle,
     simulate,
 )
+from dynamics.simulator.knee_simulator import FREE_COORDINATES
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
-from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
 
@@ -43,15 +44,8 @@ def test_free_vibration_is_that_of_the_textbook(knee, constant, damping):
     simulator = replace(HELD, superior_damping=damping)
     rest = -1000.0 / 2e7
     start = Pose(superior=rest + 1e-5)
-    result = simulate(
-        linear(knee),
-        simulator,
-        constant(0.02),
-        initial=start,
-        rtol=1e-7,
-        max_step=1e-3,
-        samples=101,
-    )
+    options = {"rtol": 1e-7, "max_step": 1e-3, "samples": 101}
+    result = simulate(linear(knee), simulator, constant(0.02), initial=start, **options)
     decay = damping / (2.0 * simulator.superior_mass)
     natural = np.sqrt(2e7 / simulator.superior_mass)
     damped = np.sqrt(natural**2 - decay**2)
@@ -63,48 +57,34 @@ def test_free_vibration_is_that_of_the_textbook(knee, constant, damping):
     assert_allclose(result.poses[:, [1, 2, 3, 5]], 0.0, rtol=0.0, atol=1e-12)
 
 
-def test_damping_of_a_spring_coordinate(knee, constant):
-    """The AP carriage on its restraint spring: the frequency and decay of its own parameters."""
-    simulator = replace(HELD, anterior_stiffness=3e4, anterior_mass=2.0, anterior_damping=60.0)
-    rest = -1000.0 / 2e7
-    result = simulate(
-        linear(knee),
-        simulator,
-        constant(0.2),
-        initial=Pose(anterior=2e-3, superior=rest),
-        rtol=1e-7,
-    )
-    decay, natural = 60.0 / 4.0, np.sqrt(1.5e4)
-    damped = np.sqrt(natural**2 - decay**2)
-    t = result.time
-    swing = np.cos(damped * t) + decay / damped * np.sin(damped * t)
-    assert_allclose(result.poses[:, 3], 2e-3 * np.exp(-decay * t) * swing, rtol=0.0, atol=2e-7)
+#: Two collaterals and a cruciate, taut: they press the condyles into their dishes.
+BUNDLES = (
+    Ligament("mcl", [0.0, 5e-3, -40e-3], [-4e-3, -60e-3, -34e-3], 55.5e-3, 60e3, "linear"),
+    Ligament("lcl", [2e-3, 4e-3, 40e-3], [-9e-3, -55e-3, 38e-3], 52e-3, 8e6, "quadratic"),
+    Ligament("pcl", [-2e-3, 2e-3, 3e-3], [-20e-3, -25e-3, 0.0], 27.6e-3, 9e6, "quadratic"),
+)
 
 
-@pytest.mark.slow
-def test_energy_balance_over_level_walking(knee, walking):
-    """d(kinetic + elastic)/dt = power of the loads and of the flexion drive - dissipation."""
-    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    result = simulate(dishes, simulator, walking, samples=1601, rtol=1e-5)
-    free_rates = result.rates[:, 1:]
-    kinetic = 0.5 * (free_rates**2 * simulator.inertia).sum(axis=1)
-    elastic, power = np.empty(1601), np.empty(1601)
-    spring = np.array([0.0, 0.0, simulator.rotation_stiffness, 30e3, 0.0, 0.0])
-    for k, (q, v, t) in enumerate(zip(result.poses, result.rates, result.time, strict=True)):
-        pose = Pose.from_array(q)
-        applied = walking.at(t)[1]
-        elastic[k] = dishes.energy(pose) + 0.5 * spring @ q**2
-        at_work = simulator.force(pose, np.zeros(6), applied) - naive_simulator.restraint(
-            simulator, pose
-        )
-        drive = -simulator.force(pose, dishes.loads(pose).wrench, applied)[0]
-        power[k] = at_work @ v + drive * v[0] - simulator.damping @ v[1:] ** 2
-    stored = kinetic + elastic
-    supplied = np.array([simpson(power[: k + 1], x=result.time[: k + 1]) for k in (400, 800, 1600)])
-    change = stored[[400, 800, 1600]] - stored[0]
-    throughput = simpson(np.abs(power), x=result.time)
-    assert throughput > 0.3
-    assert_allclose(change, supplied, rtol=0.0, atol=2e-5 * throughput)
+def test_energy_is_kept_without_damping(knee, constant):
+    """Drift below 1e-6 of what is exchanged; contact, springs with a gap, ligaments, loads."""
+    dishes, cycle = knee(stiffness=1e7), constant(0.03, flexion=0.4, axial=0.0, ap=40.0, torque=1.0)
+    simulator = replace(
+        HELD, adduction_stiffness=50.0, ligaments=BUNDLES, anterior_gap=1e-3,
+        **{f"{name}_damping": 0.0 for name in FREE_COORDINATES},
+    )  # fmt: skip
+    start = Pose(0.4, 0.01, 0.05, 2e-3, -1.7e-3, 5e-4)  # a knock to all coordinates
+    result = simulate(dishes, simulator, cycle, initial=start, samples=51, rtol=1e-9)
+    assert (result.loads[:, 1] > 100.0).all()
+    assert np.ptp(result.poses[:, 3]) > 1e-3
+    potential = [
+        dishes.energy(pose)
+        + naive_simulator.stored_energy(simulator, pose)
+        + naive_simulator.load_energy(pose, AppliedLoads(*result.applied[0]))
+        for pose in map(Pose.from_array, result.poses)
+    ]
+    kinetic = 0.5 * result.rates[:, 1:] ** 2 @ simulator.inertia
+    drift = kinetic + potential - kinetic[0] - potential[0]
+    assert np.abs(drift).max() < 1e-6 * np.ptp(kinetic)
 
 
 def test_symmetric_knee_stays_symmetric(knee, walking):
@@ -118,22 +98,6 @@ def test_symmetric_knee_stays_symmetric(knee, walking):
 
 
 @pytest.mark.slow
-def test_slow_cycle_passes_through_equilibria(knee, walking, resting):
-    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    errors = []
-    for period in (20.0, 200.0):
-        result = simulate(dishes, simulator, replace(walking, period=period), samples=11)
-        shares = result.gait_percent / 100.0
-        poses = [resting(dishes, simulator, walking, share).array for share in shares]
-        errors.append(np.abs(result.poses - poses).max(axis=0)[1:])
-    # The lag behind rest is the damping's and falls with the speed, to the integrator's own.
-    assert_allclose(errors[0], 0.0, rtol=0.0, atol=1e-3)
-    assert_allclose(errors[1], 0.0, rtol=0.0, atol=1e-4)
-    assert (errors[1][2:] < 1e-5).all()
-    assert errors[1][1] < 0.2 * errors[0][1]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["BDF", "LSODA"])
 def test_multistep_methods_agree_with_radau(knee, walking, method):
     """With enough damping for multistep methods to stride, and a softer contact."""
@@ -144,18 +108,6 @@ def test_multistep_methods_agree_with_radau(knee, walking, method):
     assert_allclose(other.poses[:, :3], radau.poses[:, :3], rtol=0.0, atol=2e-5)
     assert_allclose(other.poses[:, 3:], radau.poses[:, 3:], rtol=0.0, atol=5e-7)
     assert_allclose(other.loads[:, :3], radau.loads[:, :3], rtol=0.0, atol=2.0)
-
-
-@pytest.mark.slow
-def test_tighter_tolerance_converges(knee, walking):
-    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    truth = simulate(dishes, simulator, walking, samples=51, rtol=1e-6).loads[:, 1]
-    errors = [
-        np.abs(simulate(dishes, simulator, walking, samples=51, rtol=r).loads[:, 1] - truth).max()
-        for r in (1e-4, 1e-5)
-    ]
-    assert errors[0] < 1.0
-    assert errors[1] < 0.7 * errors[0]
 
 
 def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
@@ -210,20 +162,6 @@ def test_columns_carry_every_array_with_its_unit(knee, constant):
     assert_allclose(table["total_peak_pressure_Pa"], result.loads[:, 7], rtol=0.0)
 
 
-def test_rates_are_the_derivatives_of_the_poses(knee, walking):
-    result = simulate(knee(), KneeSimulator(), walking, samples=801)
-    slope = (result.poses[2:] - result.poses[:-2]) / (result.time[2:] - result.time[:-2])[:, None]
-    scale = np.abs(slope).max(axis=0)
-    assert (np.abs(slope - result.rates[1:-1]).max(axis=0) < 0.01 * scale).all()
-
-
-def test_constant_loads_leave_the_equilibrium_at_rest(knee, constant):
-    cycle = constant(flexion=0.3, axial=800.0, ap=-100.0, torque=2.0)
-    result = simulate(knee(), KneeSimulator(), cycle, samples=11)
-    drift = np.abs(result.poses - result.poses[0]).max(axis=0)
-    assert (drift < [1e-12, 1e-7, 1e-7, 1e-8, 1e-9, 1e-8]).all()
-
-
 @pytest.mark.slow
 def test_last_cycle_of_several_is_returned(knee, walking):
     one = simulate(knee(), KneeSimulator(), walking, samples=21)
@@ -233,28 +171,6 @@ def test_last_cycle_of_several_is_returned(knee, walking):
     # The start is forgotten: the second cycle ends as it began, up to tolerance.
     assert_allclose(two.poses[-1], two.poses[0], rtol=0.0, atol=1e-4)
     assert_allclose(two.poses[-1], one.poses[-1], rtol=0.0, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_flags_are_gathered_with_their_first_time(knee, walking):
-    class Flagging(knee):
-        def _evaluate(self, pose):
-            loads, jacobian = super()._evaluate(pose)
-            if pose.flexion > 0.9:
-                beyond = np.degrees(pose.flexion - 0.9)
-                flag = Flag(FlagKind.OUTSIDE_FLEXION, "medial", (beyond,))
-                loads = replace(loads, flags=(flag,))
-            return loads, jacobian
-
-    result = simulate(Flagging(), KneeSimulator(), walking, samples=101)
-    flexion = result.poses[:, 0]
-    (found,) = result.flags
-    first = np.argmax(flexion > 0.9)
-    assert found.flag.cause == (FlagKind.OUTSIDE_FLEXION, "medial")
-    assert_allclose(found.flag.values, np.degrees(flexion[first] - 0.9), rtol=1e-12)
-    assert found.time == result.time[first]
-    assert found.samples == result.flagged == (flexion > 0.9).sum()
-    assert simulate(knee(), KneeSimulator(), walking, samples=11).flags == ()
 
 
 def test_failure_of_the_model_is_chained_with_time_and_pose(knee, walking):
@@ -305,22 +221,6 @@ def test_too_many_steps_are_reported_with_time_and_pose(knee, walking, monkeypat
         SimulationError, match=r"stopped at 0\.0\d+ s, flexion .* mm: the end .* after 20 steps"
     ):
         simulate(knee(), KneeSimulator(), walking)
-
-
-@pytest.mark.slow
-def test_knock_of_the_contact_is_stepped_through_and_counted(knee, walking):
-    """A jump in the loads costs steps that are tried again, and nothing else."""
-
-    class Jumping(knee):
-        def _evaluate(self, pose):
-            at = replace(pose, superior=pose.superior - (5e-6 if pose.flexion > 0.8 else 0.0))
-            return super()._evaluate(at)
-
-    smooth = simulate(knee(), KneeSimulator(), walking, samples=11)
-    result = simulate(Jumping(), KneeSimulator(), walking, samples=11)
-    assert result.statistics.rejected > smooth.statistics.rejected
-    assert result.statistics.steps > smooth.statistics.steps
-    assert_allclose(result.poses[-1], smooth.poses[-1], rtol=0.0, atol=1e-5)
 
 
 def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):

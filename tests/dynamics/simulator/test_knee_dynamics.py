@@ -107,15 +107,6 @@ def test_compiled_is_what_python_does(knee, simulator, changes, motions):
     assert compiled.statistics.evaluations == compiled.statistics.derivatives + 1
 
 
-@pytest.mark.parametrize("method", ["Rodas4P", "Radau"])
-def test_methods_agree(knee, simulator, method):
-    given = simulator, cycle()
-    truth = simulate(knee, *given, samples=11, start=start(knee), rtol=1e-8)
-    found = simulate(knee, *given, samples=11, start=start(knee), rtol=1e-6, method=method)
-    assert_allclose(found.poses[:, 1:3], truth.poses[:, 1:3], rtol=0.0, atol=1e-6)
-    assert_allclose(found.poses[:, 3:], truth.poses[:, 3:], rtol=0.0, atol=1e-8)
-
-
 def test_variation_of_a_trained_knee(knee, simulator):
     varied = VariedContact(knee, OFFSET, 1.1)
     hidden = VariedContact(Hidden(knee), OFFSET, 1.1)
@@ -176,14 +167,3 @@ def test_held_at_the_border_it_is_flagged(knee, simulator):
     assert len(flexion) == 2
     assert flexion[0].samples == beyond.sum()
     assert flexion[0].time == compiled.time[np.argmax(beyond)]
-
-
-def test_start_without_contact_is_named(knee, simulator):
-    with pytest.raises(RuntimeError, match=r"within 15 mm of the start.*nearer to contact"):
-        simulate(knee, simulator, cycle(), start=replace(start(knee), superior=0.1))
-
-
-def test_progress_is_told_at_the_end(knee, simulator):
-    told = []
-    simulate(knee, simulator, cycle(), samples=3, start=start(knee), progress=told.append)
-    assert told[-1] == 1.0

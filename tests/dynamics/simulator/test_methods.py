@@ -1,19 +1,16 @@
-"""Rosenbrock methods on the knee, full and reduced: against scipy, and against each other."""
+"""Rosenbrock methods on the knee against scipy and equilibria; prescribed motions (ISO 14243-3)."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import solve_ivp
 from some_slow import first_of
 
-from dynamics import KneeSimulator, simulate
-from dynamics.kernels import rosenbrock
-from dynamics.kernels.tableaus import RODAS5P
-from dynamics.simulator.equations import KneeEquations
+from dynamics import AppliedLoads, KneeSimulator, settle, simulate
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
 from foundation.base.pose import COORDINATES, Pose
+from surrogates.sampling.space import ReferencePath
 
 OFFSET = (4e-3, 3e-3)
 DAMPED = KneeSimulator(superior_damping=2e3, adduction_damping=2.0, lateral_damping=2e3)
@@ -42,86 +39,6 @@ def test_agreement_with_radau_at_tight_tolerance(knee, waves, quasi_static):
 
 
 @pytest.mark.slow
-def test_massless_coordinates_against_elimination(knee, waves, resting):
-    """The equilibria solved within each call of an integrator of ordinary equations."""
-    dishes, cycle = knee(offset=OFFSET, stiffness=1e7), waves(0.1)
-    first = resting(dishes, MASSLESS, cycle, 0.0, tolerance=1e-12)
-    equations = KneeEquations(dishes, MASSLESS, cycle, first)
-    moving = equations.mass == 1.0
-    rows = ~moving
-    assert rows.sum() == 3
-    guess = np.zeros(equations.size)
-
-    def complete(time, y):
-        guess[moving] = y
-        for _ in range(20):
-            left = equations.derivative(time, guess)[rows]
-            step = np.linalg.solve(equations.jacobian(time, guess)[np.ix_(rows, rows)], left)
-            guess[rows] -= step
-            if np.abs(step).max() < 1e-14:
-                break
-        return guess.copy()
-
-    times = np.linspace(0.0, 0.1, 41)
-    start = np.zeros(moving.sum())
-    start[-2:] = 0.05, 0.01  # not the motion of rest
-    oracle = solve_ivp(
-        lambda t, y: equations.derivative(t, complete(t, y))[moving],
-        (0.0, 0.1), start, "Radau", times, rtol=1e-8, atol=1e-11,
-    )  # fmt: skip
-    # Backwards, for the guess stands at the end.
-    pairs = list(zip(times, oracle.y.T, strict=True))
-    expected = np.array([complete(t, y) for t, y in reversed(pairs)])[::-1]
-
-    # The same start, which `simulate` would not take: rates come with the initial pose at rest.
-    found = advanced(dishes, MASSLESS, cycle, first, start[-2:], times)
-    assert_allclose(found[:, :5], expected[:, :5], rtol=0.0, atol=2e-9)
-    assert np.ptp(expected[:, :5], axis=0).min() > 1e-5
-
-
-def advanced(model, simulator, cycle, first, rates, times):
-    """States that the Rosenbrock method gives from a pose and rates."""
-    equations = KneeEquations(model, simulator, cycle, first)
-    state = np.concatenate([np.zeros(len(equations.free)), rates])
-    limits = rosenbrock.Limits(1e-9, np.full(state.size, 1e-13), np.full(5, 1.0), 1e-2, 100_000)
-    states = np.empty((len(times), state.size))
-    ended = rosenbrock.integrate(
-        equations.fill, None, RODAS5P, equations.mass, state, times, limits,
-        np.zeros(4, dtype=np.int64), np.zeros(2), states,
-    )  # fmt: skip
-    assert ended == rosenbrock.DONE
-    return states
-
-
-@pytest.mark.slow
-def test_full_dynamics_tends_to_reduced_as_masses_vanish(knee, waves):
-    """In proportion to the mass, damping the same."""
-    dishes, cycle = knee(offset=OFFSET), waves(0.5)
-    reduced = simulate(dishes, replace(DAMPED, quasi_static=REDUCED), cycle, samples=21, rtol=1e-7)
-    errors = []
-    for share in (1.0, 0.1):
-        light = replace(
-            DAMPED,
-            adduction_inertia=share * DAMPED.adduction_inertia,
-            superior_mass=share * DAMPED.superior_mass,
-            lateral_mass=share * DAMPED.lateral_mass,
-        )
-        full = simulate(dishes, light, cycle, samples=21, rtol=1e-7)
-        errors.append(np.abs(full.poses - reduced.poses).max(axis=0)[[1, 4, 5]])
-    assert_allclose(errors[1] / errors[0], 0.1, rtol=0.3)
-
-
-@pytest.mark.slow
-def test_reduced_dynamics_differ_little_at_the_speed_of_walking(knee, waves):
-    dishes, cycle = knee(offset=OFFSET), waves(1.0)
-    full = simulate(dishes, KneeSimulator(), cycle, samples=51)
-    reduced = simulate(dishes, KneeSimulator(quasi_static=REDUCED), cycle, samples=51)
-    assert share_of_range(reduced.poses, full.poses) < 1e-2
-    assert_allclose(reduced.loads[:, 1], full.loads[:, 1], rtol=0.0, atol=2.0)
-    assert reduced.statistics.steps <= full.statistics.steps
-
-
-@pytest.mark.slow
 def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, waves, resting):
     dishes, cycle = knee(offset=OFFSET), waves(1.0)
     none = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}
@@ -138,20 +55,6 @@ def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, wav
     assert_allclose(result.rates[3], (after - before) / (2 * h), rtol=0.02, atol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "simulator",
-    first_of([replace(DAMPED, quasi_static=REDUCED), MASSLESS]),
-    ids=["damped", "massless"],
-)
-def test_rates_of_quasi_static_coordinates_are_those_of_the_poses(knee, waves, simulator):
-    result = simulate(knee(offset=OFFSET), simulator, waves(0.5), samples=801, rtol=1e-6)
-    slope = (result.poses[2:] - result.poses[:-2]) / (result.time[2:] - result.time[:-2])[:, None]
-    scale = np.abs(slope).max(axis=0)
-    slope, rates = slope[20:], result.rates[21:-1]  # beyond the transient of the start
-    assert (np.abs(slope - rates).max(axis=0) < 5e-3 * scale).all()
-
-
 @pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
 def test_scipy_does_not_take_massless_coordinates(knee, constant, method):
     with pytest.raises(ValueError, match=f"Rodas5P or Rodas4P with quasi-static .*found {method}"):
@@ -165,3 +68,60 @@ def test_massless_coordinate_that_nothing_holds_is_named(knee, constant):
     loose = replace(MASSLESS, medial_offset=0.0)
     with pytest.raises(RuntimeError, match=r"stopped at 0 s.*nothing holds a coordinate"):
         simulate(planes, loose, constant(0.1), initial=start)
+
+
+NEUTRAL = Pose(rotation=0.02, anterior=1e-3)
+SIMULATOR = KneeSimulator(neutral=NEUTRAL)
+BOTH = {"anterior": 3e-3, "rotation": 0.06}
+
+
+@pytest.mark.parametrize("quasi_static", [(), REDUCED], ids=["full", "reduced"])
+@pytest.mark.parametrize("moved", [("anterior",), ("rotation",), ("anterior", "rotation")])
+def test_prescribed_motions_are_followed(knee, waves, moved, quasi_static):
+    cycle = waves(**{name: BOTH[name] for name in moved})
+    simulator = replace(SIMULATOR, quasi_static=quasi_static)
+    result = simulate(knee(stiffness=1e8), simulator, cycle, samples=31)
+    for name in moved:
+        k = COORDINATES.index(name)
+        value, rate, _ = cycle.motion(name, result.time)
+        assert_allclose(result.poses[:, k], getattr(NEUTRAL, name) + value, rtol=0.0, atol=1e-15)
+        assert_allclose(result.rates[:, k], rate, rtol=0.0, atol=1e-12)
+    assert np.ptp(result.poses[:, 4]) > 1e-5
+    loads = {"anterior": 1, "rotation": 2}
+    for name, column in loads.items():
+        assert (np.ptp(result.applied[:, column]) == 0.0) == (name in moved)
+
+
+def test_motions_count_from_a_neutral_pose_over_flexion(knee, waves):
+    """From where the springs are slack at the flexion of the start."""
+    path = ReferencePath.through(
+        [0.0, 1.0], [[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.1, 2e-3, 0.0, 0.0]]
+    )
+    cycle = waves(anterior=2e-3, rotation=0.05)
+    simulator = KneeSimulator(neutral=path, lateral_stiffness=1e4)
+    result = simulate(knee(stiffness=1e8), simulator, cycle, samples=5)
+    begin = simulator.neutral_at(cycle.at(0.0)[0])
+    expected = begin.anterior + cycle.motion("anterior", result.time)[0]
+    assert_allclose(result.poses[:, 3], expected, rtol=0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("held", [("anterior",), ("rotation", "anterior"), ("lateral",)])
+def test_settle_with_coordinates_held(knee, held):
+    dishes, start = knee(), Pose(0.0, 0.0, 0.07, 2e-3, 0.0, 1e-3)
+    loads = {"flexion": 0.3, "axial_force": 1500.0, "ap_force": 60.0, "internal_torque": 2.0}
+    pose = settle(dishes, SIMULATOR, start=start, held=held, tolerance=1e-9, **loads)
+    for name in held:
+        assert_allclose(getattr(pose, name), getattr(start, name), rtol=1e-14)
+    applied = AppliedLoads(1500.0, 60.0, 2.0)
+    force = SIMULATOR.force(pose, dishes.loads(pose).wrench, applied)[1:]
+    free = np.array([name not in held for name in FREE_COORDINATES])
+    assert_allclose(force[free], 0.0, rtol=0.0, atol=1.5e-6)
+    assert np.abs(force[~free]).max() > 0.1
+
+
+def test_initial_pose_must_be_where_the_cycle_begins(knee, waves):
+    cycle = waves(**BOTH)
+    flexion = cycle.at(0.0)[0]
+    wrong = Pose(flexion, rotation=0.02 + cycle.motion("rotation", 0.0)[0], superior=-1e-4)
+    with pytest.raises(ValueError, match="initial: expected the anterior that the cycle"):
+        simulate(knee(), SIMULATOR, cycle, initial=wrong)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament
+from dynamics import AppliedLoads, GaitCycle, KneeSimulator, Ligament
 from dynamics.protocol import describe_pose
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.knee_simulator import FREE_COORDINATES
@@ -43,15 +43,6 @@ NATURAL = replace(
 APPLIED = AppliedLoads(1800.0, -210.0, 4.5, 22.0)
 angles, lengths = st.floats(-0.3, 0.3), st.floats(-5e-3, 5e-3)
 poses = st.builds(Pose, st.floats(0.0, 1.2), angles, angles, lengths, st.just(-1e-4), lengths)
-
-
-def test_axial_force_presses_along_its_line():
-    simulator = KneeSimulator(medial_offset=5e-3, anterior_offset=2e-3)
-    force = simulator.force(Pose(), NOTHING, AppliedLoads(axial_force=1000.0))
-    point = np.array([2e-3, 0.0, -5e-3])
-    push = np.array([0.0, -1000.0, 0.0])
-    wrench = np.concatenate([push, np.cross(point, push)])
-    assert_allclose(force, generalised_force(Pose(), wrench), rtol=1e-14, atol=1e-14)
 
 
 def test_axial_force_medial_of_the_femur_presses_it_into_varus():
@@ -92,19 +83,6 @@ def test_forces_are_those_of_the_naive_simulator(simulator, pose, wrench):
     found = simulator.force(pose, wrench, APPLIED)
     expected = naive_simulator.force(simulator, pose, wrench, APPLIED)
     assert_allclose(found, expected, rtol=1e-11, atol=1e-9)
-
-
-def test_springs_act_beyond_their_gaps_towards_neutral():
-    simulator = KneeSimulator(
-        anterior_stiffness=30e3, anterior_gap=2e-3, rotation_stiffness=40.0, rotation_gap=0.1
-    )
-    for pose, expected, stiffness in (
-        (Pose(rotation=0.05, anterior=-5e-3), [0.0, 0.0, 0.0, 90.0, 0.0, 0.0], [0, 0, 0, 30e3]),
-        (Pose(rotation=0.25, anterior=1e-3), [0.0, 0.0, -6.0, 0.0, 0.0, 0.0], [0, 0, 40, 0]),
-    ):
-        force, jacobian = simulator.forces(pose, NOTHING, np.zeros((6, 6)), AppliedLoads())
-        assert_allclose(force, expected, rtol=1e-12, atol=0.0)
-        assert_allclose(jacobian, -np.diag([*stiffness, 0, 0]), rtol=1e-12, atol=0.0)
 
 
 POSES = [
@@ -202,33 +180,6 @@ def newtons_law(equations, simulator, dishes, cycle, t, state):
     return np.array(moving + pushed)
 
 
-@pytest.mark.parametrize(("quasi_static", "motions"), ROLES.values(), ids=ROLES)
-def test_roles_of_the_coordinates(knee, waves, quasi_static, motions):
-    simulator = replace(NATURAL, quasi_static=quasi_static, superior_damping=0.0)
-    equations = KneeEquations(knee(), simulator, waves(**motions), Pose())
-    free = [n for n in FREE_COORDINATES if n not in motions]
-    inertial = [n for n in free if n not in quasi_static]
-    assert equations.free == tuple(free)
-    assert equations.inertial == tuple(inertial)
-    massless = [n == "superior" and n in quasi_static for n in free]
-    assert_allclose(equations.mass, [*(1.0 - np.array(massless)), *[1.0] * len(inertial)], atol=0.0)
-
-
-def test_derivative_and_jacobian_share_an_evaluation(knee, constant):
-    dishes = knee()
-    equations = KneeEquations(dishes, KneeSimulator(), constant(), Pose(superior=-1e-4))
-    state = np.zeros(10)
-    equations.derivative(0.0, state)
-    equations.jacobian(0.0, state)
-    state[7] = 0.1
-    equations.derivative(0.1, state)
-    assert dishes.calls == ["jacobian"]
-    assert equations.evaluations == 1
-    state[2] = 1e-6
-    equations.derivative(0.1, state)
-    assert equations.evaluations == 2
-
-
 def test_resting_rates_follow_the_equilibrium(knee, resting):
     """Against the difference of two equilibria a little before and after."""
     percent = np.linspace(0.0, 100.0, 41)
@@ -254,11 +205,6 @@ def test_inertia_and_damping_are_in_the_order_of_the_free_coordinates():
     simulator = KneeSimulator(**values, **masses)
     assert simulator.damping.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert simulator.inertia.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
-
-
-def test_protocol_tells_models_from_others(knee):
-    assert isinstance(knee(), ContactModel)
-    assert not isinstance(Pose(), ContactModel)
 
 
 def test_poses_are_described_in_degrees_and_millimetres():

@@ -1,13 +1,10 @@
 """Components out of line or of another material."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 from differences import pose_differences
 from numpy.testing import assert_allclose
 
-from dynamics import AppliedLoads, KneeSimulator, VariedContact, settle, simulate
+from dynamics import KneeSimulator, VariedContact, simulate
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose
@@ -46,39 +43,6 @@ def test_stiffness_scales_forces_and_pressures_and_no_area(knee):
     assert found.flags == flags
 
 
-def test_variations_add_up(knee):
-    nested = VariedContact(VariedContact(knee(), 0.4 * OFFSET, 1.5), 0.6 * OFFSET, 0.8)
-    once = VariedContact(knee(), OFFSET, 1.2)
-    assert_allclose(nested.loads(POSE).total.array, once.loads(POSE).total.array, rtol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("nested", [True, False])
-def test_varied_knee_rests_and_moves_as_the_softer_one_shifted(knee, waves, nested):
-    """An offset of the translations is a knee whose pose counts from elsewhere."""
-    shift = np.array([0.0, 0.0, 0.0, 1e-3, 0.4e-3, -5e-4])
-    base = knee(stiffness=1e8, offset=(4e-3, 3e-3))
-    if nested:
-        varied = VariedContact(VariedContact(base, shift, 2.0), np.zeros(6), 0.65)
-    else:
-        varied = VariedContact(base, shift, 1.3)
-    by_hand = knee(stiffness=1.3e8, offset=(4e-3, 3e-3))
-    cycle = waves(0.1, ap=0.0, torque=0.0)
-    loose = KneeSimulator(lateral_stiffness=1e4)
-    # Springs that are slack at the shifted pose, and a line of action shifted with the tibia.
-    shifted = replace(
-        loose,
-        neutral=Pose.from_array(-shift),
-        medial_offset=loose.medial_offset + shift[5],
-        anterior_offset=-shift[3],
-    )
-    expected = simulate(by_hand, loose, cycle, samples=11, rtol=1e-7)
-    found = simulate(varied, shifted, cycle, samples=11, rtol=1e-7)
-    assert_allclose(found.poses[:, 3:] + shift[3:], expected.poses[:, 3:], rtol=0.0, atol=2e-9)
-    assert_allclose(found.poses[:, :3], expected.poses[:, :3], rtol=0.0, atol=2e-7)
-    assert_allclose(found.loads[:, 1], expected.loads[:, 1], rtol=1e-4)
-
-
 def test_settled_pose_is_at_rest(knee, constant):
     """With angles turned, too: `settle` and the equations of motion agree on what rest is."""
     varied = VariedContact(knee(offset=(4e-3, 3e-3)), OFFSET, 1.2)
@@ -86,32 +50,6 @@ def test_settled_pose_is_at_rest(knee, constant):
     result = simulate(varied, KneeSimulator(), cycle, samples=6)
     drift = np.abs(result.poses - result.poses[0]).max(axis=0)
     assert (drift < [1e-12, 1e-7, 3e-7, 1e-8, 1e-9, 1e-8]).all()
-
-
-def test_rest_is_where_the_energy_is_least(knee):
-    """Virtual work of the offset contact: settle against the gradient of the energy."""
-    dishes = knee(offset=(4e-3, 3e-3))
-    varied = VariedContact(dishes, OFFSET)
-    simulator = KneeSimulator()
-    loads = AppliedLoads(1000.0, 50.0, 2.0)
-    pose = settle(
-        varied, simulator, flexion=0.3, axial_force=1000.0, ap_force=50.0, internal_torque=2.0,
-        start=Pose(), tolerance=1e-10,
-    )  # fmt: skip
-    others = simulator.force(pose, np.zeros(6), loads)[1:]
-    slope = pose_differences(dishes.energy, Pose.from_array(pose.array + OFFSET), 1e-8)[1:]
-    assert (np.abs(slope - others) <= 1e-4 * np.maximum(1.0, np.abs(others))).all()
-
-
-def test_reported_loads_are_those_of_the_varied_model(knee, waves):
-    varied = VariedContact(knee(offset=(4e-3, 3e-3)), OFFSET, 0.9)
-    result = simulate(varied, KneeSimulator(), waves(), samples=7)
-    for pose, loads, medial in zip(
-        result.poses, result.loads, result.compartment_loads[0], strict=True
-    ):
-        wanted = varied.loads(Pose.from_array(pose))
-        assert_allclose(loads, wanted.total.array, rtol=1e-9)
-        assert_allclose(medial, wanted.medial.array, rtol=1e-9)
 
 
 class Renamed:

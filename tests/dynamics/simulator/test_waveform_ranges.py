@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from dynamics import load_gait_cycle, load_iso14243
-from dynamics.simulator.waveform_ranges import PLAUSIBLE
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from foundation.base.errors import InputError
 
@@ -138,13 +137,6 @@ def test_sound_tables_are_silent(told, change):
     assert told(change(walking())) == ""
 
 
-def test_noise_is_no_spike(told):
-    table = walking()
-    noise = np.random.default_rng(1).normal(0.0, 4.0, len(table))
-    noise[[0, -1]] = 0.0
-    assert told(table.assign(ap_force_N=table[AP] + noise)) == ""
-
-
 def test_motions_and_shipped_activities_are_silent(told):
     assert told(walking(moved=True)) == ""
     for path in ACTIVITIES.values():
@@ -155,13 +147,6 @@ def test_the_factor_on_the_axial_force_counts_before_the_check(told):
     table = factor(axial_force_N=1 / 735)(walking())
     assert told(table, axial_scale=735.0) == ""
     assert "error" in told(walking(), axial_scale=100.0)
-
-
-def test_common_values_of_tests_are_usual():
-    for name, rule in PLAUSIBLE.items():
-        assert rule.possible[0] <= rule.usual[0] < rule.usual[1] <= rule.possible[1], name
-        assert rule.least[0] <= rule.least[1] <= rule.common[0] < rule.common[1], name
-        assert rule.common[1] <= max(map(abs, rule.usual)), name
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,19 @@
-"""Wear on the springs of the bed and on triangles: closed forms, a naive twin, both models."""
+"""Wear on springs and triangles, over many cycles too: closed forms, a naive twin, both models."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import cycles
 import numpy as np
 import pytest
 import shapes
-from plates import round_implant
+from plates import H, covered_plate, round_implant
 
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
+from dynamics.wear.lifetime_wear import extrapolate_wear
 from dynamics.wear.wear_map import measured_aspect, wear_map
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.model import SpringState
+from foundation.elastic_foundation.worn_surface import worn_model
 
 LAW = WearLaw()
 AT_REST = np.zeros(6)
@@ -42,27 +44,6 @@ def implant_cycle():
     return model, cycles.carried_out(model, *cycles.swinging_poses(implant, 41))
 
 
-def test_flat_punch_wears_its_triangles_evenly():
-    model = plate_model(lambda x, y, z: 2e6 * (max(abs(x), abs(z + 0.01)) < 5e-3))
-    force = 2e6 * 1e-4
-    loads = cycles.pressed(force, 1e-4, centre=(0.0, 0.0, -0.01))
-    wear = bed_wear(model, cycles.result_of(AT_REST, SLIDING, loads, time=[0.0, 2.0]), LAW)
-    np.testing.assert_allclose(wear.volume, [LAW.factor * force * 0.1, 0.0], rtol=1e-12, atol=0)
-    pressed = model.pressure > 0.0
-    np.testing.assert_allclose(wear.depth[pressed], LAW.factor * 2e6 * 0.1, rtol=1e-12, atol=0.0)
-    assert not wear.depth[~pressed].any()
-
-
-def test_bed_carries_the_loads_of_the_result():
-    """The middles of the triangles give the distribution, the integrated loads the magnitude."""
-    model = plate_model(lambda x, y, z: 1e6 * (abs(x) < 5e-3))
-    medial = cycles.pressed(700.0, centre=(0.0, 0.0, -0.01))
-    lateral = cycles.pressed(300.0, centre=(0.0, 0.0, 0.01))
-    wear = bed_wear(model, cycles.result_of(AT_REST, SLIDING, medial, lateral, [0.0, 1.0]), LAW)
-    expected = LAW.factor * 0.05 * np.array([700.0, 300.0])
-    np.testing.assert_allclose(wear.volume, expected, rtol=1e-12, atol=0.0)
-
-
 def test_patch_between_the_middles_wears_the_nearest_triangle():
     model = plate_model(lambda x, y, z: 0.0)
     loads = cycles.pressed(2.0, 1e-9, centre=(0.011, 0.0, -0.012))
@@ -71,16 +52,6 @@ def test_patch_between_the_middles_wears_the_nearest_triangle():
     for depth in (bed_wear(model, result, LAW).depth, wear_map(result, LAW, model.tibia)):
         assert np.flatnonzero(depth).tolist() == [nearest]
         assert depth @ model.tibia.areas == pytest.approx(LAW.factor * 2.0 * 0.05, rel=1e-12)
-
-
-def test_no_contact_wears_nothing():
-    model = plate_model(lambda x, y, z: 0.0)
-    result = cycles.result_of(AT_REST, SLIDING, cycles.NO_CONTACT, time=[0.0, 1.0])
-    wear = bed_wear(model, result, LAW)
-    assert wear.total_volume == 0.0
-    assert not wear.depth.any()
-    assert not wear_map(result, LAW, model.tibia).any()
-    np.testing.assert_array_equal(measured_aspect(model, result), [1.0, 1.0])
 
 
 def test_bed_wear_is_the_sum_of_its_definition(implant_cycle):
@@ -138,22 +109,68 @@ def test_loads_alone_give_the_wear_of_the_springs(implant_cycle, field, rtol):
     np.testing.assert_allclose(found.volume, springs.volume, rtol=rtol, atol=0.0)
 
 
-def test_map_from_loads_alone_is_near_that_of_the_springs(implant_cycle):
-    model, result = implant_cycle
-    springs = bed_wear(model, result, LAW).depth
-    found = wear_map(result, LAW, model.tibia, aspect=measured_aspect(model, result))
-    worn = springs > 0.0
-    assert np.sqrt(np.mean((found - springs)[worn] ** 2)) < 0.1 * springs.max()
-    volume = surrogate_wear(result, LAW).total_volume
-    assert found @ model.tibia.areas == pytest.approx(volume, rel=1e-2)
+PRESSED = 0.1e-3
+SPEED = 0.05
 
 
-def test_symmetric_motion_wears_both_sides_alike():
-    implant, model = round_implant()
-    home = implant.home_pose(0.2)
-    pose = replace(home, superior=home.superior - 0.2e-3).array
-    rates = np.array([1.0, 0.0, 0.0, 0.02, 0.0, 0.0])
-    result = cycles.carried_out(model, np.tile(pose, (2, 1)), np.tile(rates, (2, 1)))
-    volume = bed_wear(model, result, LAW).volume
-    assert volume[0] > 0.0
-    assert volume[1] == pytest.approx(volume[0], rel=1e-9)
+def extrapolate(model, simulate_cycle, count, blocks):
+    return extrapolate_wear(model, simulate_cycle, worn_model, LAW, count, blocks)
+
+
+def slide(model):
+    """Simulate one second of sliding at a height held fixed."""
+    pose = np.tile(Pose(superior=-PRESSED).array, (2, 1))
+    rates = np.tile([0.0, 0.0, 0.0, SPEED, 0.0, 0.0], (2, 1))
+    return cycles.carried_out(model, pose, rates)
+
+
+@pytest.fixture(scope="module")
+def implant():
+    shape, model = round_implant()
+    poses, rates, time = cycles.swinging_poses(shape, 11, depth=0.1e-3)
+
+    def swing(contact):
+        return cycles.carried_out(contact, poses, rates, time)
+
+    return model, swing
+
+
+def removed(before, after):
+    """Volume between two surfaces of one rim: the difference of their cones about the origin."""
+    cones = [np.linalg.det(mesh.vertices[mesh.faces]).sum() / 6.0 for mesh in (before, after)]
+    return cones[0] - cones[1]
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_blocks_on_a_plate_are_the_steps_of_explicit_euler(blocks):
+    """dh/dN = k K (d - h) s for a plate held at depth d: h falls behind by (1 - x/B) a block."""
+    model = covered_plate()
+    stiffness = model.law.confined_modulus / H
+    count = 0.6 / (LAW.factor * stiffness * SPEED)
+    found = extrapolate(model, slide, count, blocks)
+    depth = PRESSED * (1.0 - (1.0 - 0.6 / blocks) ** np.arange(blocks + 1))
+    np.testing.assert_allclose(found.volume.sum(axis=1), depth * 20e-3**2, rtol=1e-9, atol=0.0)
+    np.testing.assert_allclose(found.wear.depth, depth[-1], rtol=1e-9, atol=0.0)
+
+
+def test_mesh_loses_the_volume_that_is_worn(implant):
+    model, swing = implant
+    found = extrapolate(model, swing, 1e6, 2)
+    taken = removed(model.tibia, found.model.tibia)
+    assert taken == pytest.approx(found.wear.total_volume, rel=1e-2)
+
+
+@pytest.mark.parametrize("thickness", [H, np.full(32, H)])
+def test_wear_through_the_insert_names_the_block(thickness):
+    """However the blocks share it: 60 % of the thickness each, here by a constant pressure."""
+    model = covered_plate(thickness=thickness)
+    once = slide(model)
+    count = 1.2 * H / bed_wear(model, once, LAW).depth.max()
+    with pytest.raises(ValueError, match=r"block 2 of 2, .* less than the thickness, .* of 10 mm"):
+        extrapolate(model, lambda _: once, count, 2)
+
+
+@pytest.mark.parametrize(("numbers", "name"), [((0.0, 1), "cycles"), ((1e6, 0), "blocks")])
+def test_bad_numbers_are_named(numbers, name):
+    with pytest.raises(ValueError, match=f"{name}: expected"):
+        extrapolate(covered_plate(), slide, *numbers)

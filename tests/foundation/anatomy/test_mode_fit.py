@@ -68,35 +68,6 @@ def test_bodies_in_frames_of_their_own(modes, knee):
     assert found.rms < 5e-6
 
 
-def test_what_the_modes_leave_is_the_distance(modes, knee):
-    """A femur that is larger by an offset lies beside its shape by the modes."""
-    femur = knee[0]
-    normals = np.zeros_like(femur.vertices)
-    for corner in femur.faces.T:
-        np.add.at(normals, corner, femur.area_vectors)
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    rng = np.random.default_rng(1)
-    rough = 2e-5 * rng.choice([-1.0, 1.0], size=(len(normals), 1))
-    other = TriangleMesh(femur.vertices + rough * normals, femur.faces, femur.name)
-    found = fit_surfaces(modes, other, knee[1], ALL)
-    assert_allclose(found.weights, WEIGHTS, rtol=0, atol=0.02)
-    assert 5e-6 < found.rms < 2e-5
-    assert found.largest <= 2.5e-5
-
-
-def test_part_of_a_body_is_enough(modes, knee):
-    femur, tibia = knee
-    kept = tibia.centroids[:, 0] > np.quantile(tibia.centroids[:, 0], 0.2)
-    part = trimesh.Trimesh(tibia.vertices, tibia.faces[kept])
-    found = fit_surfaces(
-        modes, femur, TriangleMesh(np.array(part.vertices), np.array(part.faces), "part"), ALL
-    )
-    assert_allclose(found.weights, WEIGHTS, rtol=0, atol=2e-3)
-    assert 0.85 < found.placed < 0.97
-    # Without a place, a vertex is where the modes put it.
-    assert_allclose(found.tibia.vertices, modes.vertices(WEIGHTS)[1], rtol=0, atol=2e-5)
-
-
 def test_weights_stay_within_the_bounds(modes, knee):
     low, high = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
     found = fit_surfaces(modes, *knee, (low, high))

@@ -11,8 +11,7 @@ from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
-FEMUR, TIBIA, _ = CondylarImplant().tessellate(3e-3)
-MIRROR = np.array([1.0, 1.0, -1.0])
+FEMUR, TIBIA = CondylarImplant().tessellate(3e-3)[:2]
 
 
 def solid(shape: trimesh.Trimesh, *at: float) -> TriangleMesh:

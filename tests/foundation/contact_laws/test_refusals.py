@@ -11,6 +11,7 @@ import pytest
 
 from foundation.contact_laws import (
     CompliantFriction,
+    ConstantHuntCrossleyLaw,
     EllipticContact,
     FloresLaw,
     HertzLaw,
@@ -23,6 +24,7 @@ from foundation.contact_laws import (
     effective_modulus,
     exact_factors,
     relative_radii,
+    returned_restitution,
     sphere_stiffness,
 )
 
@@ -43,6 +45,7 @@ CARTILAGE = (5e6, 0.46)
 FLAT = (25.0, 0.0)
 
 REFUSED = [
+    (HertzLaw, (0.0,), "stiffness: expected > 0 N/m^n, found 0"),
     *(
         (law, (stiffness,), "stiffness: expected")
         for law in LAWS
@@ -81,14 +84,15 @@ REFUSED = [
     (KelvinVoigtLaw, (K, 0.0, 1.0), "restitution: expected > 0"),
     (KelvinVoigtLaw, (K, 0.5, -1.0), "mass: expected > 0 kg, found -1"),
     (FloresLaw, (K, 0.5, 0.0), "exponent: expected > 0, found 0"),
+    (ConstantHuntCrossleyLaw, (K, -0.1), "dissipation: expected >= 0"),
+    (ConstantHuntCrossleyLaw, (K, 1.0, 0.0), "exponen"),
+    (ConstantHuntCrossleyLaw(K, 1.0).restitution, (-1.0,), "speed: expected >= 0"),
+    (returned_restitution, (-1.0,), "factor: expected >= 0"),
     (CompliantFriction, (0.0, 1.0, 0.5), "stiffness: expected > 0 N/m"),
     (CompliantFriction, (1.0, 0.0, 0.5), "damping: expected > 0 N s/m"),
     (CompliantFriction, (1.0, 1.0, -0.5), "coefficient: expected >= 0"),
-    (CompliantFriction, (1.0, np.nan, 0.5), "damping: expected > 0 N s/m, found nan"),
     (FRICTION.evaluate, ([0.0, np.nan], [0.0, 0.0], 1.0), "deflection: expected finite"),
     (FRICTION.evaluate, ([0.0, 0.0], [0.0], 1.0), "shapes (..., D), (..., D) and (...), found"),
-    (FRICTION.evaluate, ([0.0, 0.0], [0.0, 0.0], [1.0]), "found (2,), (2,) and (1,)"),
-    (FRICTION.evaluate, (0.0, 0.0, 1.0), "expected shapes"),
     (
         FRICTION.evaluate,
         ([0.0, 0.0], [0.0, 0.0], -1.0),
@@ -102,13 +106,10 @@ REFUSED = [
     (EllipticContact, (0.02, 0.04, 1e6), "greater_radius: expected >= 0.04 m, found 0.02"),
     (EllipticContact, (0.04, 0.0, 1e6), "smaller_radius: expected > 0 m"),
     (EllipticContact, (0.04, 0.02, -1e6), "modulus: expected > 0 Pa"),
-    (EllipticContact, (0.04, np.nan, 1e6), "smaller_radius: expected > 0 m, found nan"),
     (EllipticContact, (4.0, 0.02, 1e6, False), "ratio: expected >= 1 and <= 10, found 14"),
     (relative_radii, (FLAT, FLAT), "expected a gap that widens in every direction, found relative"),
     (relative_radii, ((25.0, 20.0), (-22.0, -22.0)), "relative curvatures -2 and 3 1/m"),
-    (relative_radii, ((25.0,), FLAT), "curvatures_1: expected shape (2)"),
     (relative_radii, ((25.0, 20.0), (np.inf, 0.0)), "curvatures_2: expected finite"),
-    (relative_radii, ((25.0, 20.0), (1.0, 0.0), np.nan), "angle: expected a finite number"),
     *(
         (method, ([1.0, -1.0],), "force: expected >= 0 N, found -1.0")
         for method in (CONTACT.approach, CONTACT.semi_axes, CONTACT.peak_pressure)
@@ -121,7 +122,6 @@ REFUSED = [
             ((0.04, -0.03), "expected 1/R1 + 1/R2 > 0 1/m, found -8.33"),
             ((-0.04, None), "found -25 1/m for -0.04 m and None"),
             ((0.0, 0.04), "radius_1: expected a radius other than 0 m"),
-            ((0.04, np.nan), "radius_2: expected a finite number, found nan"),
         )
     ),
     (effective_modulus, (0.0, 0.3, 1e6, 0.3), "modulus_1: expected > 0 Pa"),

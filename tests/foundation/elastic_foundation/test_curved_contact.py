@@ -13,7 +13,6 @@ from scipy.spatial.transform import Rotation
 from smooth_shapes import RADIUS, sphere
 from some_slow import first_rows
 
-from foundation.base.pose import Pose
 from tests.oracles.exact_implant import contact_poses, exact_loads, polyethylene
 
 
@@ -38,19 +37,6 @@ def sphere_errors(level, width, cells, depth, *, count=30, surface="curved"):
     return np.array(found) / exact - 1.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cells", [15, 30])
-def test_light_contact_of_a_sphere_at_an_edge_length_of_one_millimetre(cells):
-    """F = K pi d² (3 R - d) / 3; the patch is 1.9 mm in radius, few triangles wide."""
-    errors = sphere_errors(5, 16.5e-3, cells, 0.06e-3)
-    force, area, peak = errors.T
-    assert np.abs(force).max() < 5e-3
-    assert np.abs(force.mean()) < 2e-4
-    assert force.std() < 1e-3
-    assert np.abs(area).max() < 6e-3
-    assert np.abs(peak).max() < 1e-4
-
-
 def root_mean_square(levels, surface):
     errors = [sphere_errors(n, 16e-3, 50, 0.5e-3, count=8, surface=surface) for n in levels]
     return np.sqrt(np.mean([e[:, 0] ** 2 for e in errors], axis=1))
@@ -62,17 +48,6 @@ def test_curved_femur_converges_at_fourth_order():
     assert (np.log2(curved[:-1] / curved[1:]) > 3.0).all()
     assert np.log2(flat[-2] / flat[-1]) == pytest.approx(2.0, abs=0.3)
     assert curved[-1] < 1e-3 * flat[-1]
-
-
-@pytest.mark.slow
-def test_both_surfaces_refined_together():
-    """Beside the surface's error that of the patch's edge on the bed, of order 2.5."""
-    errors = [
-        sphere_errors(level, 17.6e-3, cells, 0.3e-3, count=30)[:, 0]
-        for level, cells in ((3, 4), (4, 8), (5, 16))
-    ]
-    size = np.sqrt(np.mean(np.square(errors), axis=1))
-    assert np.log2(size[0] / size[2]) / 2 > 2.4
 
 
 @cache
@@ -112,39 +87,3 @@ def test_implant_has_the_loads_of_its_analytic_surfaces(conservative, rule):
         np.testing.assert_allclose(
             found.centre_of_pressure, exact.centre_of_pressure, rtol=0, atol=1e-6
         )
-
-
-@pytest.mark.slow
-def test_the_rules_are_told_apart():
-    """The customary bed does not meet the consistent loads, and the reverse."""
-    pose = implant_poses()[0]
-    customary, consistent = (implant_model(c).evaluate(pose).force[1] for c in (False, True))
-    assert consistent < (1 - 5e-4) * customary
-
-
-def along_a_path(surface):
-    """Forces (N, 3) and stiffnesses (N, 3, 3) along 0.1 um steps in the transverse plane."""
-    model = beds.implant_model(polyethylene(), surface, edge=1.5e-3)
-    start = shapes.pressed_poses(IMPLANT, 1, seed=5, deepest=0.0)[0].array
-    start[4] -= 0.03e-3
-    along = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.2])
-    poses = [Pose.from_array(start + 1e-7 * k * along) for k in range(400)]
-    results = [model.loads_and_jacobian(pose) for pose in poses]
-    return np.array([r[0].force for r in results]), np.array([r[1][:3, 3:] for r in results])
-
-
-@pytest.mark.slow
-def test_loads_are_smooth_along_a_path():
-    """Springs of flat facets come into contact one by one, each with a kink.
-
-    On curved surfaces the stiffness varies smoothly. What the force itself has left are steps below
-    a millionth, where an element changes between the rule for cut and that for whole ones.
-    """
-    steps = {}
-    for surface in ("curved", "flat"):
-        force, stiffness = along_a_path(surface)
-        assert force[:, 1].min() > 200.0
-        turning = np.abs(np.diff(stiffness, axis=0)).max() / np.abs(stiffness).max()
-        steps[surface] = turning, np.abs(np.diff(force, 2, axis=0)).max() / force[0, 1]
-    assert steps["curved"][0] < steps["flat"][0] / 50.0
-    assert steps["curved"][1] < min(1e-6, steps["flat"][1])

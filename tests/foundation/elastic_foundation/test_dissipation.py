@@ -54,15 +54,6 @@ def test_the_bed_never_pulls(surface):
 
 
 @BOTH
-def test_friction_opposes_sliding_with_mu_times_the_load(surface):
-    model = punch(surface, friction=0.1, transition_speed=1e-5)
-    speed = np.array([0.03, 0.0, -0.04])
-    force = model.evaluate(POSE, [0, 0, 0, *speed]).force
-    assert force[1] == pytest.approx(LOAD, rel=1e-9)
-    np.testing.assert_allclose(force[[0, 2]], [-0.06 * LOAD, 0.08 * LOAD], rtol=1e-6)
-
-
-@BOTH
 @pytest.mark.parametrize("speed", [1e-9, 1e-4, 1e-3, 5e-2])
 def test_friction_fades_below_the_transition_speed(surface, speed):
     model = punch(surface, friction=0.1, transition_speed=1e-3)
@@ -82,31 +73,6 @@ def test_friction_resists_turning_about_the_normal(surface):
 
 
 implant_model = partial(beds.implant_model, LAW)
-
-
-@pytest.fixture(scope="module")
-def plain():
-    return implant_model()
-
-
-def test_without_dissipation_rates_change_nothing(plain):
-    for pose in shapes.pressed_poses(IMPLANT, 5, seed=1):
-        moving = plain.evaluate(pose, np.full(6, 0.3)).total.array
-        np.testing.assert_array_equal(moving, plain.evaluate(pose).total.array)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("conservative", [True, False])
-def test_at_rest_dissipation_changes_nothing(conservative):
-    plain = implant_model(conservative=conservative)
-    model = implant_model(dissipation=Dissipation(5.0, 0.1), conservative=conservative)
-    for pose in shapes.pressed_poses(IMPLANT, 5, seed=1):
-        at_rest = plain.evaluate(pose).total.array
-        np.testing.assert_array_equal(model.evaluate(pose).total.array, at_rest)
-        still = model.evaluate(pose, np.zeros(6)).total.array
-        # The peak is then the largest at the bed's points, not that of the field between them.
-        rest = [0, 1, 2, 3, 4, 5, 6, 8]
-        np.testing.assert_allclose(still[rest], at_rest[rest], rtol=1e-9, atol=1e-7)
 
 
 @pytest.mark.parametrize(

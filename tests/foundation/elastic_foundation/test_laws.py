@@ -1,8 +1,9 @@
-"""Spring laws: published limits, series springs, and what is refused."""
+"""Spring laws: published limits, series springs, identities for any layer."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from beds import NU, E, H
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import confined_modulus, series_pressure
+from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.kernels import layers as kernels
 
 DEPTHS = np.array([0.0, 1e-6, 1e-5, 1e-4, 3e-4])
 
@@ -29,24 +32,12 @@ def test_blankevoort1991_logarithmic_law():
     np.testing.assert_allclose(LogarithmicLaw(E, NU, H).pressure(DEPTHS), expected, rtol=1e-13)
 
 
-def test_logarithmic_law_is_the_linear_one_at_small_strain():
-    ratio = LogarithmicLaw(E, NU, H).pressure([1e-9])[0] / LinearLaw(E, NU, H).pressure([1e-9])[0]
-    assert ratio == pytest.approx(1.0, rel=1e-6)
-
-
 def test_logarithmic_law_goes_on_along_its_tangent_beyond_its_strain_limit():
     law = LogarithmicLaw(E, NU, H)
     below, limit, above, far = law.pressure(np.array([0.98999, 0.99, 0.99001, 1.5]) * H)
     assert limit - below == pytest.approx(above - limit, rel=1e-2)
     assert far > above
     assert np.isfinite(far)
-
-
-def test_perezgonzalez2008_modified_law_with_infinite_f_and_unit_m_is_the_original():
-    modified = ModifiedLaw(E, NU, H, f=np.inf, m=1.0, reference_indentation=0.37e-3)
-    np.testing.assert_allclose(
-        modified.pressure(DEPTHS), LinearLaw(E, NU, H).pressure(DEPTHS), rtol=1e-14
-    )
 
 
 @pytest.mark.parametrize("radius", [5e-3, 30e-3])
@@ -78,26 +69,6 @@ def test_lehtoranta2011_eq46_effective_thickness_has_dref_once():
     assert law.pressure([2e-4, 3e-4])[0] == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_modified_law_does_not_bear_outside_its_smaller_patch():
-    law = ModifiedLaw(E, NU, H, f=2.0, m=0.5)
-    assert list(law.pressure([1e-4, 0.49e-4, 0.51e-4]) > 0) == [True, False, True]
-
-
-def test_two_linear_layers_are_springs_in_series():
-    first, second = LinearLaw(10e6, 0.45, 3e-3), LinearLaw(25e6, 0.3, 2e-3)
-    k1, k2 = confined_modulus(10e6, 0.45) / 3e-3, confined_modulus(25e6, 0.3) / 2e-3
-    expected = k1 * k2 / (k1 + k2) * DEPTHS
-    np.testing.assert_allclose(SeriesLaw(first, second).pressure(DEPTHS), expected, rtol=1e-13)
-
-
-def test_equal_layers_in_series_are_one_layer_of_both_thicknesses():
-    for law in (LinearLaw, LogarithmicLaw):
-        halves = SeriesLaw(law(E, NU, H / 2), law(E, NU, H / 2))
-        np.testing.assert_allclose(
-            halves.pressure(DEPTHS), law(E, NU, H).pressure(DEPTHS), rtol=1e-11
-        )
-
-
 @given(depth=st.floats(1e-7, 4e-3), young=st.floats(1e6, 1e9))
 def test_unlike_layers_in_series_carry_one_pressure(depth, young):
     log, linear = LogarithmicLaw(E, NU, 3e-3), LinearLaw(young, 0.4, 3e-3)
@@ -113,38 +84,15 @@ def test_modified_layers_in_series_share_the_patch_indentation():
     np.testing.assert_allclose(both, one.pressure(DEPTHS), rtol=1e-11)
 
 
-def test_thickness_per_spring():
-    thickness = np.array([2e-3, 4e-3])
-    pressure = LinearLaw(E, NU, thickness).pressure([1e-4, 1e-4])
-    assert pressure[0] == pytest.approx(2 * pressure[1], rel=1e-14)
-
-
-LAYERS = (
+KINDS = (
     LinearLaw,
     LogarithmicLaw,
     partial(ModifiedLaw, f=3.0, m=0.7, reference_indentation=0.4e-3),
 )
 
 
-@pytest.mark.parametrize("law", LAYERS)
-def test_mapped_law_is_the_same_law_on_other_thicknesses(law):
-    """Values of three vertices carried to two springs, as a contact model does."""
-    at_vertices, weights = np.array([2e-3, 4e-3, 9e-3]), np.array([[0.5, 0.5, 0.0], [0, 0.2, 0.8]])
-    mapped = law(E, NU, at_vertices).mapped(lambda h: weights @ h)
-    assert type(mapped) is type(law(E, NU, H))
-    expected = law(E, NU, [3e-3, 8e-3])
-    depths = np.array([1e-4, 2e-4])
-    np.testing.assert_allclose(mapped.pressure(depths), expected.pressure(depths), rtol=1e-14)
-
-
-@pytest.mark.parametrize("law", LAYERS)
-def test_one_thickness_for_all_springs_is_not_mapped(law):
-    uniform = law(E, NU, H)
-    assert uniform.mapped(lambda _: pytest.fail("a number has no places to map")) is uniform
-
-
-@pytest.mark.parametrize("first", LAYERS)
-@pytest.mark.parametrize("second", LAYERS)
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("second", KINDS)
 def test_both_layers_of_a_series_are_mapped(first, second):
     h, k = np.array([2e-3, 4e-3, 9e-3]), np.array([5e-3, 3e-3, 1e-3])
     depths = np.array([1e-4, 2e-4])
@@ -163,3 +111,101 @@ def test_mapped_thickness_is_checked():
     with pytest.raises(ValueError, match="one per spring, found shape"):
         law.mapped(lambda h: h[:, None])
     np.testing.assert_array_equal(law.thickness, [2e-3, 4e-3])
+
+
+MODULI = st.floats(1e5, 1e10)
+RATIOS = st.floats(0.0, 0.49)
+THICKNESSES = st.floats(1e-3, 2e-2)
+STRAINS = st.floats(1e-4, 1.5)
+#: Without an offset: a spring's pressure follows from its own indentation alone.
+LAYERS = st.one_of(
+    st.builds(LinearLaw, MODULI, RATIOS, THICKNESSES),
+    st.builds(LogarithmicLaw, MODULI, RATIOS, THICKNESSES),
+    st.builds(
+        ModifiedLaw, MODULI, RATIOS, THICKNESSES, f=st.just(np.inf), m=st.floats(0.4, 2.0),
+        reference_indentation=st.floats(1e-4, 2e-3),
+    ),
+)  # fmt: skip
+OFFSET_LAYERS = st.builds(
+    ModifiedLaw, MODULI, RATIOS, THICKNESSES, f=st.floats(1.5, 10.0), m=st.floats(0.4, 2.0)
+)
+SERIES = st.builds(SeriesLaw, LAYERS, LAYERS)
+LAWS = LAYERS | SERIES
+#: Nodes and weights of Gauss-Legendre quadrature on (0, 1).
+NODES, WEIGHTS = (0.5 * (part + shift) for part, shift in zip(
+    np.polynomial.legendre.leggauss(24), (1.0, 0.0), strict=True))  # fmt: skip
+
+
+def layers_of(law) -> tuple:
+    return (law.first, law.second) if isinstance(law, SeriesLaw) else (law,)
+
+
+def thickness(law) -> float:
+    return sum(layer.thickness for layer in layers_of(law))
+
+
+def indentation(layer, pressure: float) -> float:
+    kinds, exponents, _, coefficients, thicknesses = layer.layers(1).arguments
+    return kernels.layer_indentation(
+        kinds[0], coefficients[0, 0], exponents[0], thicknesses[0, 0], pressure
+    )[0]
+
+
+def energy(law, depth: float) -> float:
+    kinds, exponents, _, coefficients, thicknesses = law.layers(1).arguments
+    return kernels.spring_energy(kinds, exponents, coefficients, thicknesses, 0, depth)
+
+
+def scaled(law, modulus: float = 1.0, length: float = 1.0):
+    """Return the law of another modulus and another size."""
+    if isinstance(law, SeriesLaw):
+        return SeriesLaw(scaled(law.first, modulus, length), scaled(law.second, modulus, length))
+    values = modulus * law.youngs_modulus, law.poissons_ratio, length * law.thickness
+    if isinstance(law, ModifiedLaw):
+        reference = length * law.reference_indentation
+        return ModifiedLaw(*values, f=law.f, m=law.m, reference_indentation=reference)
+    return type(law)(*values)
+
+
+@given(law=LAWS | OFFSET_LAYERS, strain=STRAINS, more=st.floats(1e-6, 1.0))
+def test_pressure_grows_with_indentation_and_is_zero_out_of_contact(law, strain, more):
+    depth = strain * thickness(law)
+    patch = (1.0 + more) * depth
+    away, less, greater = law.pressure([-depth, depth, patch], patch_indentation=patch)
+    assert away == 0.0 <= less < greater < np.inf
+
+
+@given(layer=LAYERS, strain=STRAINS)
+def test_indentation_is_the_inverse_of_pressure(layer, strain):
+    depth = strain * layer.thickness
+    assert_allclose(indentation(layer, layer.pressure([depth])[0]), depth, rtol=1e-11)
+
+
+@given(law=LAWS, strain=st.floats(1e-3, 1.2))
+def test_energy_is_the_integral_of_pressure(law, strain):
+    """Between two depths well inside contact, where a steep power has no kink."""
+    low, high = np.array([0.3, 1.0]) * strain * thickness(law)
+    # Each side of a logarithmic layer's limit strain by itself, where its curvature jumps.
+    bends = [low, *bends_between(law, low, high), high]
+    work = sum((b - a) * WEIGHTS @ law.pressure(a + (b - a) * NODES) for a, b in pairwise(bends))
+    # A logarithmic layer's energy is a difference of numbers of the size of its strain.
+    rounding = 1e-15 * sum(layer.confined_modulus * layer.thickness for layer in layers_of(law))
+    assert_allclose(energy(law, high) - energy(law, low), work, rtol=1e-6, atol=rounding)
+
+
+def bends_between(law, low: float, high: float) -> list[float]:
+    layers = layers_of(law)
+    logarithmic = [layer for layer in layers if isinstance(layer, LogarithmicLaw)]
+    limits = [float(layer.pressure([0.99 * layer.thickness])[0]) for layer in logarithmic]
+    places = [sum(indentation(layer, limit) for layer in layers) for limit in limits]
+    # The pressure rises steeply before a limit: more, shorter parts there.
+    parts = [place * (1.0 - gap) for place in places for gap in (0.3, 0.1, 0.03, 0.01, 0.0)]
+    return sorted(part for part in parts if low < part < high)
+
+
+@given(law=LAWS | OFFSET_LAYERS, strain=STRAINS, factor=st.floats(0.1, 4.0))
+def test_pressure_scales_with_modulus_and_not_with_size(law, strain, factor):
+    depths = strain * thickness(law) * np.array([0.6, 1.0])
+    pressure = law.pressure(depths)
+    assert_allclose(scaled(law, modulus=factor).pressure(depths), factor * pressure, rtol=1e-9)
+    assert_allclose(scaled(law, length=factor).pressure(factor * depths), pressure, rtol=1e-9)

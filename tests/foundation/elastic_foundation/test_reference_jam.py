@@ -66,43 +66,6 @@ def test_lenhart2015_all_rows(knee_data, model_of, law):
     np.testing.assert_allclose([r.centre_of_pressure for r in found], centre, rtol=0, atol=1e-7)
 
 
-def test_lenhart2015_plain_mean_pressure(knee_data, model_of):
-    """The table's mean is over triangles, not over area; ours is over area."""
-    rows = table(knee_data / "derived" / "jam_lenhart2015_tf_contact_reference.csv")
-    poses = columns(rows, [f"knee_{c}" for c in COORDINATES])[::50]
-    expected = rows["mean_pressure_Pa"].astype(float)[::50]
-    model = model_of("lumped")
-    for pose, mean in zip(poses, expected, strict=True):
-        here = Pose.from_opensim(*pose)
-        pressure = model.spring_state(here).pressure
-        assert pressure[pressure > 0].mean() == pytest.approx(mean, rel=1e-5)
-        assert model.evaluate(here).mean_pressure != pytest.approx(mean, rel=1e-3)
-
-
-def test_lenhart2015_first_contact(model_of):
-    """The README: 192.6 N and 0.404 mm at the zero pose, no contact from ty = -0.411 mm."""
-    model = model_of("lumped")
-    zero = model.evaluate(Pose.from_opensim(0, 0, 0, 0, 0, 0))
-    assert np.linalg.norm(zero.force) == pytest.approx(192.6, abs=0.05)
-    state = model.spring_state(Pose())
-    assert state.indentation.max() == pytest.approx(0.404e-3, abs=0.5e-6)
-    assert model.evaluate(Pose.from_opensim(0, 0, 0, 0, -0.411e-3, 0)).area == 0.0
-    assert model.evaluate(Pose.from_opensim(0, 0, 0, 0, -0.400e-3, 0)).area > 0.0
-
-
-def test_smith2019_walking_areas(knee_data, model_of):
-    """Only the area depends on nothing but the surfaces; angles in degrees."""
-    rows = table(knee_data / "derived" / "jam_smith2019_walking_tf_area_reference.csv")
-    names = [f"knee_{c.replace('rad', 'deg')}" for c in COORDINATES]
-    poses = columns(rows, names)
-    poses[:, :3] = np.radians(poses[:, :3])
-    assert len(poses) == 101
-    model = model_of("lumped")
-    areas = [model.evaluate(Pose.from_opensim(*pose)).area for pose in poses]
-    expected = columns(rows, ["jam_contact_area_m2"])[:, 0]
-    np.testing.assert_allclose(areas, expected, rtol=5e-4, atol=0)
-
-
 @pytest.fixture(scope="module")
 def grand_challenge(knee_data):
     folder = knee_data / "grand_challenge_DM_implant"

@@ -1,4 +1,4 @@
-"""The bed's rules, nodes and groups against identities and brute force."""
+"""Smoothing at the edge of the patch, and the rules and groups of the bed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,71 @@ from math import factorial
 import numpy as np
 import pytest
 import shapes
+from scipy.integrate import quad
 from smooth_shapes import RADIUS, sphere, torus
 
+from foundation.elastic_foundation.edge_smoothing import edge_kernel, edge_table, smoothed_power
 from foundation.elastic_foundation.spring_bed import (
     composite_rule,
     curved_bed,
     degree_four_rule,
     flat_bed,
-    shape_functions,
 )
-from foundation.kernels import LANES
+from foundation.kernels import EDGE_END, LANES
+from foundation.kernels.edge import edge_part, edge_power, edge_ramp, table_value
 from foundation.surfaces.smooth_surface import smooth_surface
+
+EXPONENTS = [0.5, 0.7, 1.0, 1.2, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("power", "moment"), [(0, 1.0), (1, 0.0), (2, 0.0), (3, 0.0), (4, -1 / 21)]
+)
+def test_moments_of_the_kernel(power, moment):
+    found = quad(lambda x: x**power * edge_kernel(x), -1.0, 1.0)[0]
+    assert found == pytest.approx(moment, abs=1e-14)
+    assert edge_kernel(1.0) == edge_kernel(-1.0) == 0.0
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize("t", [-0.6, 0.0, 0.4, 1.7])
+def test_smoothed_power_is_the_mean_under_the_kernel(exponent, t):
+    low = max(-t, -1.0)
+    value = quad(lambda x: (t + x) ** exponent * edge_kernel(x), low, 1.0, epsabs=1e-12)[0]
+    assert smoothed_power(exponent, t) == pytest.approx(value, rel=1e-8, abs=1e-10)
+    # Beyond the reach of the kernel nothing bears.
+    assert not any(smoothed_power(exponent, beyond) for beyond in (-1.0, -1.5, -7.0))
+
+
+def test_polynomials_are_the_integrals_and_meet_their_ends_exactly():
+    for polynomial in (edge_part, edge_ramp):
+        assert (polynomial(-1.0), polynomial(1.0)) == (0.0, 1.0)
+    for t in np.random.default_rng(3).uniform(-1.0, 1.0, 100):
+        assert edge_part(t) == pytest.approx(quad(edge_kernel, -1.0, t)[0], abs=1e-14)
+        assert edge_ramp(t) == pytest.approx(smoothed_power(1.0, t), abs=1e-13)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_table_agrees_with_quadrature(exponent):
+    """Off the nodes; the functions have weak singularities at -1 and 1."""
+    table = edge_table(exponent)
+    at = np.random.default_rng(1).uniform(-1.0, EDGE_END, 300)
+    found = np.array([table_value(table, t)[0] for t in at])
+    exact = np.array([smoothed_power(exponent, t) for t in at])
+    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-6)
+    far = np.abs(np.abs(at) - 1.0) > 0.05
+    np.testing.assert_allclose(found[far], exact[far], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_series_takes_over_from_the_table_without_a_step(exponent):
+    table = edge_table(exponent)
+    below, above = (edge_power(table, exponent, EDGE_END * (1 + s)) for s in (-1e-12, 1e-12))
+    np.testing.assert_allclose(above, below, rtol=1e-5)
+    for t in (EDGE_END, 6.0, 40.0):
+        found = edge_power(table, exponent, t)
+        assert found[0] == pytest.approx(smoothed_power(exponent, t), rel=1e-5)
+
 
 RULES = {"whole": degree_four_rule(), "cut": composite_rule(2), "thirds": composite_rule(3)}
 
@@ -36,32 +90,6 @@ def test_rules_are_exact_to_degree_four(rule):
             assert weight @ (u**a * v**b) == pytest.approx(exact, rel=1e-13)
     assert (np.minimum(np.minimum(u, v), 1.0 - u - v) > 0.0).all()
     assert (weight > 0.0).all()
-
-
-def test_degree_five_is_not():
-    (u, _), weight = RULES["whole"][0].T, RULES["whole"][1]
-    assert weight @ u**5 != pytest.approx(1.0 / 42.0, rel=1e-3)
-
-
-def test_shape_functions_are_one_at_their_node_and_have_the_slopes_they_say():
-    nodes = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]])
-    np.testing.assert_allclose(shape_functions(nodes)[0], np.eye(6), atol=1e-15)
-    at, step = np.random.default_rng(0).random((20, 2)), 1e-6
-    value, along_u, along_v = shape_functions(at)
-    np.testing.assert_allclose(value.sum(axis=1), 1.0, rtol=1e-14)
-    for slope, axis in ((along_u, [step, 0.0]), (along_v, [0.0, step])):
-        numeric = (shape_functions(at + axis)[0] - shape_functions(at - axis)[0]) / (2 * step)
-        np.testing.assert_allclose(slope, numeric, atol=1e-8)
-
-
-@pytest.mark.parametrize("rule", ["whole", "cut"])
-def test_area_vectors_of_a_closed_surface_sum_to_zero(rule):
-    """The normals dx/du x dx/dv are quadratic, so that both rules give the surface without gaps."""
-    bed = bed_of(sphere(2)).arrays
-    (points, weight), vectors = RULES[rule], bed.area_vectors
-    by_element = np.einsum("q,qk,fkc->fc", weight, shape_functions(points)[0], vectors)
-    assert np.linalg.norm(by_element, axis=1).sum() > 0.9 * 4 * np.pi * RADIUS**2
-    assert np.abs(by_element.sum(axis=0)).max() < 1e-12 * 4 * np.pi * RADIUS**2
 
 
 def test_area_and_enclosed_volume_of_a_sphere():
@@ -83,47 +111,6 @@ def test_area_and_enclosed_volume_of_a_sphere():
     size = np.abs(errors)
     assert (np.log2(size[1:-1] / size[2:]) > 3.0).all()
     assert (size[-1] < 1e-5).all()
-
-
-def test_nodes_are_shared():
-    """V + E nodes in each compartment, and one lone centroid per triangle."""
-    mesh = sphere(2)
-    found = bed_of(mesh)
-    sides = mesh.faces[found.triangle]
-    labels = shapes.labels(mesh)[found.triangle]
-    expected = len(mesh.faces)
-    for compartment in range(2):
-        faces = sides[labels == compartment]
-        edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]))
-        edges = np.sort(edges, axis=1)
-        expected += len(np.unique(faces)) + len(np.unique(edges, axis=0))
-    assert len(found.arrays.points) == expected
-    assert found.arrays.centroid_first == expected - len(mesh.faces)
-    # No node belongs to both compartments: one alone must not need the other.
-    halves = [set(found.arrays.elements[labels == c].ravel()) for c in range(2)]
-    assert not halves[0] & halves[1]
-
-
-def test_nodes_are_where_the_patches_are():
-    mesh = torus(3e-3)
-    surface, found = smooth_surface(mesh), bed_of(mesh)
-    nodes = np.concatenate([surface.corners, surface.middles], axis=1)[found.triangle]
-    np.testing.assert_array_equal(found.arrays.points[found.arrays.elements], nodes)
-    length = np.linalg.norm(found.arrays.normals, axis=1)
-    np.testing.assert_allclose(length, 1.0, rtol=1e-12)
-    normals = found.arrays.normals[found.arrays.elements]
-    outward = np.einsum("fki,fi->fk", normals, mesh.normals[found.triangle])
-    assert outward.min() > 0.5
-
-
-def test_flat_bed_is_one_spring_per_triangle():
-    mesh = torus(3e-3)
-    found = flat_bed(mesh, shapes.labels(mesh))
-    np.testing.assert_array_equal(np.sort(found.triangle), np.arange(len(mesh.faces)))
-    np.testing.assert_array_equal(found.arrays.points, mesh.centroids[found.triangle])
-    np.testing.assert_array_equal(found.arrays.normals, mesh.normals[found.triangle])
-    force = found.arrays.area_vectors[:, 0]
-    np.testing.assert_allclose(force, mesh.area_vectors[found.triangle], rtol=1e-12, atol=1e-18)
 
 
 @pytest.mark.parametrize("build", [bed_of, lambda m: flat_bed(m, shapes.labels(m))])

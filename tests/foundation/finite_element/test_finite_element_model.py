@@ -1,4 +1,4 @@
-"""Contact of the layer: accuracy, derivatives, energy, invariance, flags."""
+"""Contact of the layer: accuracy, derivatives, energy, invariance, flags, node spacing."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -7,21 +7,16 @@ import layers
 import numpy as np
 import pytest
 from differences import differences, pose_differences
-from hexahedral_blocks import sparse_compliance
-from scipy.spatial.transform import Rotation
-from shapes import pressed_poses, turned_pose
+from shapes import pressed_poses
+from some_slow import first_of
 
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 from foundation.finite_element.base import ThicknessBase
-from foundation.finite_element.condensation import compliance
-from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.model import FiniteElementContact
-from foundation.surfaces.mesh import TriangleMesh
+from foundation.finite_element.resolution import coarser, extrapolated, spacing_error
 from tests.oracles.exact_layer import exact_contact, paraboloid
-from tests.oracles.exact_layer_axisymmetric import press_ball
-from tests.oracles.flat_layer import FlatLayer
+from tests.oracles.flat_layer import flat_elements
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +38,6 @@ def test_flat_layer_agrees_with_the_exact_solution():
     assert found.peak_pressure == pytest.approx(exact.peak_pressure, rel=0.03)
     assert found.area == pytest.approx(exact.area, rel=0.06)
     assert found.stiffness == pytest.approx(exact.stiffness, rel=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("poissons_ratio", [0.3, 0.45, 0.49])
-def test_a_ball_agrees_with_the_integral_equation(poissons_ratio):
-    layer = replace(layers.POLYETHYLENE, poissons_ratio=poissons_ratio)
-    exact = press_ball(layer, 0.1, load=1000.0)
-    a = exact.contact_radius
-    model = FlatLayer(layer, (0.1, 0.1), spacing=a / 10, half=(1.2 * a, 1.2 * a))
-    found = model.at_load(1000.0)
-    assert found.approach == pytest.approx(exact.approach, rel=3e-3)
-    assert found.peak_pressure == pytest.approx(exact.peak_pressure, rel=5e-3)
-    assert found.area == pytest.approx(exact.area, rel=1.5e-2)
-    # A secant: the stiffness has a step where a node touches, here where a ring of nodes does.
-    low, high = (model.force(part * found.approach) for part in (0.95, 1.05))
-    stiffness = (high - low) / (0.1 * found.approach)
-    assert stiffness == pytest.approx(exact.stiffness, rel=1.5e-2)
 
 
 def test_jacobian_is_the_derivative_of_the_wrench(implant):
@@ -113,53 +91,6 @@ def test_ways_of_evaluation_agree_and_history_does_not_matter(implant):
             assert (depth[0] > 0.0) == (row[side][1] > 0.0)
 
 
-def test_a_copy_without_its_handles_gives_the_same_loads(implant):
-    _, model, poses = implant
-    copy = deepcopy(model)
-    for pose in poses:
-        assert np.array_equal(copy.evaluate(pose).wrench, model.evaluate(pose).wrench)
-    assert copy.digest == model.digest
-
-
-@pytest.mark.slow
-def test_mirror_image_of_the_implant(implant):
-    _, model, poses = implant
-    other = FiniteElementContact(
-        model.femur.mirrored(), model.tibia.mirrored(), model.layer, spacing=2e-3,
-        compartments=1 - model.compartments,
-    )  # fmt: skip
-    sign = np.array([1, -1, -1, 1, 1, -1])
-    for pose in poses:
-        image = other.evaluate(Pose.from_array(pose.array * sign))
-        loads = model.evaluate(pose)
-        expected = loads.force * (1, 1, -1)
-        np.testing.assert_allclose(image.force, expected, rtol=0, atol=1e-4 * abs(expected).max())
-        assert image.medial.force[1] == pytest.approx(loads.lateral.force[1], rel=1e-4, abs=0.1)
-
-
-@pytest.mark.slow
-def test_both_bodies_moved_together():
-    still = layers.plates()
-    turn = Rotation.from_rotvec([0.2, -0.4, 0.3]).as_matrix()
-    step = np.array([0.03, -0.02, 0.05])
-    tibia = still.tibia
-    moved = TriangleMesh(tibia.vertices @ turn.T + step, tibia.faces, "moved")
-    model = FiniteElementContact(
-        still.femur, moved, still.layer, spacing=2e-3, compartments=still.compartments
-    )
-    pose = Pose(superior=0.04 + 6e-3 - 0.5e-3, lateral=20.3e-3, anterior=0.4e-3)
-    new = turned_pose(turn @ pose.rotation_matrix, 0.0)
-    place = turn @ pose.translation + step
-    new = replace(new, anterior=place[0], superior=place[1], lateral=place[2])
-    first, second = still.evaluate(pose), model.evaluate(new)
-    assert first.force[1] > 1.0
-    assert np.linalg.norm(second.force) == pytest.approx(np.linalg.norm(first.force), rel=1e-2)
-    assert second.area == pytest.approx(first.area, rel=0.1)
-    np.testing.assert_allclose(
-        second.centre_of_pressure, turn @ first.centre_of_pressure + step, atol=0.1e-3
-    )
-
-
 def test_contact_at_the_rim_and_at_the_end_of_the_nodes_is_flagged():
     model = layers.plates()
     inside = Pose(superior=0.0452, lateral=20.5e-3)
@@ -204,16 +135,6 @@ def test_deep_contact_is_flagged():
     assert (FlagKind.LARGE_STRAIN, "lateral") in [flag.cause for flag in flags]
 
 
-def test_pressures_of_the_triangles_carry_the_load():
-    model = layers.plates()
-    pose = Pose(superior=0.0453, lateral=20e-3)
-    state, loads = model.spring_state(pose), model.evaluate(pose)
-    assert state.pressure.min() >= 0.0
-    carried = state.pressure @ model.tibia.areas
-    assert carried == pytest.approx(loads.force[1], rel=0.05)
-    assert not state.pressure[model.compartments == 0].any()
-
-
 def test_triangles_interpolate_from_the_nodes():
     model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
@@ -226,27 +147,62 @@ def test_triangles_interpolate_from_the_nodes():
     np.testing.assert_allclose(found, truth, atol=1e-9 * truth.max())
 
 
-def test_float32_compliance_changes_little():
-    exact, short = layers.plates(), layers.plate_contact(precision="float32")
-    pose = Pose(superior=0.0453, lateral=20e-3)
-    assert short.evaluate(pose).force[1] == pytest.approx(exact.evaluate(pose).force[1], rel=1e-6)
-    assert short.size.storage == exact.size.storage / 2
+INSIDE = Pose(superior=0.0452, lateral=20.5e-3)
 
 
-def test_condensed_layer_agrees_with_a_sparse_solver():
-    body = layers.plates().layers[0].body
-    found, expected = compliance(body), sparse_compliance(body)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * expected.max())
+@pytest.mark.parametrize("ratio", [2.0, 1.5])
+def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio):
+    limit, slope = np.array([3.0, -2.0]), np.array([0.7, 5.0])
+    found = extrapolated(limit + slope * ratio**2, limit + slope, ratio)
+    np.testing.assert_allclose(found, limit, rtol=1e-14)
 
 
-def test_twice_the_modulus_doubles_the_force():
-    soft = layers.plates()
-    layer = ElasticLayer(20e6, 0.45, ThicknessBase(6e-3))
-    stiff = FiniteElementContact(
-        soft.femur, soft.tibia, layer, spacing=2e-3, compartments=soft.compartments
+@pytest.mark.slow
+def test_estimate_is_of_the_size_of_the_error():
+    """The model with nodes half as far apart stands for the truth."""
+    model, poses = layers.plate_contact(spacing=1.5e-3), [INSIDE]
+    truth = model.with_spacing(0.75e-3).evaluate(poses[0]).force[1]
+    error = abs(model.evaluate(poses[0]).force[1] / truth - 1.0)
+    found = spacing_error(model, poses).force
+    assert error < 3.0 * found
+    assert found < 0.01
+
+
+def test_poses_out_of_contact_and_layers_that_are_too_small_are_refused():
+    with pytest.raises(
+        InputError,
+        match="poses: expected poses in contact for the error of the node spacing, found none",
+    ):
+        spacing_error(layers.plates(), [Pose(superior=0.1)])
+    with pytest.raises(InputError, match="spacing"):
+        coarser(layers.plate_contact(spacing=2.6e-3))
+
+
+@pytest.mark.parametrize("ratio", first_of([0.4999, 0.499]))
+def test_coarse_nodes_of_a_nearly_incompressible_layer_are_flagged(ratio):
+    force, area, flags = flat_elements(ratio, 1.5e-3, 3.0, 0.1, 0.75e-3)
+    ((most_force, most_area),) = (
+        flag.values[-2:] for flag in flags if flag.kind is FlagKind.COARSE_NODES
     )
-    pose = Pose(superior=0.0455, lateral=20e-3)
-    np.testing.assert_allclose(
-        stiff.evaluate(pose).force, 2.0 * soft.evaluate(pose).force, rtol=1e-9
-    )
-    assert stiff.digest != soft.digest
+    assert abs(100.0 * force) < 1.2 * most_force
+    assert -100.0 * area < 1.2 * most_area
+
+
+@pytest.mark.parametrize("ratio", first_of([0.46, 0.45]))
+def test_ordinary_layers_are_not_flagged(ratio):
+    force, _, flags = flat_elements(ratio, 3e-3, 2.0, 0.1, 1e-3)
+    assert flags == ()
+    assert force == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_copy_without_its_handles_gives_the_same_loads(implant):
+    _, model, poses = implant
+    copy = deepcopy(model)
+    for pose in poses:
+        assert np.array_equal(copy.evaluate(pose).wrench, model.evaluate(pose).wrench)
+    assert copy.digest == model.digest
+
+
+def test_poses_at_a_rim_are_counted():
+    at_rim = replace(INSIDE, anterior=10e-3)
+    assert spacing_error(layers.plates(), [INSIDE, at_rim, at_rim]).unresolved == 2

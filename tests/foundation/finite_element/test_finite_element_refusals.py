@@ -6,18 +6,16 @@ import layers
 import numpy as np
 import pytest
 import shapes
-import trimesh
 
 from foundation.base.errors import InputError
 from foundation.finite_element import (
     ElasticLayer,
     FiniteElementContact,
     PlaneBase,
-    SolidBase,
     ThicknessBase,
 )
 from foundation.finite_element import model as model_module
-from foundation.surfaces import MeshError, TriangleMesh
+from foundation.surfaces import TriangleMesh
 
 LAYER = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
 
@@ -101,26 +99,3 @@ REFUSED = [
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(InputError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda vertices, faces: (vertices, faces[1:]), "box: not watertight, 3 edges"),
-        (lambda vertices, faces: (vertices, faces[:, ::-1]), "box: the normals .* point inwards"),
-        (lambda vertices, faces: (1e3 * vertices, faces), "box: bounding box .* check the units"),
-        (lambda vertices, faces: (vertices + 0.2, faces), "farther than .* the solid box"),
-    ],
-    ids=["open", "inside out", "millimetres", "elsewhere"],
-)
-def test_solids_that_are_refused(change, words):
-    box = trimesh.creation.box((50e-3, 12e-3, 90e-3))
-    vertices, faces = change(np.asarray(box.vertices), np.asarray(box.faces))
-    with pytest.raises(MeshError, match=words):
-        layers.plate_contact(SolidBase(TriangleMesh(vertices, faces, "box")))
-
-
-def test_a_folder_may_be_a_text(tmp_path):
-    model = layers.plate_contact(folder=str(tmp_path / "kept"))
-    model.prepare()
-    assert len([*(tmp_path / "kept").iterdir()]) == 2

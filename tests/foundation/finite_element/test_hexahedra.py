@@ -1,10 +1,15 @@
-"""Hexahedra with incompatible modes: patch test, rigid motion, near incompressibility."""
+"""Hexahedra, and their condensation to a surface, against exact and dense solutions."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hexahedral_blocks import NU, E, assembled, block
-from scipy.spatial.transform import Rotation
 
+from foundation.base.errors import InputError
+from foundation.finite_element import compliance_store, condensation
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensation import ElasticBody, compliance
 from foundation.finite_element.hexahedra import elasticity, scaled_jacobian, stiffness
 
 
@@ -41,17 +46,6 @@ def test_six_rigid_motions_and_no_other_without_energy():
     values = np.linalg.eigvalsh(matrix)
     assert (values[:6] < 1e-9 * values[-1]).all()
     assert values[6] > 1e-4 * values[-1]
-
-
-def test_a_turned_element_has_the_turned_stiffness():
-    nodes, hexahedra, _ = block(1, 0.01)
-    turn = Rotation.from_rotvec([0.3, -0.7, 0.5]).as_matrix()
-    plain = stiffness(nodes[hexahedra], E, NU)[0]
-    turned = stiffness((nodes @ turn.T)[hexahedra], E, NU)[0]
-    whole = np.kron(np.eye(8), turn)
-    np.testing.assert_allclose(
-        turned, whole @ plain @ whole.T, rtol=0, atol=1e-10 * abs(plain).max()
-    )
 
 
 @pytest.mark.parametrize("poissons_ratio", [0.3, 0.45, 0.4999])
@@ -94,3 +88,92 @@ def test_scaled_jacobian_of_cuboid_shear_and_fold():
     sheared = nodes + np.outer(nodes[:, 2], (1.0, 0.0, 0.0))
     assert scaled_jacobian(sheared, hexahedra)[0] == pytest.approx(np.sqrt(0.5))
     assert scaled_jacobian(nodes * (-1.0, 1.0, 1.0), hexahedra)[0] == pytest.approx(-1.0)
+
+
+def layer(cells=4, seed=0):
+    nodes, hexahedra, index = block(cells, 0.01, moved=0.2, seed=seed)
+    rng = np.random.default_rng(seed)
+    top = rng.permutation(index[:, :, -1].ravel())[: cells * cells]
+    directions = rng.normal(size=(len(top), 3)) * 0.2 + (0.0, 0.0, 1.0)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return ElasticBody(nodes, hexahedra, nodes[:, 2] == 0.0, np.sort(top), directions, E, NU)
+
+
+def naive(body):
+    """Displacements by unit forces at one retained node after the other."""
+    matrix = assembled(body.nodes, body.hexahedra)
+    free = ~np.repeat(body.fixed, 3)
+    forces = np.zeros((3 * len(body.nodes), len(body.retained)))
+    for k, node in enumerate(body.retained):
+        forces[3 * node : 3 * node + 3, k] = body.directions[k]
+    moved = np.zeros_like(forces)
+    moved[free] = np.linalg.solve(matrix[np.ix_(free, free)], forces[free])
+    return forces.T @ moved
+
+
+@pytest.mark.parametrize("leaf", [1, 7, 10_000])
+def test_equals_the_dense_solution(leaf, monkeypatch):
+    monkeypatch.setattr(condensation, "_LEAF", leaf)
+    body = layer()
+    found, expected = compliance(body), naive(body)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * expected.max())
+    assert np.array_equal(found, found.T)
+    assert np.linalg.eigvalsh(found)[0] > 0.0
+
+
+def test_a_body_that_is_not_held_is_refused():
+    body = layer(2)
+    loose = replace(body, fixed=np.zeros(len(body.nodes), dtype=bool))
+    with pytest.raises(InputError, match="not positive definite"):
+        compliance(loose)
+
+
+DIGEST = "digest"
+
+
+class Body:
+    """Stands for a body; counts its condensations."""
+
+    def __init__(self, monkeypatch):
+        self.count = 0
+        monkeypatch.setattr(compliance_store, "compliance", self.compliance)
+
+    def compliance(self, body):
+        self.count += 1
+        return np.arange(9.0).reshape(3, 3)
+
+    def __call__(self):
+        return self
+
+
+def stored(folder, body):
+    return ComplianceStore(folder, "float64").get(DIGEST, 3, body)
+
+
+def test_condensed_once_and_read_by_others(tmp_path, monkeypatch):
+    body = Body(monkeypatch)
+    first, second = stored(tmp_path / "new", body), stored(tmp_path / "new", body)
+    assert body.count == 1
+    assert np.array_equal(first, second)
+    assert len([*(tmp_path / "new").iterdir()]) == 1
+
+
+@pytest.mark.parametrize("keep", [0, 5, 100, 150])
+def test_a_truncated_file_is_computed_again(tmp_path, monkeypatch, keep):
+    body = Body(monkeypatch)
+    expected = stored(tmp_path, body).copy()
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content[:keep])
+    assert not ComplianceStore(tmp_path, "float64").is_kept(DIGEST, 3)
+    assert np.array_equal(stored(tmp_path, body), expected)
+    assert body.count == 2
+    assert path.read_bytes() == content
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    blocked = tmp_path / "condensed"
+    blocked.write_text("a file, not a folder")
+    with pytest.raises(InputError, match=r"condensed/digest.*npy: .* cannot be written \(.+\); "):
+        stored(blocked, Body(monkeypatch))

@@ -1,23 +1,19 @@
 """Grids on bearing surfaces, bases below them, and the hexahedra between."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import shapes
 import trimesh
-from layers import implant, two_plates
+from layers import implant
 from scipy.spatial import KDTree
 
 from foundation.base.errors import InputError
-from foundation.base.pose import Pose
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart, tibial_chart
+from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart
 from foundation.finite_element.hexahedra import scaled_jacobian
-from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import layer_mesh
-from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.surface_grid import lay_grid
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
@@ -26,15 +22,6 @@ UP = PlaneChart(np.array([0.0, -0.1, 0.0]), np.array([[0.0, 0, 1], [1, 0, 0], [0
 
 def whole(mesh):
     return np.ones(len(mesh.faces), dtype=bool)
-
-
-def disc(radius=12e-3, count=40):
-    """Flat disc that faces up, as a fan."""
-    turn = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
-    rim = radius * np.column_stack([np.cos(turn), 0.0 * turn, np.sin(turn)])
-    index = np.arange(count)
-    faces = np.column_stack([np.full(count, count), (index + 1) % count, index])
-    return TriangleMesh(np.vstack([rim, np.zeros(3)]), faces, "disc")
 
 
 @pytest.mark.parametrize("spacing", [1e-3, 1.7e-3])
@@ -50,26 +37,6 @@ def test_the_grid_of_a_plate_covers_the_plate(spacing):
     np.testing.assert_allclose(
         np.einsum("nk,nki->ni", grid.weights, corner), grid.points, atol=1e-12
     )
-
-
-def test_the_border_of_a_disc_lies_near_its_rim():
-    mesh = disc()
-    grid = lay_grid(mesh, whole(mesh), UP, 1e-3)
-    assert grid.areas.sum() == pytest.approx(mesh.areas.sum(), rel=0.06)
-    away = np.linalg.norm(grid.points[grid.border], axis=1)
-    assert away.min() > 12e-3 * np.cos(np.pi / 40) - 0.7e-3
-    assert np.median(away) > 12e-3 - 0.4e-3
-    assert away.max() < 12e-3 + 1e-9
-
-
-def test_neighbours_are_mutual():
-    mesh = disc()
-    found = lay_grid(mesh, whole(mesh), UP, 1.5e-3).neighbours
-    for axis in range(2):
-        for side in range(2):
-            node = np.flatnonzero(found[:, axis, side] >= 0)
-            other = found[node, axis, side]
-            assert np.array_equal(found[other, axis, 1 - side], node)
 
 
 def test_cells_grow_beyond_the_fine_triangles():
@@ -93,31 +60,6 @@ def test_a_plate_smaller_than_a_cell_is_refused():
     plate = shapes.plate(1e-3, 1)
     with pytest.raises(InputError, match="plate: no cell of 2 mm fits on the surface"):
         lay_grid(plate, whole(plate), UP, 2e-3)
-
-
-def test_charts_return_what_they_were_given():
-    points = np.random.default_rng(0).uniform(-0.01, 0.01, (50, 3))
-    cylinder = CylinderChart(np.array([-0.03, 0.0, 0.0]), np.eye(3), 0.03)
-    for chart in (UP, cylinder):
-        at = chart.coordinates(points)
-        starts, lines = chart.lines(at)
-        np.testing.assert_allclose(np.linalg.norm(lines, axis=1), 1.0)
-        across = points - starts
-        along = (across * lines).sum(axis=1)
-        assert (along > 0.0).all()
-        np.testing.assert_allclose(starts + along[:, None] * lines, points, atol=1e-15)
-
-
-def test_tibial_chart_follows_the_mean_normal_unless_upright():
-    plate = shapes.plate(20e-3, 2)
-    slope = TriangleMesh(plate.vertices + plate.vertices[:, :1] * (0.0, 0.5, 0.0), plate.faces)
-    upright = tibial_chart(slope, whole(slope), upright=True)
-    tilted = tibial_chart(slope, whole(slope), upright=False)
-    np.testing.assert_allclose(upright.axes[2], (0.0, 1.0, 0.0), atol=1e-15)
-    np.testing.assert_allclose(tilted.axes[2], slope.normals[0], atol=1e-12)
-    for chart in (upright, tilted):
-        np.testing.assert_allclose(chart.axes @ chart.axes.T, np.eye(3), atol=1e-12)
-        assert np.linalg.det(chart.axes) == pytest.approx(1.0)
 
 
 def test_femoral_chart_finds_the_axis_of_a_cylinder():
@@ -158,14 +100,6 @@ def test_columns_reach_from_the_base_to_the_surface():
     assert volume == pytest.approx(grid.areas.sum() * 6e-3, rel=0.03)
 
 
-def test_columns_meet_an_oblique_base_along_the_lines():
-    plate = shapes.plate(20e-3, 2, (0.0, 20e-3, 0.0))
-    grid = lay_grid(plate, whole(plate), UP, 2e-3)
-    below = PlaneBase(1e-3, (0.0, 0.8, 0.6)).below(grid, plate)
-    np.testing.assert_allclose(below @ (0.0, 0.8, 0.6), 1e-3, rtol=1e-12)
-    np.testing.assert_allclose(below[:, [0, 2]], grid.points[:, [0, 2]], atol=1e-17)
-
-
 @pytest.mark.parametrize("thickness", [2e-3, None])
 def test_thickness_along_the_normals(thickness):
     dish = shapes.plate(20e-3, 20)
@@ -200,26 +134,6 @@ def test_the_implant_keeps_its_rim_and_no_element_is_folded():
         assert layer.thickness.min() > 5.9e-3
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: PlaneBase(6e-3), "base overlaps the surface"),
-        (lambda: PlaneBase(20e-3), "base overlaps the surface"),
-        (lambda: ThicknessBase(0.0), "thickness"),
-        (lambda: ThicknessBase(np.nan), "thickness"),
-        (lambda: ThicknessBase([1e-3, -1e-3]), "thickness"),
-        (lambda: ThicknessBase([1e-3, 2e-3]), "expected one per vertex"),
-        (lambda: PlaneBase(np.nan), "height"),
-    ],
-)
-def test_bases_that_cannot_be(make, words):
-    tibia, _ = two_plates()
-    grid = lay_grid(tibia, tibia.centroids[:, 2] > 0.0, UP, 2e-3)
-    with pytest.raises(InputError, match=words) as caught:
-        make().below(grid, tibia)
-    assert str(caught.value).count("\n") == 0
-
-
 def roof(slope=1.5, cells=40):
     """Surface that falls to both sides of a sharp ridge along z."""
     plate = shapes.plate(20e-3, cells)
@@ -244,43 +158,6 @@ def test_columns_below_a_ridge_are_straightened_and_the_change_is_stated(spacing
     assert f"changes by at most {largest:.0f} um of 12000 um" in text
 
 
-def test_a_ball_on_a_layer_with_straightened_columns_finds_a_soft_ridge():
-    """The layer carries load at the ridge, by less force than a flat layer of its thickness."""
-    ball = shapes.ellipsoid((0.03, 0.03, 0.03), 3)
-    layer = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
-    forces = []
-    for surface in (roof(0.0), roof(0.7)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", MeshWarning)
-            model = FiniteElementContact(
-                ball, surface, layer, spacing=1.2e-3, compartment_names=("whole",)
-            )
-        assert bool(caught) == (surface.vertices[:, 1].min() < -1e-3)
-        forces.append(model.evaluate(Pose(superior=0.03 - 0.4e-3)).force[1])
-    assert 0.05 * forces[0] < forces[1] < 0.8 * forces[0]
-
-
-def test_columns_far_from_a_ridge_stay_along_the_normals():
-    surface = TriangleMesh(roof().vertices * (3.0, 1.0, 1.0), roof().faces, "wide roof")
-    grid = lay_grid(surface, whole(surface), UP, 1e-3)
-    base = ThicknessBase(4e-3).below(grid, surface)
-    with pytest.warns(MeshWarning, match="wide roof"):
-        mesh = layer_mesh(grid, base, 1e-3, 1.15, "wide roof")
-    far = np.abs(grid.points[:, 0]) > 15e-3
-    assert far.sum() > 0.4 * len(far)
-    np.testing.assert_allclose(mesh.nodes[: len(base)][far], base[far], atol=1e-8)
-
-
-def test_a_straight_layer_is_not_changed():
-    plate = shapes.plate(20e-3, 4)
-    grid = lay_grid(plate, whole(plate), UP, 1e-3)
-    base = ThicknessBase(4e-3).below(grid, plate)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        mesh = layer_mesh(grid, base, 1e-3, 1.15, "plate")
-    assert np.array_equal(mesh.nodes[: len(base)], base)
-
-
 def test_an_element_that_stays_folded_is_named():
     plate = shapes.plate(20e-3, 4)
     grid = lay_grid(plate, whole(plate), UP, 1e-3)
@@ -288,3 +165,24 @@ def test_an_element_that_stays_folded_is_named():
     crossed.quads[7] = crossed.quads[7, [0, 3, 2, 1]]
     with pytest.raises(InputError, match=r"plate: 4 of .* elements of the layer are folded"):
         layer_mesh(crossed, ThicknessBase(4e-3).below(grid, plate), 1e-3, 1.0, "plate")
+
+
+def test_charts_return_what_they_were_given():
+    points = np.random.default_rng(0).uniform(-0.01, 0.01, (50, 3))
+    cylinder = CylinderChart(np.array([-0.03, 0.0, 0.0]), np.eye(3), 0.03)
+    for chart in (UP, cylinder):
+        at = chart.coordinates(points)
+        starts, lines = chart.lines(at)
+        np.testing.assert_allclose(np.linalg.norm(lines, axis=1), 1.0)
+        across = points - starts
+        along = (across * lines).sum(axis=1)
+        assert (along > 0.0).all()
+        np.testing.assert_allclose(starts + along[:, None] * lines, points, atol=1e-15)
+
+
+def test_gradients_of_cylinder_coordinates():
+    axes = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    chart = CylinderChart(np.array([1e-3, 2e-3, 0.0]), axes, 30e-3)
+    point, step = np.array([[20e-3, -15e-3, 4e-3]]), 1e-7 * np.eye(3)
+    differences = (chart.coordinates(point + step) - chart.coordinates(point - step)) / 2e-7
+    assert chart.slopes(point)[0] == pytest.approx(differences.T, abs=1e-7)

@@ -8,14 +8,12 @@ import shapes
 from scipy.special import j0
 
 from foundation import kernels
-from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
-from foundation.finite_element.charts import CylinderChart
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
+from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.surfaces.mesh import TriangleMesh
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.exact_layer_compliance import Layer
@@ -55,34 +53,6 @@ def contact():
 POSE = Pose(0.01, -0.004, 0.3, 0.3e-3, -0.15e-3, 0.2e-3)
 
 
-def test_deficit_is_that_of_the_exact_layer():
-    table, layer = deficit_table(NU), Layer(E, NU, 1.0)
-    x = np.linspace(0.01, 20.0, 60)
-    piece = (x * PER_STEP).astype(int)
-    powers = (x * PER_STEP - piece)[:, None] ** np.arange(4)
-    found = (table[piece] * powers).sum(axis=1)
-    assert found == pytest.approx(layer.deficit_transform(j0, x), abs=1e-6)
-
-
-@pytest.mark.parametrize("shear", [0.0, 0.3])
-def test_lattice_integrates_over_the_singularity(shear):
-    # The integral of exp(-r²)/r over the plane.
-    h = 0.15
-    first, second = h * np.array([[1.0, shear, 0.0]]), h * np.array([[0.0, 1.2, 0.0]])
-    steps = np.arange(-60, 61)
-    i, j = np.meshgrid(steps, steps, indexing="ij")
-    at = i[..., None] * first[0] + j[..., None] * second[0]
-    r = np.linalg.norm(at, axis=2)
-    with np.errstate(divide="ignore"):
-        values = np.exp(-(r**2)) * np.where(r == 0.0, own_part(first, second)[0], 1.0 / r)
-    assert values.sum() * 1.2 * h * h == pytest.approx(np.pi**1.5, rel=3e-4)
-
-
-def test_own_part_of_squares():
-    found = own_part(np.array([[2.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 2.0]]))
-    assert found == pytest.approx(3.9002649200 / 2.0, abs=1e-9)
-
-
 def test_subtracted_layer_agrees_with_the_exact_compliance():
     points = np.array([[0.0, 0.0, 0.0], [2e-3, 0.0, 1e-3]])
     matrix = np.zeros((2, 2))
@@ -96,14 +66,6 @@ def test_subtracted_layer_agrees_with_the_exact_compliance():
     assert matrix[0, 1] == matrix[1, 0]
 
 
-def test_gradients_of_cylinder_coordinates():
-    axes = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
-    chart = CylinderChart(np.array([1e-3, 2e-3, 0.0]), axes, 30e-3)
-    point, step = np.array([[20e-3, -15e-3, 4e-3]]), 1e-7 * np.eye(3)
-    differences = (chart.coordinates(point + step) - chart.coordinates(point - step)) / 2e-7
-    assert chart.slopes(point)[0] == pytest.approx(differences.T, abs=1e-7)
-
-
 @pytest.mark.slow
 def test_two_equal_layers_are_a_layer_of_half_the_modulus():
     # The compliances add: the exact solution for one layer holds.
@@ -114,28 +76,12 @@ def test_two_equal_layers_are_a_layer_of_half_the_modulus():
     assert found.peak_pressure == pytest.approx(exact.peak_pressure, rel=0.01)
 
 
-@pytest.mark.slow
-def test_stiff_femoral_layer_is_rigid(contact):
-    rigid = model(bowl(0.2, 12e-3)).evaluate(POSE).medial
-    stiff = model(bowl(0.2, 12e-3), ElasticLayer(1e5 * E, NU, ThicknessBase(T))).evaluate(POSE)
-    assert stiff.medial.force == pytest.approx(rigid.force, rel=1e-4)
-    assert contact.evaluate(POSE).medial.force[1] < 0.8 * rigid.force[1]
-
-
 def test_force_does_not_depend_on_the_femoral_nodes(contact):
     layer, pose = ElasticLayer(E, NU, ThicknessBase(T)), Pose(superior=-0.15e-3)
     forces = [contact.evaluate(pose).medial.force[1]]
     other = model(bowl(0.2, 12e-3), layer, femur_spacing=1.3e-3)
     forces.append(other.evaluate(pose).medial.force[1])
     assert np.ptp(forces) < 6e-3 * np.mean(forces)
-
-
-def test_force_does_not_depend_on_the_turn_of_the_femoral_nodes(contact):
-    turns = np.deg2rad([0.0, 20.0, 45.0, 70.0])
-    forces = [
-        contact.evaluate(Pose(rotation=turn, superior=-0.15e-3)).medial.force[1] for turn in turns
-    ]
-    assert np.ptp(forces) < 5e-4 * np.mean(forces)
 
 
 def test_jacobian(contact):
@@ -160,26 +106,3 @@ def test_contact_beyond_the_femoral_nodes_is_flagged():
     assert Flag(FlagKind.END_OF_FEMORAL_NODES, "medial") in wide.evaluate(aside).flags
     assert wide.compartment_flags(aside, "medial") != ()
     assert wide.compartment_flags(Pose(superior=-0.01e-3), "medial") == ()
-
-
-@pytest.mark.slow
-def test_stored_regular_part_is_read(contact, tmp_path):
-    layer = ElasticLayer(E, NU, ThicknessBase(T))
-    first, second = (model(bowl(0.2, 12e-3), layer, folder=tmp_path) for _ in range(2))
-    said = []
-    first.prepare(said.append)
-    assert len(said) == 1
-    assert len(list(tmp_path.iterdir())) == 4
-    second.prepare(said.append)
-    assert len(said) == 1
-    assert second.evaluate(POSE).medial.force == pytest.approx(
-        contact.evaluate(POSE).medial.force, rel=1e-9
-    )
-
-
-def test_femur_elsewhere_is_refused():
-    with pytest.raises(InputError, match="opposite to the compartment"):
-        model(
-            shapes.plate(12e-3, 4, (0.0, 0.0, 0.5), up=False),
-            ElasticLayer(E, NU, ThicknessBase(T)),
-        )

@@ -61,12 +61,6 @@ def test_ridge_without_the_underside_of_a_closed_insert():
     assert set(find_compartments(both)[: len(top.faces)]) == {0, 1}
 
 
-def test_user_split_wins():
-    mesh = saddle(0.0)
-    labels = find_compartments(mesh, split_z=0.0123)
-    np.testing.assert_array_equal(labels, mesh.centroids[:, 2] > 0.0123)
-
-
 def test_mirrored_tibia_swaps_the_compartments():
     mesh = saddle(5e-3)
     np.testing.assert_array_equal(find_compartments(mesh.mirrored()), 1 - find_compartments(mesh))

@@ -7,24 +7,15 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
-from smooth_shapes import RADIUS, grid, sphere, torus
+from smooth_shapes import sphere, torus
 
-from foundation.kernels import LANES
 from foundation.kernels.search import (
-    HIT_ROWS,
-    LINE_ROWS,
-    MEET_ROWS,
-    PARTS,
     facet_nearby,
-    facet_towards,
-    largest_protrusions,
-    meet_patches,
     patch_hit,
     patch_normal,
     tree_hit,
-    walk_to_hit,
 )
-from foundation.surfaces.femur_patches import control_points, femur_patches, polynomial
+from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 REACH = 6e-3
@@ -85,18 +76,6 @@ def brute_force(femur, start, along, reach=20e-3):
     return best
 
 
-@EACH
-def test_polynomial_runs_through_the_nodes_and_its_hull_holds_it(name):
-    surface = smooth_surface(MESHES[name])
-    patch, control = polynomial(surface), control_points(surface)
-    nodes = np.concatenate([surface.corners, surface.middles], axis=1)
-    u, v = np.array([[0, 1, 0, 0.5, 0.5, 0], [0, 0, 1, 0, 0.5, 0.5]])
-    np.testing.assert_allclose(points_of(patch, u, v), nodes, rtol=0, atol=1e-16)
-    inside = samples(patch)
-    assert (inside >= control.min(axis=1)[:, None] - 1e-15).all()
-    assert (inside <= control.max(axis=1)[:, None] + 1e-15).all()
-
-
 @BOTH
 @EACH
 def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
@@ -117,46 +96,6 @@ def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
 
 @BOTH
 @EACH
-@pytest.mark.parametrize("count", [1, LANES])
-def test_lines_side_by_side_meet_what_each_meets_alone(name, curved, count):
-    femur = femur_named(name, curved)
-    rows = np.full((MEET_ROWS, LANES), 0.1)
-    facets = np.zeros(LANES, dtype=np.int64)
-    for i, (facet, start, along) in enumerate(lines(femur, count, seed=3)):
-        facets[i] = facet
-        rows[LINE_ROWS : LINE_ROWS + 6, i] = [*start, *along]
-    meet_patches(femur.patch, curved, facets, count, rows.ravel())
-    for i in range(count):
-        u, v, s, out = patch_hit(femur.patch, curved, facets[i], *rows[LINE_ROWS:6, i])
-        found = rows[HIT_ROWS : HIT_ROWS + 5, i]
-        if found[4] < 1e-4 and min(u, v, 1 - u - v) > -0.3:
-            # `patch_hit` ends after a step below 1e-4, so that it is exact to about 1e-9.
-            np.testing.assert_allclose(found[:2], (u, v), rtol=0, atol=1e-8)
-            assert found[2] == pytest.approx(s, abs=1e-11)
-            assert np.sign(found[3]) == np.sign(out)
-    assert (rows[HIT_ROWS + 4, :count] < 1e-4).mean() > 0.9
-
-
-@EACH
-def test_walk_over_planes_ends_where_the_line_meets_the_facet(name):
-    """On plane facets the walk is exact: no other facet that faces the line there is met nearer."""
-    mesh = MESHES[name]
-    femur = femur_of(mesh, curved=False)
-    rng = np.random.default_rng(5)
-    for facet, start, along in lines(femur, 100, seed=4):
-        around = np.flatnonzero(
-            np.linalg.norm(femur.patch[:, 0] - femur.patch[facet, 0], axis=1) < 5e-3
-        )
-        begin = int(rng.choice(around))
-        args = (*start, *along)
-        last = facet_towards(femur.patch, femur.neighbour, False, begin, *args)
-        u, v, s, _ = patch_hit(femur.patch, False, last, *args)
-        assert min(u, v, 1 - u - v) >= -1e-9
-        assert abs(s) < 20e-3
-
-
-@BOTH
-@EACH
 def test_tree_finds_what_brute_force_finds(name, curved):
     femur = femur_named(name, curved)
     found = []
@@ -169,61 +108,6 @@ def test_tree_finds_what_brute_force_finds(name, curved):
             assert min(u, v, 1 - u - v) >= -1e-9
         found.append(facet >= 0)
     assert 0 < sum(found) < len(found) or name == "sphere"
-
-
-@BOTH
-def test_lines_through_vertices_and_edges_are_not_lost(curved):
-    mesh = MESHES["sphere"]
-    femur = femur_of(mesh, curved)
-    nodes = np.concatenate([mesh.vertices, mesh.vertices[mesh.faces].mean(axis=1)])
-    ends = mesh.vertices[mesh.faces]
-    nodes = np.concatenate([nodes, (0.5 * (ends + np.roll(ends, 1, axis=1))).reshape(-1, 3)])
-    for at in nodes:
-        facet, _, _, s = search(femur, np.zeros(3), at / np.linalg.norm(at), reach=0.1)
-        assert facet >= 0
-        if curved:
-            assert s == pytest.approx(RADIUS, rel=2e-3)
-
-
-@BOTH
-@EACH
-def test_walk_finds_a_point_of_the_surface_on_the_line(name, curved):
-    """From any facet; where it finds none it says so, which the tree then makes up for."""
-    femur = femur_named(name, curved)
-    rng = np.random.default_rng(2)
-    found = 0
-    for facet, start, along in lines(femur, 300, seed=3):
-        begin = facet if rng.random() < 0.5 else int(rng.integers(len(femur.patch)))
-        last, u, v, s, out = walk_to_hit(
-            femur.patch, femur.neighbour, curved, begin, *start, *along
-        )
-        assert 0 <= last < len(femur.patch)
-        if not np.isfinite(s):
-            continue
-        found += 1
-        at = points_of(femur.patch[last : last + 1], np.array([u]), np.array([v]))[0, 0]
-        np.testing.assert_allclose(start + s * along, at, rtol=0, atol=1e-11)
-        assert min(u, v, 1 - u - v) >= -0.05
-        if s > 0.0 and out > 0.0:
-            assert s >= brute_force(femur, start, along) - 1e-9
-    assert found > 100
-
-
-@EACH
-def test_neighbours_share_two_vertices(name):
-    mesh = MESHES[name]
-    femur = femur_of(mesh)
-    corners = np.round(samples(femur.patch, parts=1)[:, [0, 2, 1]], 9) + 0.0
-    open_edges = 0
-    for facet, across in enumerate(femur.neighbour):
-        for edge, other in enumerate(across):
-            if other < 0:
-                open_edges += 1
-                continue
-            shared = {tuple(corners[facet, edge]), tuple(corners[facet, (edge + 1) % 3])}
-            assert shared <= {tuple(c) for c in corners[other]}
-            assert facet in femur.neighbour[other]
-    assert (open_edges == 0) == (name == "sphere")
 
 
 def start_at(femur, at):
@@ -239,27 +123,6 @@ def distance_bound(femur, at):
     cell = np.clip(np.floor(position), 0, cells - 1).astype(int)
     beyond = np.maximum(np.maximum(-position, position - cells), 0.0)
     return max(femur.grid_distance[tuple(cell)], femur.grid_cell * np.linalg.norm(beyond))
-
-
-@BOTH
-@EACH
-def test_searches_near_the_surface_start_next_to_where_they_end(name, curved):
-    femur = femur_named(name, curved)
-    surface = samples(femur.patch)
-    size = np.linalg.norm(surface - surface[:, :1], axis=2).max()
-    near = femur.grid_brick >= 0
-    assert len(femur.bricks) == near.sum()
-    assert femur.bricks.min() >= 0
-    assert femur.bricks.max() < len(femur.patch)
-    away = []
-    for facet, start, along in lines(femur, 200, seed=6):
-        at = start + 0.5 * np.random.default_rng(facet).random() * femur.grid_cell * along
-        found = start_at(femur, at)
-        exact = np.linalg.norm(surface - at, axis=2).min()
-        away.append(np.linalg.norm(surface[found] - at, axis=1).min() - exact)
-    part = femur.grid_cell / PARTS
-    assert max(away) < 2 * part + size
-    assert np.median(away) < part
 
 
 @EACH
@@ -295,38 +158,3 @@ def test_planes_bound_the_surface_within_their_reach(name):
         height = ((surface[near] - point) @ normal).max()
         assert height <= rise + 1e-15
         assert rise < height + 2e-3
-
-
-def test_protrusion_over_a_plane_that_is_the_surface_is_nothing():
-    femur = femur_of(grid(lambda x, z: 0 * x))
-    np.testing.assert_allclose(femur.planes[:, 6], 0.0, atol=1e-15)
-
-
-def test_protrusions_are_those_of_brute_force():
-    mesh = MESHES["torus"]
-    femur = femur_of(mesh)
-    control = control_points(smooth_surface(mesh))
-    rng = np.random.default_rng(5)
-    points = mesh.centroids[rng.integers(len(mesh.faces), size=20)]
-    normals = rng.normal(size=(20, 3))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    patch = femur.patch
-    half = patch[:, 0] + 0.5 * patch[:, 1], patch[:, 0] + 0.5 * patch[:, 2]
-    ordered = np.stack(
-        [
-            patch[:, 0],
-            patch[:, 0] + patch[:, 1] + patch[:, 3],
-            patch[:, 0] + patch[:, 2] + patch[:, 5],
-            *half,
-            patch[:, 0] + 0.5 * (patch[:, 1] + patch[:, 2] + patch[:, 4]),
-        ],
-        axis=1,
-    )
-    assert ordered.shape == control.shape
-    out = np.zeros(20)
-    largest_protrusions(
-        femur.low, femur.high, femur.next, femur.first, femur.count, ordered, points, normals, 1.0,
-        out,
-    )  # fmt: skip
-    exact = np.einsum("pfci,pi->pfc", ordered[None] - points[:, None, None], normals)
-    np.testing.assert_allclose(out, np.maximum(exact.max(axis=(1, 2)), 0.0), rtol=1e-12)

@@ -1,8 +1,9 @@
-"""Variants of files: the triangles of the source, or a refusal with the reason."""
+"""Files of meshes: what libraries write is read, and damaged files are refused by name."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import container_variants
 import file_variants
 import numpy as np
 import pytest
+import trimesh
 from damage import files, read_or_refuse, reading
 from file_variants import as_set, triangles
 from hypothesis import given, settings
@@ -113,12 +115,6 @@ def test_a_configured_unit_replaces_that_of_a_file(tmp_path):
     np.testing.assert_allclose(np.ptp(mesh.vertices), 0.0625)
 
 
-def test_inches_of_a_file_without_a_unit(tmp_path):
-    content = file_variants.binary_stl(corners=file_variants.CORNERS / 0.0254)
-    mesh = load_mesh(written(tmp_path, "a.stl", content), unit="inch", check=False)
-    np.testing.assert_allclose(np.ptp(mesh.vertices), 0.0625, rtol=1e-7)
-
-
 MILLIMETRE = "#554 = ( LENGTH_UNIT() NAMED_UNIT(*) SI_UNIT(.MILLI.,.METRE.) );"
 INCH = (
     "#554 = ( CONVERSION_BASED_UNIT('INCH',#900) LENGTH_UNIT() NAMED_UNIT(#901) );"
@@ -152,7 +148,8 @@ def test_units_of_step(tmp_path, monkeypatch, unit, line):
 # ---- damaged files -------------------------------------------------------------------------------
 
 DAMAGED = (
-    *("little extra.ply", "text extra.ply", "grid 4.2 binary.vtk", "polygons 5.1 text.vtk"),
+    *("binary.stl", "text.stl", "plain.obj", "plain.off", "little extra.ply", "text extra.ply"),
+    *("grid 4.2 binary.vtk", "polygons 5.1 text.vtk"),
     *("polygons 5.1 binary.vtk", "strips.vtk", "metres.3mf", "plain.glb", "embedded.gltf"),
 )
 
@@ -160,10 +157,155 @@ DAMAGED = (
 @pytest.mark.parametrize("name", DAMAGED)
 @given(data=st.data())
 @settings(reading, max_examples=30)
-def test_damaged_containers_are_meshes_or_refused(tmp_path, name, data):
+def test_damaged_files_are_meshes_or_refused(tmp_path, name, data):
     content = data.draw(files(GOOD[name]))
     path = tmp_path / f"damaged{Path(name).suffix}"
     found = read_or_refuse(read_surface, path, content, MeshError)
     if found is not None:
         assert len(found.faces) > 0
         assert 0 <= found.faces.min() <= found.faces.max() < len(found.points)
+
+
+few = settings(reading, max_examples=12)
+
+
+@st.composite
+def meshes(draw):
+    """Draw points of single precision, pairwise apart, and triangles and quads."""
+    cells = draw(st.lists(st.integers(0, 511), min_size=4, max_size=9, unique=True))
+    points = 0.0078125 * np.array([[k % 8, k // 8 % 8, k // 64] for k in cells], dtype=float)
+    corners = st.permutations(range(len(cells)))
+    sizes = draw(st.lists(st.sampled_from((3, 4)), min_size=1, max_size=6))
+    return points, [list(draw(corners))[:size] for size in sizes]
+
+
+def by_trimesh(file_type, **options):
+    def write(path, points, faces):
+        made = trimesh.Trimesh(points, faces, process=False)
+        content = made.export(file_type=file_type, **options)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    return write
+
+
+def by_vtk(module, writer, mode, version=None):
+    """Return a function that writes with VTK; `mode` is a method of the writer."""
+
+    def write(path, points, faces):
+        pytest.importorskip("vtkmodules", reason="the writers of VTK")
+        from vtkmodules.util.numpy_support import numpy_to_vtk
+        from vtkmodules.vtkCommonCore import vtkPoints
+        from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData, vtkUnstructuredGrid
+
+        places, cells = vtkPoints(), vtkCellArray()
+        places.SetData(numpy_to_vtk(points, deep=True))
+        for face in faces:
+            cells.InsertNextCell(len(face), [int(v) for v in face])
+        is_grid = "Unstructured" in writer
+        data = vtkUnstructuredGrid() if is_grid else vtkPolyData()
+        data.SetPoints(places)
+        if is_grid:
+            data.SetCells([5] * len(faces), cells)
+        else:
+            data.SetPolys(cells)
+        out = getattr(importlib.import_module(f"vtkmodules.{module}"), writer)()
+        out.SetFileName(str(path))
+        out.SetInputData(data)
+        if version is not None:
+            out.SetFileVersion(version)
+        getattr(out, mode)()
+        if mode == "EncodeAppendedDataOff":
+            out.SetCompressorTypeToNone()
+        out.Write()
+
+    return write
+
+
+DATA_MODES = ("SetDataModeToAscii", "SetDataModeToBinary", "SetDataModeToAppended")
+WRITERS = {
+    "trimesh.stl": by_trimesh("stl"),
+    "trimesh ascii.stl": by_trimesh("stl_ascii"),
+    "trimesh.ply": by_trimesh("ply"),
+    "trimesh ascii.ply": by_trimesh("ply", encoding="ascii"),
+    "trimesh.obj": by_trimesh("obj"),
+    "trimesh.off": by_trimesh("off"),
+    "trimesh.glb": by_trimesh("glb"),
+    "vtk.ply": by_vtk("vtkIOPLY", "vtkPLYWriter", "SetFileTypeToBinary"),
+    "vtk ascii.ply": by_vtk("vtkIOPLY", "vtkPLYWriter", "SetFileTypeToASCII"),
+    **{
+        f"vtk {version} {coding} {kind}.vtk": by_vtk(
+            "vtkIOLegacy", f"vtk{kind}Writer", f"SetFileTypeTo{coding}", version
+        )
+        for version in (42, 51)
+        for coding in ("ASCII", "Binary")
+        for kind in ("PolyData", "UnstructuredGrid")
+    },
+    **{
+        f"vtk {coding}.{extension}": by_vtk("vtkIOXML", f"vtkXML{kind}Writer", coding)
+        for coding in (*DATA_MODES, "EncodeAppendedDataOff")
+        for extension, kind in (("vtp", "PolyData"), ("vtu", "UnstructuredGrid"))
+    },
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+@given(mesh=meshes())
+@few
+def test_what_libraries_write_is_read_back(tmp_path, name, mesh):
+    points, polygons = mesh
+    faces = np.array([polygon[:3] for polygon in polygons])
+    WRITERS[name](tmp_path / name, points, faces)
+    assert triangles(tmp_path / name) == as_set(points[faces])
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in WRITERS if name.endswith((".vtp", ".vtu")))
+)
+def test_cut_files_of_vtk_are_refused(tmp_path, name):
+    points, faces = file_variants.POINTS, file_variants.FACES
+    WRITERS[name](tmp_path / name, points, faces)
+    content = (tmp_path / name).read_bytes()
+    for size in np.linspace(1, len(content) - 2, 25).astype(int):
+        (tmp_path / name).write_bytes(content[:size])
+        with pytest.raises(MeshError, match="truncated"):
+            triangles(tmp_path / name)
+
+
+def off(points, cells):
+    return file_variants.off(f"{len(points)} {len(cells)}\n", cells, points)
+
+
+def vtk(points, cells, version):
+    sections = {"POINTS": points, "POLYGONS": cells}
+    return container_variants.legacy_vtk(sections, version=version, binary=True)
+
+
+def grid(points, cells):
+    types = [{3: 5, 4: 9}[len(cell)] for cell in cells]
+    sections = {"POINTS": points, "CELLS": cells, "CELL_TYPES": types}
+    return container_variants.legacy_vtk(sections, "UNSTRUCTURED_GRID")
+
+
+BY_HAND = {
+    "a.off": off,
+    "a.obj": lambda points, cells: file_variants.obj(cells, "{0}", points),
+    "little.ply": lambda points, cells: file_variants.ply("<", cells, points=points, extra=True),
+    "big.ply": lambda points, cells: file_variants.ply(">", cells, points=points),
+    "text.ply": lambda points, cells: file_variants.ply("", cells, points=points, extra=True),
+    "old.vtk": lambda points, cells: vtk(points, cells, "4.2"),
+    "new.vtk": lambda points, cells: vtk(points, cells, "5.1"),
+    "grid.vtk": grid,
+}
+
+
+@given(mesh=meshes())
+@few
+def test_quads_are_split_alike_in_all_formats(tmp_path, mesh):
+    points, polygons = mesh
+    found = {}
+    for name, make in BY_HAND.items():
+        (tmp_path / name).write_bytes(make(points, polygons))
+        found[name] = triangles(tmp_path / name)
+    first = found["a.off"]
+    assert len(first) == sum(len(polygon) - 2 for polygon in polygons)
+    assert all(own == first for own in found.values())

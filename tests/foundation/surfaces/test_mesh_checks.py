@@ -11,7 +11,6 @@ from foundation.base.findings import Finding
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh
 from foundation.surfaces.mesh_checks import check_mesh, check_orientation, report_findings
-from foundation.surfaces.mesh_topology import boundary_loops, find_edges, label_pieces
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +53,6 @@ def test_scale_names_the_unit_to_give(implant, factor, unit):
     assert finding.text.endswith(f"set unit='{unit}'")
 
 
-def test_scale_of_no_knee_in_any_unit(implant):
-    finding = only_finding(changed(implant[1], vertices=1e12 * implant[1].vertices))
-    assert "whether the mesh is a knee" in finding.text
-
-
 @pytest.mark.parametrize(("body", "index"), [("femur", 0), ("tibia", 1)])
 def test_inverted_winding_is_found(implant, body, index):
     mesh = changed(implant[index], faces=implant[index].faces[:, ::-1])
@@ -78,12 +72,6 @@ def test_body_upside_down_is_not_taken_for_inverted_winding(implant, body, index
     assert "y axis points the wrong way" in finding.text
     # Turned over and inside out: the mean normal is as expected, the shape is not.
     assert only_finding(changed(mesh, faces=mesh.faces[:, ::-1]), body).code == "inverted"
-
-
-def test_wrong_axes_are_found(implant):
-    z_up = changed(implant[1], vertices=implant[1].vertices[:, [2, 0, 1]])
-    with pytest.raises(MeshError, match=r"this tibia faces \+z, expected \+y .*the file's axes"):
-        check_orientation(z_up, "tibia")
 
 
 def test_closed_body_is_judged_by_its_volume():
@@ -132,13 +120,6 @@ def test_fault_is_the_only_finding(mesh, code, message):
     assert message in finding.text
 
 
-def test_duplicate_triangles():
-    faces = np.concatenate([PLATE.faces, PLATE.faces[[7]][:, [1, 2, 0]]])
-    findings = check_mesh(changed(PLATE, faces=faces))
-    assert [f.code for f in findings] == ["duplicate", "non-manifold"]
-    assert "1 duplicate triangle, the first is number 200" in findings[0].text
-
-
 def test_hole_inside_the_rim():
     x, _, z = PLATE.centroids.T
     keep = np.hypot(x - 0.006, z + 0.01) > 4e-3
@@ -165,21 +146,19 @@ def test_report_raises_all_errors_at_once_and_warns_for_the_rest():
         report_findings(findings)
 
 
-def test_edges_of_a_plate_follow_euler():
-    edges = find_edges(PLATE.faces, len(PLATE.vertices))
-    assert len(PLATE.vertices) - len(edges.ends) + len(PLATE.faces) == 1
-    assert (edges.count == 1).sum() == 40
-    assert not edges.balance[edges.count == 2].any()
+def test_duplicate_triangles():
+    faces = np.concatenate([PLATE.faces, PLATE.faces[[7]][:, [1, 2, 0]]])
+    findings = check_mesh(changed(PLATE, faces=faces))
+    assert [f.code for f in findings] == ["duplicate", "non-manifold"]
+    assert "1 duplicate triangle, the first is number 200" in findings[0].text
 
 
-def test_pieces_and_loops_of_two_plates():
-    shifted = np.concatenate([PLATE.vertices, 0.5 * PLATE.vertices + (0.1, 0.0, 0.0)])
-    faces = np.concatenate([PLATE.faces + len(PLATE.vertices), PLATE.faces])
-    mesh = TriangleMesh(shifted, faces[::-1])
-    labels, areas = label_pieces(mesh)
-    np.testing.assert_array_equal(labels, np.repeat([0, 1], 200))
-    np.testing.assert_allclose(areas, [16e-4, 4e-4], rtol=1e-12, atol=0.0)
-    loops = boundary_loops(mesh, find_edges(mesh.faces, len(mesh.vertices)), labels)
-    order = np.argsort(loops.piece)
-    np.testing.assert_allclose(loops.length[order], [0.16, 0.08], rtol=1e-12, atol=0.0)
-    np.testing.assert_allclose(loops.centre[order], [[0, 0, 0], [0.1, 0, 0]], rtol=0.0, atol=1e-15)
+def test_wrong_axes_are_found(implant):
+    z_up = changed(implant[1], vertices=implant[1].vertices[:, [2, 0, 1]])
+    with pytest.raises(MeshError, match=r"this tibia faces \+z, expected \+y .*the file's axes"):
+        check_orientation(z_up, "tibia")
+
+
+def test_scale_of_no_knee_in_any_unit(implant):
+    finding = only_finding(changed(implant[1], vertices=1e12 * implant[1].vertices))
+    assert "whether the mesh is a knee" in finding.text

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from foundation.base.errors import InputError
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.readers.polygons import of_strips, triangulated
 from foundation.surfaces.readers.vtk_cells import surface_of_cells
@@ -45,35 +44,11 @@ def test_triangles_of_a_polygon_cover_the_polygon_once(radii, turn):
     assert all([k, (k + 1) % count] in edges for k in range(count))
 
 
-def test_corner_on_an_edge_gives_no_flat_triangle():
-    points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]], dtype=float)
-    areas = vectors(points, triangulated(points, [5], np.arange(5)))
-    assert (areas[:, 2] > 0.4).all()
-
-
 @pytest.mark.parametrize("turn", range(4))
 def test_concave_quads_are_split_inside(turn):
     points = np.array([[0, 0, 0], [2, 0, 0], [0.5, 0.5, 0], [0, 2, 0]], dtype=float)
     faces = triangulated(points, [4], np.roll(np.arange(4), turn))
     np.testing.assert_allclose(vectors(points, faces)[:, 2], 0.5)
-
-
-def test_polygons_keep_their_order():
-    points = np.random.default_rng(2).uniform(size=(9, 3))
-    points[:, 2] = 0.0
-    points[:5, :2] = [[0, 0], [1, 0], [1, 1], [0.9, 0.1], [0, 1]]  # concave at the fourth
-    faces = triangulated(points, [3, 5, 3], [5, 6, 7, 0, 1, 2, 3, 4, 6, 7, 8])
-    np.testing.assert_array_equal(faces[[0, -1]], [[5, 6, 7], [6, 7, 8]])
-    assert set(faces[1:-1].reshape(-1)) == {0, 1, 2, 3, 4}
-
-
-@pytest.mark.parametrize(
-    ("sizes", "corners", "message"),
-    [([3], [0, 1, 3], "vertex 4 of 3"), ([2, 3], [0, 1, 0, 1, 2], "3 or more corners, found 2")],
-)
-def test_wrong_polygons(sizes, corners, message):
-    with pytest.raises(InputError, match=message):
-        triangulated(np.eye(3), sizes, corners)
 
 
 def test_strips_keep_their_winding():
@@ -154,12 +129,3 @@ def test_polygons_that_are_faces_of_volume_cells_are_not_read_twice():
 def test_quadratic_triangles_become_four():
     points = np.concatenate([TET[:3], 0.5 * (TET[:3] + np.roll(TET[:3], -1, axis=0))])
     np.testing.assert_allclose(vectors(points, surface(points, 22).faces)[:, 2], 0.125)
-
-
-@pytest.mark.parametrize(
-    ("kind", "count", "message"),
-    [(10, 7, "type 10 has 7 points, expected 4"), (25, 20, "type 25 are not supported")],
-)
-def test_wrong_cells(kind, count, message):
-    with pytest.raises(InputError, match=message):
-        surface(np.zeros((count, 3)), kind)

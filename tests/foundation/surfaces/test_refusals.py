@@ -18,7 +18,6 @@ from foundation.surfaces.smooth_surface import smooth_surface
 
 CORNERS = [[0, 0, 0], [0, 0, 2e-3], [3e-3, 0, 0]]
 UP = [[0.0, 1.0, 0.0]] * 3
-LETTER = "Dear reader, this is not a mesh.\n" * 20
 START = "v 0 0 0\nv 1 0 0\n"
 FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
 
@@ -29,17 +28,11 @@ FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
         ("absent.stl", None, "no such file; check the path"),
         ("knee.iges", "", r"unsupported extension '.iges'.*\.vtp"),
         *((f"empty.{e}", "", "the file is empty; export the mesh again") for e in FORMATS),
-        *((f"a.{e}", LETTER, "(truncated, damaged or not|no triangles)") for e in FORMATS),
         ("points.obj", START, "no triangles"),
-        ("none.off", "OFF\n0 0 0\n", "(no triangles|truncated)"),
         ("none.stl", "solid none\n  facet_count 0\nendsolid none\n", "(no triangles|truncated)"),
         ("a.obj", f"{START}v 1 1\nf 1 2 3\n", "truncated, .*line 3: expected three coordinates"),
-        ("a.obj", f"{START}v 1 1 x\nf 1 2 3\n", "truncated, .*line 3: could not convert"),
-        ("a.obj", f"{START}v 1 1 0\nf 1 2\n", "line 4: expected a face of 3 or more corners"),
-        ("a.obj", f"{START}v 1 1 0\nf 1 2 4\n", "truncated, damaged .*vertex 4 of 3"),
         ("a.obj", f"{START}v 0 0 1\nf 1 2 {'9' * 400}\n", "line 4: expected vertex numbers up to"),
         ("a.obj", f"{START}v nan 0 1\nf 1 2 3\n", "1 of 3 vertices are NaN or infinite"),
-        ("a.obj", f"{START}v inf 0 1\nf 1 2 3\n", "1 of 3 vertices are NaN or infinite"),
         ("a.obj", f"{START}v 2 0 0\nf 1 2 3\n", "all 1 triangles have no area"),
     ],
 )
@@ -61,12 +54,10 @@ def test_folder_in_place_of_a_file(tmp_path):
     ("arguments", "message"),
     [
         ((np.zeros((0, 3)), np.zeros((0, 3), int)), "no triangles"),
-        ((np.eye(3), np.zeros((0, 3), int)), "no triangles"),
         ((np.eye(3)[:, :2], [[0, 1, 2]]), r"vertices of shape \(V, 3\)"),
         ((np.eye(3), [[0, 1]]), r"faces of shape \(F, 3\)"),
         ((np.eye(3), [[0.0, 1.0, 2.0]]), "integer"),
         ((np.eye(3), [[0, 1, 3]]), "expected 0 to 2"),
-        ((np.eye(3), [[0, 1, -1]]), "expected 0 to 2"),
         ((np.diag([1.0, np.nan, 1.0]), [[0, 1, 2]]), "1 of 3 vertices are NaN.* number 1"),
         ((np.eye(3), [[0, 1, 2], [0, 1, 1]]), "1 degenerate triangle .* number 1"),
         *(
@@ -74,10 +65,7 @@ def test_folder_in_place_of_a_file(tmp_path):
             for normals, message in (
                 (UP[:2], r"expected vertex normals of shape \(3, 3\), found \(2, 3\)"),
                 ([[0, 1, 0], [0, 2, 0], [0, 1, 0]], "1 vertex normal is not a unit .* number 1"),
-                ([*UP[:2], [0, np.nan, 0]], "1 vertex normal is not a unit .* number 2"),
-                ([[0, 0, 0], *UP[1:]], "1 vertex normal is not a unit .* number 0"),
                 ([[0, -1, 0], *UP[1:]], "vertex normals point to the inner side of 1 triangle,"),
-                ([[1, 0, 0], *UP[1:]], "vertex normals point to the inner side of 1 triangle,"),
             )
         ),
     ],
@@ -101,14 +89,10 @@ def compartments(split_z=None, up=True):
                 ({"unit": "furlong"}, "unit: expected one of"),
                 ({"side": "both"}, "side: expected one of"),
                 ({"axes": "xyz"}, "axes: expected three"),
-                ({"axes": ("x", "y")}, "axes: expected three"),
                 ({"axes": ("x", "y", "w")}, "axes: expected x, y or z"),
-                ({"axes": ("x", "y", "")}, "axes: expected x, y or z"),
-                ({"axes": ("x", "--y", "z")}, "axes: expected x, y or z"),
                 ({"axes": ("x", "x", "z")}, "axes: expected x, y and z once each"),
                 ({"axes": 2.0 * np.eye(3)}, "axes: expected the rows of a rotation matrix"),
                 ({"axes": np.diag([1.0, 1.0, -1.0])}, "axes: expected the rows of a rotation"),
-                ({"axes": np.ones((3, 2))}, "axes: expected shape"),
                 ({"rotation": (0.0, 1.0)}, "rotation: expected shape"),
                 ({"origin": (0.0, np.nan, 0.0)}, "origin: expected finite"),
                 ({"axes": ("x", "y", "-z")}, "axes: .* is a mirror image.*side='left'"),

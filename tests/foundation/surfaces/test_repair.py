@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 import shapes
 import trimesh
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from solids import bone, closed_insert, joined, shell
 
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
+from foundation.surfaces.flat_triangles import without_flat
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired
+from foundation.surfaces.spikes import level_spikes
 from foundation.surfaces.surface_shape import is_closed, selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -131,14 +133,6 @@ def test_a_slit_stays_open(rounded):
     assert "moved by at most 1 um" in told[0]
 
 
-def test_the_tolerance_is_a_part_of_short_edges():
-    """On edges of 20 um, corners 6 um apart are corners, not rounding."""
-    plate = shapes.plate(0.4e-3, 20)
-    cut = slit(plate, 6e-6)
-    assert repaired(cut, TOLERANCE, "tibia").mesh is cut
-    assert open_edges(repaired(slit(plate, 2e-6), TOLERANCE, "tibia").mesh) == open_edges(plate)
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 2e-6])
 def test_surfaces_that_occur_twice_occur_once(sound, noise, reverse):
@@ -179,12 +173,6 @@ def test_stray_pieces_are_dropped_and_named(sound):
     )
 
 
-def test_a_surface_of_crumbs_is_left_to_the_checks(sound):
-    mesh = sound["tibia"]
-    kept = mesh.faces[np.random.default_rng(0).random(len(mesh.faces)) < 0.3]
-    assert len(repaired(changed(mesh, kept), TOLERANCE, "tibia").mesh.faces) == len(kept)
-
-
 @pytest.mark.parametrize("part", [0.3, 0.7])
 @pytest.mark.parametrize("body", ["femur", "tibia"])
 def test_mixed_winding_is_made_consistent(sound, body, part):
@@ -198,24 +186,6 @@ def test_mixed_winding_is_made_consistent(sound, body, part):
     )
 
 
-def test_a_strip_with_one_side_is_left_to_the_checks():
-    angle = np.linspace(0.0, 2.0 * np.pi, 41)[:-1]
-    ring = np.stack([np.cos(angle), 0.0 * angle, np.sin(angle)], axis=1)
-    across = 0.2 * (np.cos(angle / 2)[:, None] * ring + np.sin(angle / 2)[:, None] * [0, 1, 0])
-    points = 0.03 * np.concatenate([ring + across, ring - across])
-    index = np.arange(40)
-    after = (index + 1) % 40
-    other = np.where(after == 0, 0, after + 40)
-    # The last quadrangle joins the sides the other way round.
-    ahead = np.where(after == 0, 40, after)
-    faces = np.concatenate(
-        [np.stack([index, ahead, index + 40], 1), np.stack([ahead, other, index + 40], 1)]
-    )
-    strip = TriangleMesh(points, faces, "strip")
-    assert repaired(strip, TOLERANCE, "tibia").mesh is strip
-    assert "winding" in [finding.code for finding in check_mesh(strip)]
-
-
 @pytest.mark.parametrize("name", ["medial", "lateral"])
 def test_one_plateau_inside_out_is_turned_alone(sound, name):
     mesh = sound["tibia"]
@@ -226,30 +196,6 @@ def test_one_plateau_inside_out_is_turned_alone(sound, name):
     pattern = rf"the piece about \(.*, {side}\d+\) mm was inside out: its {which.sum()} triangles"
     assert len(told) == 1
     assert re.match(pattern, told[0])
-
-
-@pytest.mark.parametrize("wrong", [(True, False), (False, True), (True, True)])
-def test_closed_pieces_face_outwards(wrong):
-    """Two blocks side by side, as closed plateaus, either or both inside out."""
-    block = trimesh.creation.box((0.04, 0.005, 0.03)).subdivide().subdivide()
-    points, faces = np.asarray(block.vertices), np.asarray(block.faces)
-    count, shift = len(points), np.array([0.0, 0.0, 0.02])
-    vertices = np.concatenate([points - shift, points + shift])
-    sound = TriangleMesh(vertices, np.concatenate([faces, faces + count]), "blocks")
-    fixed, told = repaired(turned(sound, np.repeat(wrong, len(faces))), TOLERANCE, "tibia")
-    assert_array_equal(fixed.normals, sound.normals)
-    name = "closed surface" if all(wrong) else rf"piece about \(.*{'-' if wrong[0] else ' '}20\) mm"
-    assert re.match(f"the {name} was inside out: ", told[0])
-
-
-def test_cavities_keep_their_sides():
-    outer, inner = (trimesh.creation.icosphere(subdivisions=3, radius=r) for r in (0.03, 0.02))
-    count = len(outer.vertices)
-    mesh = TriangleMesh(
-        np.concatenate([outer.vertices, inner.vertices]),
-        np.concatenate([outer.faces, count + inner.faces[:, ::-1]]),
-    )
-    assert repaired(mesh, TOLERANCE, "femur").mesh is mesh
 
 
 def plateau():
@@ -282,30 +228,6 @@ def test_a_bone_is_turned_without_the_wall_of_its_cavity(bone_out, cavity_out):
         assert_array_equal(fixed.faces[:count], mesh.faces[:count, ::-1])
 
 
-def test_holes_are_filled_in_a_bone_and_not_in_the_wall_of_its_cavity():
-    wall, cavity = bone_and_cavity(cut=False)
-    pricked = [
-        selected(mesh, ~(mesh.faces == mesh.faces[count, 0]).any(axis=1))
-        for mesh, count in ((wall, 2000), (cavity, 3000))
-    ]
-    fixed, told = repaired(joined(*pricked), TOLERANCE, "tibia")
-    assert len(told) == 1
-    assert told[0].startswith("1 hole filled")
-    assert open_edges(fixed) == open_edges(wall) + open_edges(pricked[1])
-    assert open_edges(fixed) > 2 * open_edges(wall)
-
-
-def test_mixed_winding_of_an_open_bone_faces_outwards():
-    """The middle of a whole bone rises nowhere between plateaus: its volume tells the outside."""
-    wall, cavity = bone_and_cavity(cut=False)
-    mixed = np.arange(len(wall.faces)) % 10 != 0
-    fixed, told = repaired(joined(turned(wall, mixed), cavity), TOLERANCE, "tibia")
-    assert told == (
-        f"{mixed.sum()} triangles turned, whose winding disagreed with that of the neighbours",
-    )
-    assert_array_equal(fixed.faces, joined(wall, cavity).faces)
-
-
 @pytest.mark.parametrize("thickness", [2.5e-3, 5.0 * TOLERANCE])
 def test_the_walls_of_a_closed_shell_stay_apart(thickness):
     layer = shell(plateau(), thickness)
@@ -315,30 +237,6 @@ def test_the_walls_of_a_closed_shell_stay_apart(thickness):
     assert is_closed(fixed)
     assert len(fixed.faces) == len(layer.faces)
     assert len(fixed.vertices) == len(layer.vertices)
-
-
-@pytest.mark.parametrize("name", ["medial", "lateral"])
-def test_without_repair_the_piece_to_flip_is_named(sound, name):
-    mesh = sound["tibia"]
-    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
-    (finding,) = check_mesh(turned(mesh, which), "tibia")
-    assert (finding.code, finding.is_error) == ("inverted", True)
-    place = finding.text.split("on the piece about (")[1].split(")")[0]
-    assert float(place.split(", ")[2]) * (-1.0 if name == "medial" else 1.0) > 5.0
-
-
-def test_both_plateaus_inside_out_are_no_repair(sound):
-    mesh = turned(sound["tibia"], np.ones(len(sound["tibia"].faces), dtype=bool))
-    assert repaired(mesh, TOLERANCE, "tibia").mesh is mesh
-    assert [finding.code for finding in check_mesh(mesh, "tibia")] == ["inverted"]
-
-
-def test_the_two_walls_of_a_shell_keep_their_sides():
-    upper = shapes.plate(40e-3, 12)
-    faces = np.concatenate([upper.faces, len(upper.vertices) + upper.faces[:, ::-1]])
-    walls = np.concatenate([upper.vertices, upper.vertices - [0.0, 3e-3, 0.0]])
-    mesh = TriangleMesh(walls, faces, "walls")
-    assert repaired(mesh, TOLERANCE, "tibia").mesh is mesh
 
 
 @pytest.mark.parametrize(("radius", "off"), [(0.1e-3, 0.01), (1.2e-3, 0.02)])
@@ -360,21 +258,6 @@ def test_small_holes_are_filled_and_carry_load(sound, sound_model, radius, off):
     assert errors[0].max() < off < errors[1].min()
 
 
-def test_large_holes_stay_and_are_named_with_size_and_place(sound):
-    mesh = sound["femur"]
-    place = mesh.centroids[np.argmin(np.abs(mesh.centroids - [0.0, -0.02, 0.02]).sum(axis=1))]
-    holed = changed(mesh, mesh.faces[np.linalg.norm(mesh.centroids - place, axis=1) > 4e-3])
-    used, renumbered = np.unique(holed.faces, return_inverse=True)
-    holed = changed(mesh, renumbered.reshape(-1, 3), mesh.vertices[used])
-    assert repaired(holed, TOLERANCE, "femur").mesh is holed
-    (finding,) = check_mesh(holed, "femur")
-    found = finding.text.split("1 hole in the surface, ")[1]
-    across, rest = found.split(" mm across at about (")
-    assert 8.0 < float(across) < 12.0
-    centre = np.array([float(x) for x in rest.split(")")[0].split(", ")])
-    assert np.linalg.norm(centre - 1e3 * place) < 1.5
-
-
 def test_everything_at_once_is_repaired_the_same_way_every_time(sound, sound_model):
     mesh = sound["tibia"]
     wrong = np.random.default_rng(3).random(len(mesh.faces)) < 0.1
@@ -389,3 +272,91 @@ def test_everything_at_once_is_repaired_the_same_way_every_time(sound, sound_mod
     assert_array_equal(first.mesh.faces, second.mesh.faces)
     assert check_mesh(first.mesh, "tibia") == []
     assert_loads_between(sound_model, model_of(sound["femur"], first.mesh), 4e-6)
+
+
+TIBIA = CondylarImplant().tessellate(1e-3)[1]
+#: A vertex in the middle of a plateau.
+TIP = int(np.argmin(np.linalg.norm(TIBIA.vertices[:, [0, 2]] - [0.0, 20e-3], axis=1)))
+NORMAL = TIBIA.normals[(TIBIA.faces == TIP).any(axis=1)].mean(axis=0)
+
+
+def spiked(height: float, radius: float) -> TriangleMesh:
+    """Return the tibia with a cone of a height and a radius [m]; radius 0 for one vertex."""
+    away = np.linalg.norm(TIBIA.vertices - TIBIA.vertices[TIP], axis=1)
+    cone = np.maximum(0.0, 1.0 - away / radius) if radius else away == 0.0
+    return TriangleMesh(TIBIA.vertices + np.outer(cone * height, NORMAL), TIBIA.faces)
+
+
+@pytest.mark.parametrize(
+    ("height", "radius"), [(5e-3, 0.0), (1e-3, 0.0), (-2e-3, 0.0), (5e-3, 3e-3)]
+)
+def test_spikes_are_levelled(height, radius):
+    found = level_spikes(spiked(height, radius))
+    assert found.spikes == 1
+    assert_allclose(found.height, abs(height), rtol=0.1, atol=0.0)
+    assert_allclose(found.mesh.vertices, TIBIA.vertices, rtol=0.0, atol=0.08 * abs(height))
+
+
+def test_a_smooth_surface_and_a_box_stay():
+    assert level_spikes(TIBIA).mesh is TIBIA
+    box = trimesh.creation.box((0.03, 0.02, 0.04)).subdivide().subdivide()
+    mesh = TriangleMesh(np.asarray(box.vertices), np.asarray(box.faces), "box")
+    assert level_spikes(mesh).mesh is mesh
+
+
+PLATE = shapes.plate(1.0, 6)
+
+
+def assert_same_plate(vertices, faces):
+    """Check manifoldness, area and outer side of a plate without flat triangles."""
+    mesh = TriangleMesh(vertices, faces)
+    edges = find_edges(faces, len(vertices))
+    assert edges.count.max() == 2
+    assert not edges.balance[edges.count == 2].any()
+    assert (edges.count == 1).sum() == 24
+    assert mesh.areas.sum() == pytest.approx(1.0, abs=1e-6)
+    assert (mesh.normals[:, 1] > 0.9).all()
+    assert mesh.areas.min() > 1e-4
+
+
+def split(mesh, edge_part):
+    """Return a mesh with a triangle inside split at a point near one of its edges."""
+    inside = int(np.argmin(np.linalg.norm(mesh.centroids, axis=1)))
+    a, b, c = mesh.faces[inside]
+    corners = mesh.vertices[[a, b, c]]
+    point = edge_part @ corners
+    new = len(mesh.vertices)
+    rest = np.delete(mesh.faces, inside, axis=0)
+    faces = np.concatenate([rest, [[a, b, new], [b, c, new], [c, a, new]]])
+    return np.concatenate([mesh.vertices, [point]]), faces
+
+
+def test_sound_triangles_stay():
+    vertices, faces = without_flat(PLATE.vertices, PLATE.faces)
+    assert_array_equal(vertices, PLATE.vertices)
+    assert_array_equal(faces, PLATE.faces)
+
+
+@pytest.mark.parametrize(
+    "place", [[1.0 - 2e-7, 1e-7, 1e-7], [0.5 - 5e-8, 0.5 - 5e-8, 1e-7], [0.2, 1e-9, 0.8 - 1e-9]]
+)
+def test_points_at_corners_and_on_edges_leave_no_flat_triangle(place):
+    vertices, faces = split(PLATE, np.array(place))
+    assert_same_plate(*without_flat(vertices, faces))
+
+
+@pytest.mark.parametrize("name", ["medial", "lateral"])
+def test_without_repair_the_piece_to_flip_is_named(sound, name):
+    mesh = sound["tibia"]
+    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
+    (finding,) = check_mesh(turned(mesh, which), "tibia")
+    assert (finding.code, finding.is_error) == ("inverted", True)
+    place = finding.text.split("on the piece about (")[1].split(")")[0]
+    assert float(place.split(", ")[2]) * (-1.0 if name == "medial" else 1.0) > 5.0
+
+
+def test_the_repair_tells_height_and_place():
+    mesh = spiked(5e-3, 0.0)
+    (text,) = repaired(mesh, 20e-6, "tibia").repairs
+    place = ", ".join(f"{1e3 * x:.1f}" for x in mesh.vertices[TIP])
+    assert re.fullmatch(rf"1 spike levelled, .* (4\.9|5) mm off .*, at \({place}\) mm", text)

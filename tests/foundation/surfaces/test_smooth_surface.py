@@ -1,4 +1,4 @@
-"""Smooth surfaces over triangles against exact shapes."""
+"""Smooth surfaces over triangles, their normals and creases, against exact shapes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from shapes import plate, swept
+from shapes import plate
 from smooth_shapes import RADIUS, grid, sphere, strip, torus, torus_distance, two_planes
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
+from foundation.surfaces.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
 
 #: Barycentric coordinates of c1 and c2 at points all over a patch.
 U, V = np.array([(i / 6, j / 6) for i in range(7) for j in range(7 - i)]).T
@@ -47,14 +48,6 @@ def close(found, wanted, atol):
 # ---- shapes -------------------------------------------------------------------------------------
 
 
-def test_flat_surface_is_the_facets():
-    mesh = sphere(2)
-    flat = flat_surface(mesh)
-    np.testing.assert_array_equal(flat.middles, straight(flat))
-    np.testing.assert_array_equal(flat.corners, mesh.vertices[mesh.faces])
-    np.testing.assert_array_equal(flat.normals, np.repeat(mesh.normals[:, None], 3, axis=1))
-
-
 def test_plane_stays_a_plane():
     turn = Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
     flat = plate(20e-3, 5)
@@ -62,13 +55,6 @@ def test_plane_stays_a_plane():
     surface = smooth_surface(mesh)
     close(surface.middles, straight(surface), 1e-16)
     close(surface.normals, np.broadcast_to(turn[:, 1], surface.normals.shape), 1e-12)
-
-
-def test_single_triangle_is_itself():
-    mesh = TriangleMesh([[0, 0, 0], [0, 0, 2e-3], [3e-3, 0, 0]], [[0, 1, 2]])
-    surface = smooth_surface(mesh)
-    close(surface.middles, straight(surface), 1e-18)
-    close(surface.normals, np.broadcast_to([0.0, 1.0, 0.0], (1, 3, 3)), 1e-12)
 
 
 def test_sphere_converges_at_fourth_order():
@@ -96,16 +82,6 @@ def test_middles_lie_on_a_circle_whose_normals_are_given():
     close(middle, [0.0, -RADIUS, 0.0], 1e-16)
 
 
-def test_cylinder_converges_at_third_order_up_to_its_rims():
-    errors = []
-    for cells in (12, 24, 48):
-        mesh = grid(lambda x, z: RADIUS - np.sqrt(RADIUS**2 - x**2), cells)
-        points = points_of(smooth_surface(mesh)) - [0.0, RADIUS, 0.0]
-        errors.append(np.abs(np.hypot(points[..., 0], points[..., 1]) - RADIUS).max())
-    assert errors[-1] < 0.1e-6
-    assert (np.log2(np.divide(errors[:-1], errors[1:])) > 2.8).all()
-
-
 def test_irregular_torus_converges_at_third_order():
     inner, rim, mean = [], [], []
     for edge in (2e-3, 1e-3, 0.5e-3):
@@ -121,21 +97,6 @@ def test_irregular_torus_converges_at_third_order():
     # Cells are drawn anew for each size, so that the worst one varies.
     assert np.log2(inner[0] / inner[2]) / 2.0 > 2.5
     assert np.log2(rim[0] / rim[2]) / 2.0 > 2.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("exact", "worst"), [(True, 5e-9), (False, 0.4e-6)])
-def test_builtin_femur_with_and_without_its_normals(exact, worst):
-    # The curvature jumps between the arcs are where estimated normals err.
-    implant = CondylarImplant()
-    femur, _, _ = implant.tessellate(0.75e-3)
-    mesh = femur if exact else TriangleMesh(femur.vertices, femur.faces)
-    points = points_of(smooth_surface(mesh))
-    away = implant.femur_distance(points.reshape(-1, 3)).reshape(points.shape[:2])
-    assert np.abs(away).max() < worst
-    inside = interior(mesh)
-    assert abs(np.average(away[inside].mean(axis=1), weights=mesh.areas[inside])) < 3e-9
-    assert np.sqrt(np.average((away[inside] ** 2).mean(axis=1), weights=mesh.areas[inside])) < 50e-9
 
 
 # ---- the surface as a whole ---------------------------------------------------------------------
@@ -163,50 +124,6 @@ def test_crease_stays_sharp_and_has_two_normals():
     surface = smooth_surface(mesh)
     close(surface.middles, straight(surface), 1e-16)
     close(surface.normals, flat_surface(mesh).normals, 1e-12)
-
-
-def test_below_the_crease_angle_the_same_edge_is_rounded():
-    surface = smooth_surface(two_planes(30.0))
-    departure = np.linalg.norm(surface.middles - straight(surface), axis=2)
-    assert departure.max() > 50e-6
-
-
-def test_cube_with_a_fillet_keeps_its_edges_and_rounds_the_fillet():
-    # Walls x = -+10 mm, roof y = 0 with a fillet of 4 mm towards +x and an edge towards -x.
-    fillet = np.linspace(0.0, 0.5 * np.pi, 7)
-    profile = np.concatenate(
-        [
-            [[-10e-3, -12e-3], [-10e-3, -6e-3], [-10e-3, 0.0], [-2e-3, 0.0]],
-            np.column_stack([6e-3 + 4e-3 * np.sin(fillet), -4e-3 + 4e-3 * np.cos(fillet)]),
-            [[10e-3, -8e-3], [10e-3, -12e-3]],
-        ]
-    )
-    flat = swept(lambda x, z: 0.0 * x, 10e-3, len(profile) - 1, 8, 1.0)
-    row = np.arange(len(flat.vertices)) // 9
-    vertices = np.column_stack([profile[row], flat.vertices[:, 2]])
-    mesh = TriangleMesh(vertices, flat.faces[:, ::-1], "cube")
-    surface = smooth_surface(mesh)
-    on_edge = (np.abs(mesh.vertices[:, :2] - [-10e-3, 0.0]) < 1e-9).all(axis=1)[mesh.faces]
-    close(np.abs(surface.normals[on_edge]).max(axis=1), 1.0, 1e-9)
-    both = on_edge & np.roll(on_edge, -1, axis=1)
-    assert both.sum() == 16
-    np.testing.assert_array_equal(surface.middles[both], straight(surface)[both])
-    middles = surface.middles.reshape(-1, 3)
-    # Away from where the curvature jumps at the ends of the fillet.
-    arc = (middles[:, 0] > 7.6e-3) & (middles[:, 1] > -2.4e-3)
-    depth = 4e-3 - np.hypot(middles[arc, 0] - 6e-3, middles[arc, 1] + 4e-3)
-    sagitta = 4e-3 * (1.0 - np.cos(fillet[1] / 2.0))
-    assert np.abs(depth).max() < 0.1 * sagitta
-
-
-def test_boundary_stays_where_it_is():
-    # The rim of a cylinder's patch lies in planes, and is as round as its inside.
-    mesh = grid(lambda x, z: RADIUS - np.sqrt(RADIUS**2 - x**2), 24)
-    surface = smooth_surface(mesh)
-    rim = np.abs(straight(surface)[..., 2] - 12e-3) < 1e-9
-    close(surface.middles[rim][:, 2], 12e-3, 1e-10)
-    middles = surface.middles[rim] - [0.0, RADIUS, 0.0]
-    close(np.hypot(middles[:, 0], middles[:, 1]), RADIUS, 0.1e-6)
 
 
 def test_wrong_normals_are_bounded_and_do_not_fold():
@@ -238,15 +155,6 @@ def test_patches_do_not_fold():
         assert np.cross(along_u, along_v) @ mesh.normals[0] > 0.0
 
 
-def test_mirror_image_has_the_mirrored_surface():
-    mesh = torus(2e-3)
-    surface, mirrored = smooth_surface(mesh), smooth_surface(mesh.mirrored())
-    flip = np.array([1.0, 1.0, -1.0])
-    close(mirrored.corners, surface.corners[:, ::-1] * flip, 0.0)
-    close(mirrored.middles, surface.middles[:, [1, 0, 2]] * flip, 1e-16)
-    close(mirrored.normals, surface.normals[:, ::-1] * flip, 1e-12)
-
-
 @pytest.mark.parametrize("mesh", [torus(2e-3), strip()], ids=["patch", "strip"])
 def test_rotation_moves_the_surface_along(mesh):
     turn = Rotation.from_rotvec([0.4, 1.1, -0.7]).as_matrix()
@@ -256,25 +164,56 @@ def test_rotation_moves_the_surface_along(mesh):
     close(turned.normals, surface.normals @ turn.T, 1e-12)
 
 
-@pytest.mark.parametrize("factor", [1e-3, 7.0])
-def test_scale_scales_the_surface(factor):
+def test_estimated_normals_are_of_second_order_on_the_rim():
+    errors = []
+    for edge in (2e-3, 1e-3, 0.5e-3):
+        mesh = torus(edge)
+        normals = jet_normals(mesh.vertices, mesh.faces)
+        step = 1e-6 * normals
+        rise = torus_distance(mesh.vertices + step) - torus_distance(mesh.vertices - step)
+        errors.append(np.sqrt(2.0 * np.maximum(1.0 - rise / 2e-6, 0.0)).max())
+    assert errors[-1] < 5e-3
+    assert np.log2(errors[0] / errors[2]) / 2.0 > 1.7
+
+
+def test_fits_that_turn_too_far_are_not_trusted():
     mesh = torus(2e-3)
-    surface = smooth_surface(mesh)
-    scaled = smooth_surface(TriangleMesh(factor * mesh.vertices, mesh.faces))
-    close(scaled.middles / factor, surface.middles, 1e-15)
-    close(scaled.normals, surface.normals, 1e-11)
+    mean = angle_weighted_normals(mesh.vertices, mesh.faces)
+    np.testing.assert_array_equal(jet_normals(mesh.vertices, mesh.faces, largest_turn=0.0), mean)
+    assert np.abs(jet_normals(mesh.vertices, mesh.faces) - mean).max() > 1e-3
 
 
-def test_normals_are_unit_and_outward():
-    for mesh in (sphere(3), torus(1.5e-3)):
-        normals = smooth_surface(mesh).normals
-        close(np.linalg.norm(normals, axis=2), 1.0, 1e-14)
-        assert (np.einsum("fki,fi->fk", normals, mesh.normals) > 0.9).all()
+def test_cut_splits_vertices_along_the_crease_only():
+    mesh = two_planes(70.0)
+    cut = cut_at_creases(mesh, CREASE_ANGLE)
+    on_ridge = int((np.abs(mesh.vertices[:, 0]) < 1e-9).sum())
+    assert len(cut.vertices) == len(mesh.vertices) + on_ridge
+    np.testing.assert_array_equal(cut.vertices[cut.faces], mesh.vertices[mesh.faces])
+    assert cut.crease.sum() == 2 * (on_ridge - 1)
+    smooth = cut_at_creases(mesh, np.deg2rad(80.0))
+    assert len(smooth.vertices) == len(mesh.vertices)
+    assert not smooth.crease.any()
 
 
-def test_normals_the_mesh_carries_are_used():
-    mesh = sphere(2)
-    exact = mesh.vertices / RADIUS
-    # As read from a file in single precision.
-    carried = TriangleMesh(mesh.vertices, mesh.faces, "sphere", exact * (1.0 + 5e-7))
-    close(smooth_surface(carried).normals, exact[mesh.faces], 1e-15)
+def test_crease_that_ends_inside_the_surface_is_left_open_only_on_its_way():
+    # A fold that fades out along z: steep at one rim, gone at the other.
+    mesh = grid(lambda x, z: np.abs(x) * np.clip(80.0 * z, 0.0, None))
+    cut = cut_at_creases(mesh, CREASE_ANGLE)
+    assert 0 < cut.crease.sum() < 2 * 12
+    middles, straight = smooth_surface(mesh).middles, flat_surface(mesh).middles
+    np.testing.assert_array_equal(middles[cut.crease], straight[cut.crease])
+    # Open from the rim to where the angle falls below that of a crease: the tip is one vertex.
+    opened = len(cut.vertices) - len(mesh.vertices)
+    assert opened == cut.crease.sum() // 2
+
+
+def test_edges_of_three_triangles_are_creases():
+    # The last two would be smooth neighbours on their own.
+    vertices = [[0, 0, 0], [0, 0, 1e-2], [0, 1e-2, 0], [1e-2, 0, 0], [-1e-2, 2e-3, 0]]
+    mesh = TriangleMesh(vertices, [[0, 1, 2], [0, 1, 3], [1, 0, 4]])
+    cut = cut_at_creases(mesh, CREASE_ANGLE)
+    np.testing.assert_array_equal(cut.crease, [[True, False, False]] * 3)
+    assert len(cut.vertices) == 9
+    np.testing.assert_allclose(
+        smooth_surface(mesh).normals, flat_surface(mesh).normals, rtol=0.0, atol=1e-12
+    )

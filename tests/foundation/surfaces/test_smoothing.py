@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from foundation.base.errors import InputError
 from foundation.surfaces import smoothing
 from foundation.surfaces.smoothing import smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -66,20 +65,6 @@ def test_both_sides_of_a_sharp_edge_stay_apart():
     beside = np.abs(x) > 1e-3
     moved = np.linalg.norm(found.mesh.vertices - roof.vertices, axis=1)
     assert moved[beside].max() < 1e-9
-
-
-def test_vertices_without_triangles_stay():
-    mesh = dish(10e-6)
-    lonely = TriangleMesh(np.vstack([[[0.0, 1.0, 0.0]], mesh.vertices]), mesh.faces + 1, "lonely")
-    found = smoothed(lonely, 20e-6).mesh
-    np.testing.assert_array_equal(found.vertices[0], (0.0, 1.0, 0.0))
-    np.testing.assert_allclose(found.vertices[1:], smoothed(mesh, 20e-6).mesh.vertices, atol=1e-15)
-
-
-@pytest.mark.parametrize("deviation", [0.0, -1e-6, np.nan])
-def test_a_deviation_is_positive(deviation):
-    with pytest.raises(InputError, match="deviation"):
-        smoothed(dish(0.0), deviation)
 
 
 def test_vertices_of_triangles_that_would_fold_stay():

@@ -3,13 +3,11 @@
 import errno
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from some_slow import first_rows
 from studies import ROOT, TINY, run_command
 
 from foundation.base import files as base
@@ -56,22 +54,18 @@ def refused(capsys, words: list[str]) -> str:
 
 
 @pytest.mark.usefixtures("unsimulated")
-@pytest.mark.parametrize(
-    ("number", "cure"),
-    [
-        (errno.ENOSPC, "free disk space"),
-        pytest.param(errno.EDQUOT, "free disk space of your quota", marks=pytest.mark.slow),
-    ],
-)
 def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
-    tmp_path, capsys, failing, monkeypatch, number, cure
+    tmp_path, capsys, failing, monkeypatch
 ):
-    mended = failing(number, "chunks-first/*.parquet", after=3)
+    mended = failing(errno.ENOSPC, "chunks-first/*.parquet", after=3)
     words = [*run_command(tmp_path / "run", *TINY, "run.chunk=20"), "--force"]
     told = refused(capsys, words)
     assert told.startswith(f"{tmp_path / 'run' / 'samples' / 'chunks-first'}/")
-    reason = os.strerror(number).lower()
-    assert f"cannot be written ({reason}); 60 of 120 samples of first are stored; {cure}, " in told
+    reason = os.strerror(errno.ENOSPC).lower()
+    assert (
+        f"cannot be written ({reason}); 60 of 120 samples of first are stored; free disk space, "
+        in told
+    )
     mended()
     again = words_of(told)
     assert again == [*words[:-1], "--resume"]
@@ -87,51 +81,12 @@ def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
     assert evaluated[0] == (120, 60)
 
 
-def test_folder_that_vanishes_ends_the_run(tmp_path, capsys, monkeypatch):
-    folder = tmp_path / "run"
-    write = samples.write_table
-
-    def remove(*given):
-        write(*given)
-        if any(folder.glob("samples/chunks-first/*")):
-            shutil.rmtree(folder)
-
-    monkeypatch.setattr(samples, "write_table", remove)
-    told = refused(capsys, run_command(folder, *TINY))
-    assert told.startswith(f"{folder / 'samples' / 'chunks-first'}: the folder was removed")
-    assert "; 0 of 120 samples of first are stored; restore the folder, then continue" in told
-    assert not folder.exists()
-
-
-def test_file_in_the_place_of_the_folder_or_of_its_parent(tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    told = refused(capsys, run_command(tmp_path / "file" / "run", *TINY))
-    assert told.startswith(f"{tmp_path / 'file' / 'run'}: cannot be written (not a directory); ")
-    assert "remove or rename the file in the place of the folder, or choose another folder" in told
-
-
 @pytest.mark.parametrize(
     ("words", "name"),
     [
         (["report", "RUN"], "report.html"),
-        (["validate", "RUN"], "validation.json"),
-        (["export", "RUN", "--out", "OUT"], "knee.c"),
         (["fields", "RUN", "--out", "OUT"], "cycle.pvd"),
         (["motion", "RUN", "--out", "OUT/cycle.mot"], "cycle.mot"),
-        (
-            [
-                "samples",
-                "export",
-                "RUN",
-                "--format",
-                "csv",
-                "--table",
-                "first",
-                "--out",
-                "OUT/f.csv",
-            ],
-            "f.csv",
-        ),
     ],
 )
 def test_other_commands_keep_their_files(run_copy, tmp_path, capsys, failing, words, name):
@@ -150,10 +105,7 @@ def test_other_commands_keep_their_files(run_copy, tmp_path, capsys, failing, wo
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(
-    ("out", "err", "status"),
-    first_rows([("", "/dev/full", 2), ("/dev/full", "", 2), ("", "/dev/full", 0)]),
-)
+@pytest.mark.parametrize(("out", "err", "status"), [("/dev/full", "", 2), ("", "/dev/full", 0)])
 def test_streams_on_a_full_disk(tmp_path, out, err, status):
     """A log on a full disk loses its lines and no more."""
     files = [Path(name or tmp_path / f"{k}.log") for k, name in enumerate((out, err))]

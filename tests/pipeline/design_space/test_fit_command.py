@@ -182,28 +182,3 @@ def test_left_knee_is_mirrored_and_the_modes_are_not(run, files, tmp_path):
     found, wanted = fit_knee(run, left, side="left"), fit_knee(run, files)
     assert found.values["flatness"].value == pytest.approx(WEIGHT, abs=2e-3)
     assert found.errors["height_um"] == pytest.approx(wanted.errors["height_um"], rel=0.05)
-
-
-def test_knee_beyond_the_range_is_doubted(run, tmp_path, capsys):
-    modes, words = shape_modes(run.config.knee), []
-    for mesh, body in zip(modes.meshes([1.5, FIXED]), ("femur", "tibia"), strict=True):
-        words.append(export(mesh, tmp_path / f"{body}.ply", scale=1e3))
-    assert main(["fit", str(run.folder), *map(str, words), "--out", str(tmp_path), "--quiet"]) == 0
-    shown = capsys.readouterr().out
-    assert "flatness = 1 (fitted)\n" in shown
-    assert "doubtful: flatness is at the end of its range, so the knee may be beyond it" in shown
-    assert "error of the axial force at a pose: " in shown
-
-
-def test_what_cannot_be_fitted_is_refused(run, tiny_designs, files, tmp_path, capsys):
-    out = ["--out", str(tmp_path / "a")]
-    status, found = answer(capsys, tiny_designs, *files, *out)
-    assert status == 2
-    assert "expected a run over modes of shape, with parameters knee.shape.mode_1" in str(found)
-    status, found = answer(capsys, run.folder, *files, "flatness=0.1", *out)
-    assert status == 2
-    assert "flatness=0.1: expected no weight of a mode, which the meshes give" in str(found)
-    status, found = answer(capsys, run.folder, tmp_path / "none.ply", files[1], *out)
-    assert status == 2
-    assert "none.ply" in str(found)
-    assert not (tmp_path / "a").exists()

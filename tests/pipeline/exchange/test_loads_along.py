@@ -1,12 +1,15 @@
-"""Loads along a motion, and the commands `loads` and `motion`."""
+"""Loads along a motion and the commands for it, OpenSim's set-up file, fields for ParaView."""
+
+from __future__ import annotations
 
 import json
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from studies import ROOT
 
 import surrogates
 from dynamics.motion import read_motion_table
@@ -15,10 +18,10 @@ from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
-from pipeline.exchange.loads_along import contact_of, external_loads, loads_along, write_loads
-from pipeline.originals.contact_original import build_knee
-from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, usable
+from pipeline.exchange.loads_along import external_loads, loads_along, write_loads
+from pipeline.exchange.pressure_fields import write_fields
+from pipeline.reports.inputs import read_run
+from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 
 AXES = "xyz"
 
@@ -85,7 +88,7 @@ def test_external_loads_are_opposite_and_carry_the_whole_wrench(knee, cycle):
     assert np.abs(vectors("medial_femur_torque_")).max() < 1.0
 
 
-@pytest.mark.parametrize("ending", [".sto", ".mot", ".csv", ".parquet"])
+@pytest.mark.parametrize("ending", [".sto", ".csv"])
 def test_command_writes_the_loads_along_a_motion(tiny_run, cycle, tmp_path, capsys, ending):
     motion, out = tmp_path / "cycle.mot", tmp_path / "deep" / f"loads{ending}"
     assert main(["motion", str(tiny_run), "--out", str(motion), "--json"]) == 0
@@ -118,22 +121,6 @@ def test_loads_that_are_written_are_a_motion_again(knee, tiny_run, cycle, tmp_pa
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
 
 
-def test_command_names_and_counts_what_is_flagged(tiny_run, cycle, tmp_path, capsys):
-    poses = cycle[["time_s", *POSE_COLUMNS]].copy()
-    poses.loc[[2, 5], "anterior_m"] += 0.02
-    poses.to_csv(tmp_path / "a.csv", index=False)
-    out = tmp_path / "b.sto"
-    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out)]) == 0
-    text = capsys.readouterr().out
-    assert f"flagged instants: 2 of {len(cycle)}\n" in text
-    assert "medial: outside the trained domain, anterior by " in text
-    assert f"from {poses['time_s'][2]:g} s" in text
-    told = f"2 of {len(cycle)} instants are outside the trained domain: do not trust"
-    assert text.splitlines()[-1].startswith(told)
-    assert "space.anterior_mm" in text
-    assert np.flatnonzero(read_motion_table(out).column("flagged")).tolist() == [2, 5]
-
-
 def letters(table, path):
     """Return the motion with columns of one letter."""
     return table.rename(columns=dict(zip(POSE_COLUMNS, "farxyz", strict=True)))
@@ -147,19 +134,12 @@ def few_degrees(table, path):
     return letters(table, path)
 
 
-def wrong_names(table, path):
-    """Return a motion in metres with mm in the names of the columns."""
-    return table.rename(columns={name: name.replace("_m", "_mm") for name in POSE_COLUMNS})
-
-
 def far_away(table, path):
     """Return the motion of another knee."""
     return table.assign(anterior_m=table["anterior_m"] + 0.3)
 
 
 LETTERS = ["--columns", "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"]
-NAMES = [name.replace("_m", "_mm") for name in POSE_COLUMNS]
-IN_MM = ["--columns", ",".join(f"{name.rpartition('_')[0]}={name}" for name in NAMES)]
 RADIANS = [*LETTERS, "--angle-unit", "rad"]
 
 
@@ -167,11 +147,8 @@ RADIANS = [*LETTERS, "--angle-unit", "rad"]
     ("change", "options", "message"),
     [
         (letters, [*RADIANS, "--length-unit", "mm"], "unit of x, y, z: try `--length-unit m`"),
-        (letters, [*RADIANS, "--length-unit", "mm", "--original"], "try `--length-unit m`"),
         (few_degrees, RADIANS, "check the unit of f, a, r: try `--angle-unit deg`"),
-        (wrong_names, IN_MM, "anterior_mm, superior_mm, lateral_mm seem to be in m, read as mm"),
         (far_away, [], "check units, signs and frames"),
-        (far_away, [], "anterior 29"),
     ],
 )
 def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
@@ -185,12 +162,6 @@ def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
     assert f"found all {len(cycle)} instants outside" in error
     assert message in error
     assert not out.exists()
-
-
-def test_motion_in_the_right_unit_has_loads(tiny_run, cycle, tmp_path):
-    letters(cycle[["time_s", *POSE_COLUMNS]], None).to_csv(tmp_path / "a.csv", index=False)
-    command = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
-    assert main([*command, *RADIANS, "--length-unit", "m"]) == 0
 
 
 def test_original_model_answers_as_in_its_simulation(tiny_run, tmp_path):
@@ -218,60 +189,107 @@ def test_motion_of_the_original_model_in_names_of_ones_own(tiny_run, tmp_path):
     assert_allclose(found.column("y"), 1e3 * original["superior_m"], rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["loads", "{npz}", "{motion}", "--original", "--out", "{out}"],
-            "knee.npz: expected a run",
-        ),
-        (["loads", "{run}", "{motion}", "--out", "{motion}"], "another file than the motion"),
-        (["loads", "{run}", "{motion}", "--out", "{out}.txt"], "loads.csv.txt: ending: expected"),
-        (["loads", "{run}", "{run}/none.mot", "--out", "{out}"], "none.mot: No such file"),
-        (["loads", "{here}", "{motion}", "--out", "{out}"], "is not a finished run"),
-        (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; simulate"),
-        (["motion", "{run}", "--out", "{out}"], "loads.csv: ending: expected one of ['.mot'"),
-        (["loads", "{run}", "{motion}", "--out", "{out}", "--columns", "f"], "coordinate=column"),
-    ],
-)
-def test_unusable_arguments_are_named_in_one_sentence(
-    tiny_run, tmp_path, capsys, arguments, message
-):
-    motion = tmp_path / "a.mot"
-    assert main(["motion", str(tiny_run), "--out", str(motion)]) == 0
-    capsys.readouterr()
-    places = {
-        **{"run": tiny_run, "npz": tiny_run / "knee.npz", "motion": motion, "here": tmp_path},
-        "out": tmp_path / "loads.csv",
+@pytest.fixture
+def written(tiny_run, tmp_path):
+    import surrogates
+
+    cycle = read_table(tiny_run / "simulation.parquet")
+    cycle = cycle[cycle["model"] == "surrogate"].iloc[:5]
+    table, _ = loads_along(
+        surrogates.load(tiny_run / "knee.npz"), cycle["time_s"].to_numpy(), poses_of(cycle)
+    )
+    return write_loads(table, tmp_path / "loads.sto", ("thigh", "shank"))
+
+
+def test_every_identifier_is_a_column_of_the_named_file(written):
+    loads, setup = written
+    root = ElementTree.parse(setup).getroot()
+    assert root.tag == "OpenSimDocument"
+    (external,) = root
+    assert external.tag == "ExternalLoads"
+    assert external.findtext("datafile") == loads.name
+    assert (setup.parent / external.findtext("datafile")).is_file()
+    columns = read_motion_table(loads).names
+    forces = external.findall("objects/ExternalForce")
+    assert [force.get("name") for force in forces] == [
+        *("medial_femur", "medial_tibia"),
+        *("lateral_femur", "lateral_tibia"),
+    ]
+    identifiers = set()
+    for force in forces:
+        assert force.findtext("force_expressed_in_body") == "shank"
+        assert force.findtext("point_expressed_in_body") == "shank"
+        body = "thigh" if force.get("name").endswith("femur") else "shank"
+        assert force.findtext("applied_to_body") == body
+        assert force.findtext("data_source_name") == loads.read_text().splitlines()[0]
+        for key in ("force", "point", "torque"):
+            head = force.findtext(f"{key}_identifier")
+            # OpenSim appends x, y and z to an identifier.
+            assert all(f"{head}{axis}" in columns for axis in "xyz")
+            identifiers.add(head)
+    assert len(identifiers) == 3 * len(forces)
+
+
+def test_command_writes_the_set_up_with_the_named_bodies(tiny_run, tmp_path, capsys):
+    cycle = tmp_path / "cycle.mot"
+    assert main(["motion", str(tiny_run), "--out", str(cycle)]) == 0
+    out = tmp_path / "own.mot"
+    bodies = ["--bodies", "femur_r", "tibia_r"]
+    assert main(["loads", str(tiny_run), str(cycle), "--out", str(out), *bodies]) == 0
+    assert f"loads: {tmp_path / 'own.xml'}" in capsys.readouterr().out
+    root = ElementTree.parse(tmp_path / "own.xml").getroot()
+    bodies = {force.findtext("applied_to_body") for force in root.iter("ExternalForce")}
+    assert bodies == {"femur_r", "tibia_r"}
+    assert np.isfinite(read_motion_table(out).values).all()
+
+
+@pytest.fixture(scope="module")
+def fields_of_run(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_fields(tiny_run, tmp_path_factory.mktemp("fields"), "surrogate")
+
+
+def read(path: Path):
+    """Return the points, triangles, and arrays of points and triangles that VTK reads."""
+    pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+
+    reader = vtkXMLPolyDataReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    assert reader.GetErrorCode() == 0
+    output = reader.GetOutput()
+    arrays = {
+        data.GetArrayName(k): vtk_to_numpy(data.GetArray(k))
+        for data in (output.GetPointData(), output.GetCellData())
+        for k in range(data.GetNumberOfArrays())
     }
-    assert main([each.format(**places) for each in arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
-    assert message in error
-    assert not (tmp_path / "loads.csv").exists()
+    corners = vtk_to_numpy(output.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+    return vtk_to_numpy(output.GetPoints().GetData()), corners, arrays
 
 
-def test_contact_of_a_run_is_its_surrogate_or_its_original(tiny_run):
-    rows = read_table(tiny_run / "samples" / "heldout.parquet")
-    poses = [Pose.from_array(row) for row in poses_of(usable(rows, "medial"))]
-    original = contact_of(tiny_run, original=True)
-    wanted = np.array([original.loads(pose).medial.force[1] for pose in poses])
-    for source in (tiny_run, tiny_run / "knee.npz"):
-        surrogate = contact_of(source)
-        forces = np.array([surrogate.loads(pose).medial.force[1] for pose in poses])
-        assert np.median(np.abs(forces / wanted - 1.0)) < 0.4
-        assert (forces != wanted).all()
+def test_fields_are_those_of_the_frames(fields_of_run: list[Path], tiny_run: Path) -> None:
+    fields = read_run(tiny_run).fields
+    assert fields is not None
+    frames, k = fields.frames, fields.at_peak("surrogate")
+    points, faces, arrays = read(fields_of_run[0].parent / f"tibia_{k:03d}.vtp")
+    assert_allclose(points, 1e3 * frames.tibia_vertices, atol=1e-4)
+    assert (faces == frames.tibia_faces).all()
+    wanted = 1e-6 * np.maximum(fields.values["surrogate"][k], 0.0)
+    assert_allclose(arrays["pressure_MPa"], wanted, rtol=1e-12)
+    assert wanted.max() > 1.0
+    assert frames.surrogate_pressure_Pa is not None
+    springs = 1e-6 * frames.surrogate_pressure_Pa[k]
+    assert_allclose(arrays["spring_pressure_MPa"], springs, rtol=1e-6)
+    assert (arrays["compartment"] == fields.side).all()
 
 
-@pytest.mark.slow
-def test_published_walk_gives_the_published_forces(knee_data):
-    """1929 N at 1.29 s and 3100 N at 1.79 s: the README of the data."""
-    # Those figures are of the triangles as they are.
-    config = load_config(ROOT / "configs" / "lenhart.toml", ['contact.surface="flat"'])
-    model = build_knee(config).model
-    time, poses = read_knee_poses(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
-    rows = [int(np.abs(time - t).argmin()) for t in (1.29, 1.79)]
-    table, _ = loads_along(model, time[rows], poses[rows])
-    force = np.linalg.norm(table[[f"total_force_{axis}_N" for axis in AXES]], axis=1)
-    assert_allclose(force, [1929.0, 3100.0], rtol=1e-3)
+def test_femur_is_in_its_pose(fields_of_run: list[Path], tiny_run: Path) -> None:
+    frames = read_run(tiny_run).frames
+    assert frames is not None
+    assert frames.surrogate_poses is not None
+    points, faces, _ = read(fields_of_run[0].parent / "femur_004.vtp")
+    pose = Pose.from_array(frames.surrogate_poses[4])
+    wanted = 1e3 * (frames.femur_vertices @ pose.rotation_matrix.T + pose.translation)
+    assert_allclose(points, wanted, atol=2e-5 * np.abs(wanted).max())
+    assert (faces == frames.femur_faces).all()

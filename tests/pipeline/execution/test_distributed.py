@@ -8,21 +8,14 @@ import sys
 from functools import partial
 
 import jobs
-import pandas as pd
 import pytest
-import tomli_w
 from clusters import cluster, killed_in, wait_until
-from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
+from studies import ROOT, TINY, assert_same_run, run_command
 
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
 from pipeline.execution import dask_cluster as module
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
-from pipeline.originals.knee import Knee
-from pipeline.stages import evaluate_first
-from pipeline.stages.run_folder import Run
-from pipeline.store.samples import read_table
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
 pytest.importorskip("distributed", reason="needs the extra dask")
@@ -52,42 +45,6 @@ def test_run_on_a_scheduler_that_loses_a_worker(tiny_run, tmp_path, capsys):
     assert capsys.readouterr().err == ""
     # What is left at its end: the other worker.
     assert json.loads((folder / "run.json").read_text())["workers"] == 1
-
-
-def first_samples(run: Run, knee: Knee, candidates: pd.DataFrame) -> pd.DataFrame:
-    """Carry out stage b of a run."""
-    evaluate = partial(run.evaluate, "first", evaluation=knee.evaluation())
-    return run.table("first", lambda: evaluate_first(candidates, evaluate))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("error:workers were lost")
-def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, monkeypatch):
-    monkeypatch.setattr(module, "_CONNECT_SECONDS", 1.0)
-    candidates = read_table(tiny_run / "samples" / "candidates.parquet")
-    folder = tmp_path / "run"
-    chunks = folder / "samples" / "chunks-first"
-    with cluster(tmp_path / "dask", workers=1) as dask:
-        config = load_config(SMOKE, (*TINY, *on(dask.address), "run.chunk=1"))
-        with Run(config, folder) as run:
-            run.prepare(resume=False)
-            with (
-                killed_in(chunks, dask.scheduler),
-                pytest.raises(ExecutionError) as caught,
-            ):
-                first_samples(run, knee, candidates)
-        left = len(list(chunks.iterdir()))
-        assert 1 <= left < 120
-        assert str(caught.value) == (
-            f"scheduler {dask.address}: no answer within 1 s; start it with `dask scheduler`, or "
-            f"correct the address; {left} of 120 samples of first are stored: "
-            "continue with --resume"
-        )
-        assert {path.suffix for path in chunks.iterdir()} == {".parquet"}
-    with Run(load_config(SMOKE, TINY), folder) as run:
-        run.prepare(resume=True)
-        found = first_samples(run, knee, candidates)
-    assert found.equals(read_table(tiny_run / "samples" / "first.parquet"))
 
 
 @pytest.mark.slow
@@ -160,22 +117,7 @@ def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-def test_study_on_a_cluster_is_that_of_processes(tiny_run, tmp_path):
-    factor = {"name": "axial_scale", "distribution": "normal", "mean": 1.0, "sd": 0.05}
-    study = {"name": "tiny", "run": str(tiny_run), "runs": 4, "workers": 2, "factor": [factor]}
-    (tmp_path / "study.toml").write_text(tomli_w.dumps({"study": study}))
-    found = []
-    for backend in ("loky", "dask"):
-        where = "--set", f"study.backend={backend}", "--out", str(tmp_path / backend)
-        assert main(["study", str(tmp_path / "study.toml"), "--quiet", *where]) == 0
-        found.append(read_table(tmp_path / backend / "runs.parquet").drop(columns="seconds"))
-    assert found[0].equals(found[1])
-    assert (found[0]["status"] == "ok").all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("end", "whole_group"), [(signal.SIGTERM, False), (signal.SIGINT, True)])
-def test_command_that_is_ended_leaves_no_process(tmp_path, end, whole_group):
+def test_command_that_is_interrupted_leaves_no_process(tmp_path):
     code = (
         "import os, signal, sys, time; from pathlib import Path\n"
         "from pipeline.execution.backends import Execution\n"
@@ -197,7 +139,7 @@ def test_command_that_is_ended_leaves_no_process(tmp_path, end, whole_group):
         wait_until((tmp_path / "ready").exists, "a cluster")
         below = psutil.Process(process.pid).children(recursive=True)
         assert len(below) >= 2
-        (os.killpg if whole_group else os.kill)(process.pid, end)
+        os.killpg(process.pid, signal.SIGINT)
         process.wait(30.0)
         assert psutil.wait_procs(below, timeout=30.0)[1] == []
     finally:

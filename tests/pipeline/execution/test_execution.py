@@ -1,38 +1,41 @@
-"""Work in parallel on this machine: processes that are lost, folders that are held, full disks."""
+"""Work in parallel on this machine: losses, held folders, memory, interrupts, compilation."""
+
+from __future__ import annotations
 
 import errno
-import gc
 import os
 import re
-import shutil
+import signal
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import jobs
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
-from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
+from studies import ROOT, SMOKE, TINY, run_command
 
-from pipeline.advice import command_line
+from foundation.base.pose import Pose
+from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.config.schema import RunConfig
+from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.execution import backends as module
+from pipeline.execution import compilation, memory
 from pipeline.execution.backends import Execution
+from pipeline.execution.memory import check_room, is_of_memory
 from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
-from pipeline.files import replacing, write_text
 from pipeline.originals.protocol import Evaluation
+from pipeline.simulation import gait_simulator, simulate_gait
+from pipeline.stages import kernels
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
-from pipeline.store.workspace_lock import RunError, alone_in_folder, locked
-from pipeline.studies.schema import FactorConfig, StudyConfig
+from pipeline.store.workspace_lock import locked
 
 JOBS = [(number,) for number in range(6)]
-STUDY = partial(StudyConfig, factor=(FactorConfig(name="axial_scale", mean=1.0, sd=0.1),))
 DOUBLED = [0, 2, 4, 6, 8, 10]
 
 
@@ -43,11 +46,6 @@ def test_results_are_those_of_the_jobs(workers):
     assert execution.map(jobs.double, JOBS) == DOUBLED
     assert execution.map(jobs.double, []) == []
     assert sorted(execution.results(max, [(3,), (9,)], 5)) == [(0, 5), (1, 9)]
-
-
-def test_work_is_done_in_other_processes_or_in_this_one():
-    assert set(Execution(1).map(jobs.process_of, JOBS)) == {os.getpid()}
-    assert os.getpid() not in Execution(2).map(jobs.process_of, JOBS)
 
 
 def test_a_killed_process_costs_only_what_it_had_begun(tmp_path):
@@ -90,46 +88,6 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
         with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples of first are"):
             run.evaluate("first", table, Evaluation(jobs.double))
     assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
-
-
-def test_missing_package_is_told_with_its_remedy(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main(run_command(tmp_path / "run", *TINY, 'run.backend="dask"')) == 1
-    err = capsys.readouterr().err
-    assert err == (
-        'error: backend = "dask": the package distributed is missing; install it with '
-        '`pip install "knee-contact[dask]"`, or use backend = "loky"\n'
-    )
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("address", ["tcp://host:8786", "tls://10.0.0.1:1", ""])
-def test_addresses_that_are_taken(address):
-    assert RunConfig(backend="dask", scheduler=address).scheduler == address
-
-
-@pytest.mark.parametrize("section", [RunConfig, STUDY])
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"backend": "slurm"}, "backend"),
-        ({"backend": "dask", "scheduler": "host"}, "scheduler"),
-        ({"scheduler": "tcp://host:8786"}, 'expected backend = "dask"'),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(section, keys, message):
-    with pytest.raises(ValidationError, match=message):
-        section(**keys)
-
-
-def test_where_a_run_is_carried_out_may_change(run_copy):
-    where = ('run.backend="dask"', "run.workers=3", "run.chunk=99")
-    config = load_config(SMOKE, (*TINY, *where))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Execution, "open", lambda self: None)
-        with Run(config, run_copy) as run:
-            run.prepare(resume=True)
-    assert 'backend = "dask"' in (run_copy / "config.toml").read_text()
 
 
 def test_environments_are_compared_by_name():
@@ -179,116 +137,206 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         pass
 
 
-def test_folder_is_let_go_after_an_error(tmp_path):
-    @alone_in_folder
-    def fail(folder):
-        raise KeyError(folder)
-
-    for _ in range(2):
-        with pytest.raises(KeyError):
-            fail(tmp_path)
-    held = locked(tmp_path, make=True)
-    with held, pytest.raises(RunError, match="another command"), locked(tmp_path, make=True):
-        pass
-
-
-def write_array(partial_file: Path) -> None:
-    with partial_file.open("wb") as stream:
-        np.savez(stream, a=np.zeros(100_000))
-
-
-def write_rows(partial_file: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"a": np.random.default_rng(1).random(100_000)}), partial_file)
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="limits of the address space are Linux's"
+)
+#: Lets workers take more memory than they may, and says what comes of it.
+TAKING = """
+import resource, sys
+sys.path.insert(0, "tests")
+from pipeline.execution.backends import Execution
+import jobs
+taken = 1024 * int(open("/proc/self/status").read().split("VmSize:")[1].split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (taken + 10**9,) * 2)
+try:
+    Execution(int(sys.argv[1])).map(jobs.take, [(1,), (10**9,), (2,)])
+except MemoryError as error:
+    print("told:", error)
+"""
 
 
-def write_page(partial_file: Path) -> None:
-    partial_file.write_text("<p>" * 100_000, encoding="utf-8")
+def too_large():
+    np.empty(1 << 58)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("write", [write_array, write_rows, write_page])
-def test_full_disk_is_told_for_every_kind_of_file(tmp_path, write):
-    path = tmp_path / "file.kind"
-    path.write_text("old")
+def fail_with(error):
+    def run(*_, **__):
+        raise error
 
-    def replace_it() -> None:
-        with replacing(path) as part:
-            part.symlink_to("/dev/full")
-            write(part)
-
-    with pytest.raises(OSError, match="no space left on device") as caught:
-        replace_it()
-    assert caught.value.errno == errno.ENOSPC
-    assert caught.value.filename == str(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["file.kind"]
-    assert path.read_text() == "old"
+    return run
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """Give a file system of its own, of 160 kB, and a function that mounts it otherwise."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    command = [mount or "mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(folder)]
-    if not mount or os.geteuid() or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("needs the right to mount a tmpfs")
+@pytest.mark.parametrize(
+    ("error", "asked"),
+    [
+        (MemoryError(), r"\); raise"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "Cannot allocate memory"),
+        (ImportError("x.so: failed to map segment from shared object"), "failed to map segment"),
+    ],
+)
+def test_errors_of_memory_are_told(monkeypatch, capsys, error, asked):
+    monkeypatch.setattr(runner, "run_study", fail_with(error))
+    assert main(["run", "smoke"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: out of memory (")
+    assert asked.replace("\\", "") in err
+    assert "run.workers=1" in err
+    assert err.endswith("; continue with `knee-contact run smoke --resume`\n")
+    assert "Traceback" not in err
 
-    def again(options: str) -> None:
-        gc.collect()  # the traceback of an error holds the file that could not be written
-        subprocess.run([mount, "-o", f"remount,{options}", str(folder)], check=True)
 
-    yield folder, again
-    subprocess.run(["umount", str(folder)], check=True)
+def test_arrays_of_numpy_and_errors_behind_others_are_of_memory():
+    with pytest.raises(MemoryError) as found:
+        too_large()
+    assert is_of_memory(found.value)
+    behind = ValueError("a consequence")
+    behind.__cause__ = found.value
+    assert is_of_memory(behind)
+    assert not is_of_memory(ValueError("another"))
+    assert not is_of_memory(OSError(errno.ENOENT, "No such file"))
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(1.2e9, True), (1.4e9, False), (None, False)])
+def test_a_run_needs_room_beside_its_libraries(monkeypatch, limit, refused):
+    monkeypatch.setattr(memory, "limit_of_process", lambda: limit)
+    monkeypatch.setattr(memory, "_taken", lambda: 0.8e9)
+    if not refused:
+        check_room()
+        return
+    with pytest.raises(ExecutionError, match=r"may take 1.20 GB.* 0.80 GB; raise .* 1.3 GB"):
+        check_room()
+
+
+@linux
+@pytest.mark.slow
+def test_work_that_takes_too_much_ends():
+    done = subprocess.run(
+        [sys.executable, "-c", TAKING, "2"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("told: Unable to allocate 7.45 GiB")
+
+
+LIMIT = 240.0
+
+
+def hear_interrupts():
+    """Undo what a shell does to commands in the background, which ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def begun(*arguments, **environment):
+    """Start Python in a process group of its own, as a terminal does, and end it in any case."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_interrupts,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
-    disk, again = small_disk
-    command = [*run_command(disk / "run", *TINY, "run.chunk=2"), "--resume"]
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"error: {disk / 'run' / 'samples' / 'chunks-first'}/")
-    assert err.count("\n") == 1
-    chunks = list((disk / "run" / "samples" / "chunks-first").iterdir())
-    go_on = f"continue with `{command_line(*command)}`"
-    told = (
-        r"cannot be written \(no space left on device\); (\d+) of 120 samples of first are stored; "
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
+def test_interrupt_of_all_processes_is_one_line(tmp_path):
+    """A terminal sends the interrupt to the workers, too; here while they start and work."""
+    folder = tmp_path / "run"
+    command = run_command(folder, *TINY, "run.workers=2", "run.chunk=1")
+    command.remove("--quiet")
+    with begun("-m", "pipeline", *command, OMP_NUM_THREADS="1") as process:
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "b: first evaluations" in line:
+                break
+        assert "b: first evaluations" in told[-1], "".join(told)
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    # Beside what tells of progress.
+    lines = [line for line in rest.splitlines() if not line.startswith(("[", "compil"))]
+    assert len(lines) == 1
+    assert re.fullmatch(
+        "error: interrupted; continue with `knee-contact run .* --resume`", lines[0]
     )
-    stored = re.search(told, err)
-    assert stored is not None
-    assert 2 * len(chunks) <= int(stored[1]) < 120
-    assert err.endswith(f"are stored; free disk space, then {go_on}\n")
-    assert 1 <= len(chunks) < 60
-    assert {path.suffix for path in chunks} == {".parquet"}
-    again("size=50m,ro")
-    assert main(command) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert "cannot be written (read-only file system); the files that were written before " in err
-    assert f"writable, or choose another folder with --out, then {go_on}" in err
-    assert main(run_command(disk / "other", *TINY)) == 2
-    assert capsys.readouterr().err.startswith(f"error: {disk / 'other'}: cannot be written (read-")
-    again("size=50m,rw")
-    assert main(command) == 0
-    assert_same_run(disk / "run", tiny_run)
 
 
-def test_file_in_the_place_of_a_folder_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"cannot be written \(file exists\)") as caught:
-        write_text(tmp_path / "file" / "a.txt", "a")
-    assert caught.value.filename == str(tmp_path / "file" / "a.txt")
+SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
 
 
-def test_close_may_be_called_any_time():
-    execution = Execution(2)
-    execution.close()
-    with execution:
-        assert execution.map(jobs.double, JOBS) == DOUBLED
-    execution.close()
-    assert execution.workers == 2
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that are started."""
+    found = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            found.append(self)
+
+    monkeypatch.setattr(compilation.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(compilation, "is_compiled", lambda: False)
+    monkeypatch.setattr(compilation, "COMMAND", SLEEPING)
+    return found
+
+
+def test_it_ends_with_the_run(started):
+    with compilation.compiling_beside(2):
+        (process,) = started
+        assert process.poll() is None
+    assert process.poll() is not None
+
+
+def test_one_may_wait_for_it(started, monkeypatch):
+    monkeypatch.setattr(
+        compilation, "COMMAND", [sys.executable, "-c", "import time; time.sleep(1)"]
+    )
+    with compilation.compiling_beside(2) as wait:
+        wait()
+        assert started[0].poll() == 0
+        wait()
+
+
+@pytest.mark.parametrize(("workers", "compiled"), [(1, False), (2, True)])
+def test_none_is_started_where_it_does_not_help(started, monkeypatch, workers, compiled):
+    monkeypatch.setattr(compilation, "is_compiled", lambda: compiled)
+    with compilation.compiling_beside(workers) as wait:
+        wait()
+    assert started == []
+
+
+def test_the_cache_tells_whether_allis_compiled(monkeypatch, tmp_path):
+    told = compilation.rates_of_all.stats._replace(cache_path=str(tmp_path))
+    monkeypatch.setattr(compilation, "rates_of_all", _Kernel(told))
+    assert not compilation.is_compiled()
+    (tmp_path / "knee.rates_of_all-130.py311.nbi").touch()
+    assert compilation.is_compiled()
+
+
+class _Kernel:
+    __name__ = "rates_of_all"
+
+    def __init__(self, stats):
+        self.stats = stats
+
+
+@pytest.mark.slow
+def test_the_made_up_knee_bears_and_walks():
+    knee, path = kernels.small_knee()
+    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    lower = Pose.from_array(start.array - 2e-4 * np.eye(6)[4])
+    assert knee.loads(lower).medial.array[1] == pytest.approx(2e10 * 4e-8, rel=0.05)
+    config = SimulationConfig()
+    result = simulate_gait(knee, gait_simulator(config, path), config, start)
+    axial = result.loads[:, 1]
+    assert 2000.0 < axial.max() < 3500.0
+    assert np.isfinite(result.poses).all()

@@ -1,23 +1,27 @@
-"""Mesh files that stand for those of an OpenSim model; sides of the compartments."""
+"""Contacts of OpenSim models: meshes, sides, layers, surfaces that do not face each other."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import trimesh
+from numpy.testing import assert_allclose
+from shapes import plate
 
-from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal import CoordinateMotion, JointContact, KinematicChain, OsimModel
 from foundation.base.errors import InputError
-from pipeline.originals.articular_contacts import articular_contacts, contact_meshes
+from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LAWS
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.smooth_surface import flat_surface
+from foundation.surfaces.triangle_mesh import MeshError
+from pipeline.originals.articular_contacts import StoredEnergy, articular_contacts
+from pipeline.originals.contact_facing import check_facing, facing_gaps
+from pipeline.originals.contact_layers import ContactSurfaces, contact_law, with_thickness
 from pipeline.studies.muscle_walks.sides import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
-from tests.dynamics.musculoskeletal.osim_texts import MODEL
 from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
-
-
-@pytest.mark.parametrize("read", [articular_contacts, contact_meshes])
-def test_a_name_that_is_no_mesh_file_of_the_model_is_named(read, tmp_path):
-    (tmp_path / "m.osim").write_text(MODEL)
-    with pytest.raises(InputError, match=r"found 'bad\.stl'; .* bed\.stl, target\.stl, bone\.stl"):
-        read(OsimModel(tmp_path / "m.osim"), meshes={"bad.stl": tmp_path / "bed.stl"})
 
 
 def plateaus(folder, turn):
@@ -54,13 +58,6 @@ def test_medial_is_towards_the_midline_whatever_the_axes_of_the_mesh(tmp_path, r
     assert side_notes(model, [contact]) == ()
 
 
-def test_an_unknown_side_is_told(tmp_path):
-    plateaus(tmp_path, np.eye(3))
-    model = leg_model(tmp_path, right=True, end="", pelvis=False)
-    (note,) = side_notes(model, articular_contacts(model, surface="flat"))
-    assert note.startswith("leg.osim, tf: expected the side of the leg")
-
-
 def test_a_mesh_mirrored_by_its_factors_is_that_of_the_other_leg(tmp_path):
     beds = {}
     for leg, ends in (("right", ("_r", "_l")), ("left", ("_l", "_r"))):
@@ -78,3 +75,161 @@ def test_a_mesh_mirrored_by_its_factors_is_that_of_the_other_leg(tmp_path):
     np.testing.assert_allclose(left.centroids, right.centroids * (1.0, 1.0, -1.0), atol=1e-9)
     np.testing.assert_allclose(left.normals, right.normals * (1.0, 1.0, -1.0), atol=1e-9)
     np.testing.assert_array_equal(beds["left"].compartments, beds["right"].compartments)
+
+
+#: Half widths of the femur, and least and largest thickness of its layer [m].
+WIDE, LONG, THIN, THICK = 0.025, 0.035, 2e-3, 4e-3
+BED = 5e-3
+BACK = (
+    "<use_variable_thickness>true</use_variable_thickness><mesh_back_file>bone.stl"
+    "</mesh_back_file><min_thickness>1e-3</min_thickness><max_thickness>1e-2</max_thickness>"
+)
+
+
+def grid(wide, long, cells):
+    """Return places (K, 2) and triangles, facing up, of a rectangle."""
+    mesh = plate(2.0, cells)
+    return mesh.vertices[:, [0, 2]] * (wide, long), mesh.faces
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Return plateaus under a femur whose layer grows forwards, with its bone above."""
+    below, faces = grid(0.018, 0.012, 6)
+    plateaus = [
+        np.column_stack([below[:, 0], np.zeros(len(below)), below[:, 1] + side])
+        for side in (-0.02, 0.02)
+    ]
+    above, femoral = grid(WIDE, LONG, 10)
+    layer = THIN + (THICK - THIN) * (above[:, 0] + WIDE) / (2.0 * WIDE)
+    femur = np.column_stack([above[:, 0], np.zeros(len(above)), above[:, 1]])
+    bone = femur + layer[:, None] * (0.0, 1.0, 0.0)
+    for name, vertices, triangles in (
+        ("tibia", np.vstack(plateaus), np.vstack([faces, faces + len(below)])),
+        ("femur", femur, femoral[:, ::-1]),
+        ("bone", bone, femoral[:, ::-1]),
+    ):
+        trimesh.Trimesh(vertices, triangles, process=False).export(tmp_path / f"{name}.stl")
+    path = leg_model(tmp_path, right=True).path
+    file = "<mesh_file>femur.stl</mesh_file>"
+    path.write_text(path.read_text().replace(file, file + BACK))
+    return OsimModel(path)
+
+
+def test_the_layer_of_a_target_is_measured_by_triangle(model):
+    (contact,) = model.contacts
+    surfaces = ContactSurfaces(model)
+    law, excess = contact_law(contact, surfaces)
+    femur = surfaces.mesh(contact.target)
+    wanted = THIN + (THICK - THIN) * (femur.centroids[:, 0] + WIDE) / (2.0 * WIDE)
+    # Lumped: both layers are one.
+    np.testing.assert_allclose(law.thickness + excess, BED + wanted, atol=1e-7)
+    assert np.average(excess, weights=femur.areas) == pytest.approx(0.0, abs=1e-12)
+    assert surfaces.mesh(contact.target) is femur
+
+
+@pytest.mark.parametrize("surface", ["curved", "flat"])
+def test_springs_are_those_of_the_thickness_over_them(model, surface):
+    """Under even overlap, the pressure follows the layer."""
+    (contact,) = articular_contacts(model, surface=surface)
+    bed, overlap = contact.model, 1e-4
+    pose = Pose(superior=-overlap)
+    state, x = bed.spring_state(pose), bed.tibia.centroids[:, 0]
+    layer = BED + THIN + (THICK - THIN) * (x + WIDE) / (2.0 * WIDE)
+    wanted = state.pressure.mean() * (1.0 / layer) / (1.0 / layer).mean()
+    np.testing.assert_allclose(state.pressure, wanted, rtol=3e-3 if surface == "curved" else 2e-2)
+    assert np.ptp(state.pressure) > 0.1 * state.pressure.mean()
+    twice = with_thickness(bed, 2.0).loads(pose).force[1]
+    assert twice == pytest.approx(0.5 * bed.loads(pose).force[1], rel=1e-9)
+
+
+def test_a_stated_thickness_needs_no_bone(model, tmp_path):
+    (tmp_path / "bone.stl").unlink()
+    told = (
+        r"femur_mesh: expected the bone under the layer in .*bone\.stl, found no such file; .* "
+        r"state a uniform thickness of femur_mesh in walk\.thickness_mm"
+    )
+    with pytest.raises(InputError, match=told):
+        articular_contacts(model)
+    (contact,) = articular_contacts(model, thicknesses={"femur_mesh": 3e-3}, surface="flat")
+    assert contact.model.law.thickness == pytest.approx(BED + 3e-3)
+    with pytest.raises(InputError, match=r"names of contact meshes of .*bad"):
+        articular_contacts(model, thicknesses={"bad": 3e-3})
+
+
+def test_the_energy_of_a_layer_that_varies_is_found_by_differences(model):
+    (contact,) = articular_contacts(model, thicknesses={"femur_mesh": 3e-3}, energy=True)
+    pose = Pose(superior=-1e-4, flexion=0.002, anterior=1e-3)
+    wanted = contact.energy.wrench(pose)
+    assert contact.energy.bed.conservative
+    found = StoredEnergy(contact.model).wrench(pose)
+    np.testing.assert_allclose(found, wanted, atol=2e-4 * np.abs(wanted).max())
+    (varied,) = articular_contacts(model, energy=True)
+    force, moment = np.split(varied.energy.wrench(pose), 2)
+    assert not varied.energy.bed.conservative
+    # The layer grows forwards: a femur that moves forwards brings thinner parts over the springs.
+    assert force[1] > 0.0
+    assert force[0] < found[0] - 5e-3
+    assert np.isfinite(moment).all()
+
+
+DEPTH = 12e-3
+
+
+def contact(*, bed_up=True, target_up=False):
+    """Return a plate that a coordinate lifts above another one."""
+    axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    slopes = np.zeros((6, 1))
+    slopes[4] = 1.0
+    joint = KinematicChain.of_joint(("height",), axes.astype(float), slopes, np.zeros(6))
+    springs = ElasticFoundation(
+        plate(0.04, 4, up=target_up),
+        plate(0.04, 4, up=bed_up),
+        LAWS["linear"](5e6, 0.4, 2e-3),
+        surface="flat",
+        compartments=np.zeros(32, dtype=np.int8),
+        compartment_names=("joint",),
+        search_depth=DEPTH,
+    )
+    return JointContact("knee_contact", springs, joint)
+
+
+def check(default, heights, **faces):
+    motion = CoordinateMotion(
+        *(("height",), (False,), 0.1 * np.arange(float(len(heights)))),
+        *(np.array(heights)[:, None], np.zeros((len(heights), 1)), np.zeros((len(heights), 1))),
+    )
+    model = SimpleNamespace(coordinate_defaults={"height": default})
+    check_facing([contact(**faces)], model, motion)
+
+
+@pytest.mark.parametrize(
+    ("default", "heights"),
+    [(1e-3, [0.5, 0.5]), (0.5, [0.5, 0.5, 5e-3]), (0.5, [-11e-3, 0.5]), (-0.5, [0.019, 0.5])],
+)
+def test_surfaces_that_almost_touch_at_one_pose_pass(default, heights):
+    check(default, heights)
+
+
+@pytest.mark.parametrize(
+    ("height", "faces", "found"),
+    [
+        (0.021, {}, "at least 21 mm apart"),
+        (0.07, {}, "none within 60 mm"),
+        (-0.013, {}, "an overlap of 13 mm, beyond 12 mm"),
+        (1e-3, {"target_up": True}, "none within 60 mm"),
+        (1e-3, {"bed_up": False}, "none within 60 mm"),
+    ],
+)
+def test_surfaces_that_cannot_touch_are_refused(height, faces, found):
+    with pytest.raises(MeshError, match=rf"knee_contact: expected .*{found}.*walk\.meshes"):
+        check(height, [height, height], **faces)
+
+
+@pytest.mark.parametrize("height", [-0.02, -1e-3, 2e-3, 0.05])
+def test_gaps_are_the_heights(height):
+    bed, target = plate(0.04, 4), plate(0.04, 4, up=False)
+    sides = [LineTracer(flat_surface(mesh), curved=False) for mesh in (target, plate(0.04, 4))]
+    assert_allclose(facing_gaps(bed, sides, Pose(superior=height)), height, atol=1e-12)
+    shifted = facing_gaps(bed, sides, Pose(superior=height, anterior=0.02))
+    assert len(shifted) == 16

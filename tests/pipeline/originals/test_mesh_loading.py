@@ -1,22 +1,33 @@
-"""Meshes of a study: huge ones are decimated, equally in every call, and the messages say so."""
+"""Meshes of a study: huge ones are decimated, missing ones named; coarse and rough surfaces."""
+
+from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from studies import export, mesh_study
+import trimesh
+from solids import rounded_disc
+from studies import export, implant_meshes, mesh_study
 
-from foundation.implant import CondylarImplant
+from foundation.anatomy.bearing_surface import tibial_bearing
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
+from foundation.surfaces.smoothing import smoothed
 from pipeline.config.data_folder import DataError
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
-from pipeline.originals.contact_original import build_knee
+from pipeline.originals.bearing_part import bearing_part
+from pipeline.originals.candidates import sample_space
+from pipeline.originals.coarse_surfaces import coarse_surfaces
+from pipeline.originals.knee import KneeInputs
+from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.mesh_loading import load_surface
-from pipeline.preparation.checkup import check_study
+from pipeline.originals.roughness import SMOOTH, loaded_patches, roughness
 
 
 @pytest.fixture
@@ -53,39 +64,6 @@ def test_huge_meshes_are_decimated_and_the_deviation_is_told(files, small_is_hug
     assert re.fullmatch(pattern, loaded.decimation)
 
 
-def test_zero_keeps_all_triangles_and_so_do_small_meshes(files, small_is_huge, monkeypatch):
-    config = MeshConfig(file=str(files["femur"]), decimate_um=0.0)
-    loaded = load_surface(config, "right", "femur")
-    assert (len(loaded.mesh.faces), loaded.decimation) == (loaded.triangles, "")
-    monkeypatch.setattr(mesh_loading, "HUGE", loaded.triangles)
-    loaded = load_surface(MeshConfig(file=str(files["femur"]), decimate_um=30.0), "right", "femur")
-    assert (len(loaded.mesh.faces), loaded.decimation) == (loaded.triangles, "")
-
-
-def test_deviations_that_cannot_be_met_keep_the_mesh(files, small_is_huge, capsys):
-    loaded = load_surface(MeshConfig(file=str(files["femur"]), decimate_um=1e-6), "right", "femur")
-    assert (len(loaded.mesh.faces), loaded.decimation) == (loaded.triangles, "")
-    assert "femur.stl: not decimated" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_check_and_run_use_the_same_surfaces(files, small_is_huge, tmp_path):
-    keys = {name: {"file": str(file), "decimate_um": 50.0} for name, file in files.items()}
-    path = mesh_study(tmp_path, keys["femur"], keys["tibia"])
-    config = load_config(path)
-    first = build_knee(config)
-    mesh_loading._loaded.cache_clear()
-    mesh_loading._of_file.cache_clear()
-    again = build_knee(config)
-    assert_array_equal(first.model.femur.vertices, again.model.femur.vertices)
-    assert first.digest == again.digest
-    full = build_knee(load_config(path, ("knee.femur.decimate_um=0.0",)))
-    assert full.digest != first.digest
-    notes = [remark.text for remark in check_study(path)[0] if remark.level == "note"]
-    count = len(first.model.femur.faces)
-    assert any(f"decimated to {count:,}; largest deviation" in text for text in notes)
-
-
 def test_changed_files_are_read_again(tmp_path):
     femur, _, _ = CondylarImplant().tessellate(3e-3)
     file = export(femur, tmp_path / "femur.stl")
@@ -108,7 +86,6 @@ def other_data(tmp_path, monkeypatch):
     ("made", "words"),
     [
         (None, ["which is not a folder"]),
-        ("other", ["which contains other"]),
         ("jam_lenhart2015_knee", ["jam_lenhart2015_knee contains nothing"]),
     ],
 )
@@ -131,11 +108,95 @@ def test_missing_data_name_the_folder_and_the_source(other_data, made, words):
         assert text in said
 
 
-def test_without_the_variable_the_default_folder_is_named(tmp_path, monkeypatch):
-    monkeypatch.delenv("KNEE_DATA", raising=False)
-    monkeypatch.chdir(tmp_path)
-    file = "$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"
-    with pytest.raises(DataError, match=r"KNEE_DATA is not set, so that \.\./shared/data"):
-        load_surface(MeshConfig(file=file), "right", "tibia")
-    with pytest.raises(DataError, match="expected one of the folders jam_lenhart2015_knee"):
-        load_surface(MeshConfig(file="$KNEE_DATA/unknown/femur.stl"), "right", "femur")
+STUDY = """
+[knee]
+source = "meshes"
+femur = { file = "femur.ply", unit = "mm" }
+tibia = { file = "tibia.ply", unit = "mm" }
+[contact]
+thickness_mm = 8.0
+youngs_modulus_MPa = 463.0
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dense")
+    femur, tibia = CondylarImplant().tessellate(0.5e-3)[0], CondylarImplant().tessellate(1.5e-3)[1]
+    for body, mesh in (("femur", femur), ("tibia", tibia)):
+        solid = trimesh.Trimesh(1e3 * mesh.vertices, mesh.faces, process=False)
+        solid.export(folder / f"{body}.ply")
+    (folder / "dense.toml").write_text(STUDY)
+    return folder
+
+
+def test_compartments_are_those_before_the_placement(folder):
+    options = ("knee.split_lateral_mm=0.0", "knee.placement.tibia_lateral_mm=20.0")
+    config = load_config(folder / "dense.toml", options)
+    full = load_surfaces(config)
+    coarse = coarse_surfaces(config, full)
+    assert coarse.femur is not full.femur
+    assert coarse.tibia is full.tibia
+    np.testing.assert_array_equal(coarse.compartments, full.compartments)
+    # What is kept for the surfaces is found again.
+    assert load_surfaces(config).tibia is full.tibia
+
+
+def test_rounded_edge_of_a_tibia_is_left_out_and_counted():
+    disc, _ = rounded_disc(15e-3, 1.2e-3)
+    part, wall = bearing_part(disc, "tibia"), tibial_bearing(disc)
+    assert part.edge is not None
+    assert len(part.mesh.faces) + len(part.edge.faces) == len(wall.faces)
+    np.testing.assert_allclose(part.mesh.areas.sum() + part.edge.areas.sum(), wall.areas.sum())
+    edge = f"in {len(part.edge.faces):,} triangles of the rounded edge, with no inner wall opposite"
+    assert edge in part.words
+    others = len(disc.faces) - len(wall.faces)
+    assert f"in {others:,} triangles that face elsewhere" in part.words
+
+
+def rough(mesh, height):
+    """Surface with random heights [m] on its vertices."""
+    noise = np.random.default_rng(0).normal(size=(len(mesh.vertices), 1))
+    up = np.array([0.0, 1.0, 0.0])
+    return type(mesh)(mesh.vertices + height * noise * up, mesh.faces, mesh.name)
+
+
+def written(folder: Path, height: float) -> Path:
+    """Study of the built-in implant as two meshes with random heights [m]."""
+    files = {
+        body: {"file": str(export(rough(mesh, height), folder / f"{body}.ply"))}
+        for body, mesh in implant_meshes().items()
+    }
+    return mesh_study(folder, **files)
+
+
+@pytest.fixture(scope="module")
+def knee(tmp_path_factory):
+    """Configuration, smooth surfaces and sample space of the implant."""
+    config = load_config(written(tmp_path_factory.mktemp("knee"), 0.0))
+    surfaces = load_surfaces(config)
+    return config, surfaces, sample_space(config, KneeInputs(config, surfaces).path)
+
+
+def roughened(surfaces, height):
+    femur, tibia = (rough(mesh, height) for mesh in (surfaces.femur, surfaces.tibia))
+    return replace(surfaces, femur=femur, tibia=tibia)
+
+
+def roughness_of(config, surfaces, space):
+    return roughness(config, surfaces, loaded_patches(config, surfaces, space))
+
+
+def test_roughness_grows_with_the_ridges_and_falls_with_smoothing(knee):
+    config, surfaces, space = knee
+    smooth = roughness_of(config, surfaces, space)
+    slightly, much = (roughened(surfaces, height) for height in (4e-6, 12e-6))
+    assert smooth < SMOOTH < roughness_of(config, much, space)
+    assert smooth < roughness_of(config, slightly, space) < roughness_of(config, much, space)
+    femur, tibia = (smoothed(mesh, 50e-6).mesh for mesh in (much.femur, much.tibia))
+    again = replace(much, femur=femur, tibia=tibia)
+    assert roughness_of(config, again, space) < SMOOTH
+    patches = loaded_patches(config, surfaces, space)
+    assert roughness(config, much, patches) == pytest.approx(
+        roughness_of(config, much, space), rel=0.2
+    )

@@ -11,16 +11,15 @@ from studies import ROOT
 
 from dynamics.ligaments.bundles import ligament_potential
 from dynamics.motion.knee_motion import read_knee_poses
-from dynamics.simulator.equilibrium import EquilibriumError, settle
+from dynamics.simulator.equilibrium import settle
 from dynamics.simulator.integrator import simulate
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.config.reading import load_config
-from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.contact_original import build_knee
-from pipeline.simulation import gait_cycle, gait_simulator
+from pipeline.simulation import gait_simulator
 from surrogates.sampling.space import ReferencePath
 
 #: Adduction, rotation [deg], anterior, superior, lateral [mm] from SI.
@@ -99,7 +98,7 @@ def test_prescribed_poses_carry_what_the_readme_says(natural, knee_data):
     assert loads[:, 7].max() == pytest.approx(10.9e6, rel=5e-3)
 
 
-@pytest.mark.parametrize("degrees", [0.0, 15.0, 30.0, 45.0, 60.0])
+@pytest.mark.parametrize("degrees", [0.0, 30.0, 60.0])
 def test_rests_near_its_passive_path(natural, degrees):
     rest = natural.rest(natural.simulator, degrees)
     away = np.abs(PEOPLE * (rest.array - natural.on_path(degrees).array)[1:])
@@ -111,20 +110,12 @@ def test_rests_near_its_passive_path(natural, degrees):
     assert min(loads.medial.force[1], loads.lateral.force[1]) > 100.0
 
 
-@pytest.mark.parametrize("degrees", [0.0, 15.0, 30.0, 45.0, 60.0])
+@pytest.mark.parametrize("degrees", [0.0, 30.0, 60.0])
 def test_ligaments_alone_hold_it_at_rest(natural, degrees):
     """No springs at all; `settle` gives stable equilibria only."""
     rest = natural.rest(replace(natural.simulator, **NO_SPRINGS), degrees)
     away = np.abs(PEOPLE * (rest.array - natural.on_path(degrees).array)[1:])
     assert (away < [3.0, 16.0, 8.0, 2.5, 5.0]).all(), away
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("degrees", [30.0, 0.0, 60.0])
-def test_contact_alone_does_not_hold_it(natural, degrees):
-    bare = replace(natural.simulator, ligaments=(), **NO_SPRINGS)
-    with pytest.raises(EquilibriumError):
-        natural.rest(bare, degrees)
 
 
 @pytest.mark.slow
@@ -148,26 +139,3 @@ def test_walks_as_its_solution_does(natural, knee_data):
     axial = walked.result.compartment_loads[:, :, 1]
     assert axial.min() > 20.0
     assert axial[0].sum() / axial.sum() == pytest.approx(0.62, abs=0.05)
-
-
-@pytest.mark.slow
-def test_walks_under_the_axial_force_alone(natural, knee_data):
-    """AP position and rotation are left to ligaments, springs and contact."""
-    walked = walk(natural, knee_data, axial_only=True)
-    assert walked.result.loads[:, 6].max() == pytest.approx(623e-6, rel=0.04)
-    assert walked.result.loads[:, 7].max() == pytest.approx(10.9e6, rel=0.15)
-    assert (walked.motion_rms() < [2.5, 8.0, 1.6, 0.3, 1.1]).all(), walked.motion_rms()
-
-
-@pytest.mark.slow
-def test_without_ligaments_it_slides_off(natural):
-    """At the first peak of the load the plateaus' slope pushes harder than the springs hold."""
-    cycle = gait_cycle(SimulationConfig())
-    slid = []
-    for simulator in (natural.simulator, replace(natural.simulator, ligaments=())):
-        result = simulate(natural.model, simulator, cycle, samples=51, rtol=1e-3)
-        path = natural.path.poses(result.poses[:, 0])
-        slid.append(1e3 * np.abs(result.poses - path)[:, 3].max())
-    held, free = slid
-    assert held < 5.0
-    assert free > 15.0

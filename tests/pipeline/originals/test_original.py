@@ -1,26 +1,41 @@
-"""The original model of a study, and its evaluation over tables."""
+"""The original model of a study: evaluation over tables, kinds, implausible layers, sides."""
 
-import warnings
-from dataclasses import replace
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 
+from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.implant.condyle import Condyle
-from pipeline.config.reading import ConfigError, dump_config, load_config
-from pipeline.config.schema import ContactConfig, ImplantConfig, LayerConfig
-from pipeline.originals.contact_original import build_knee
+from foundation.surface_contact import NodalContact, SurfaceContact
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.contact_schema import (
+    CONTACT_MODELS,
+    FiniteElementConfig,
+)
+from pipeline.config.reading import ConfigError, load_config
+from pipeline.config.schema import Config, ContactConfig, LayerConfig
+from pipeline.originals import knee_sides
+from pipeline.originals.articular_contacts import material_notes
+from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Knee
+from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surfaces import build_implant
+from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.originals.spring_bed import build_law
+from pipeline.preparation.checkup import check_study
+from pipeline.preparation.expected_time import stages_of
+from pipeline.reports.contact_words import CONTACT_WORDS
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
+from pipeline.studies.contact_models.configurations import elements_configuration
 
 
 def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:
@@ -92,34 +107,6 @@ def test_implant_of_a_configuration(knee):
     assert len(digests | {knee.digest}) == 5
 
 
-@pytest.mark.parametrize(
-    ("key", "field", "value"),
-    [
-        ("posterior_radius_mm", "posterior_radius", 23.0),
-        ("distal_radius_mm", "distal_radius", 33.0),
-        ("anterior_radius_mm", "anterior_radius", 40.0),
-        ("condyle_coronal_radius_mm", "coronal_radius", 19.0),
-    ],
-)
-def test_each_key_of_the_condyles_is_one_of_their_parameters(key, field, value):
-    condyle = Condyle(**{field: 1e-3 * value})
-    assert build_implant(ImplantConfig(**{key: value})) == CondylarImplant(condyle, condyle)
-
-
-def test_thickness_of_the_insert_and_coronal_radius_of_one_sagittal_radius():
-    thick = build_implant(ImplantConfig(insert_thickness_mm=9.0))
-    assert thick == CondylarImplant(minimum_thickness=1e-3 * 9.0)
-    one = build_implant(ImplantConfig(condyles="single_radius", condyle_coronal_radius_mm=21.0))
-    assert one.medial.coronal_radius == 1e-3 * 21.0
-    assert replace(one.medial, coronal_radius=20e-3) == CondylarImplant.single_radius().medial
-
-
-def test_the_stored_configuration_of_one_radius_loads_again(tmp_path):
-    one = load_config(SMOKE, ("knee.implant.condyles='single_radius'",))
-    (tmp_path / "config.toml").write_text(dump_config(one))
-    assert load_config(tmp_path / "config.toml").knee == one.knee
-
-
 def test_impossible_rows_are_kept_with_the_reason(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 1e9), ("medial", 300.0), ("medial", 100.0))
     drawn.loc[2, "lateral_m"] = 0.5
@@ -139,29 +126,12 @@ def test_impossible_rows_are_kept_with_the_reason(knee):
     assert done["superior_m"].iloc[3] == 1.0
 
 
-def test_evaluating_again_gives_the_same_table(knee):
-    drawn = table(knee, ("medial", 200.0), ("lateral", 1e9))
-    done = evaluate_rows(knee.model, drawn, "load")
-    again = evaluate_rows(knee.model, done.assign(superior_m=drawn["superior_m"]), "load")
-    assert again.equals(done)
-
-
-def test_index_of_the_table_is_kept(knee):
-    drawn = table(knee, ("medial", 200.0), ("lateral", 900.0)).set_index(pd.Index([7, 3]))
-    done = evaluate_rows(knee.model, drawn, "load")
-    assert done.index.tolist() == [7, 3]
-    np.testing.assert_allclose(done["force_y_N"], drawn["load_N"], rtol=1e-6, atol=0.0)
-
-
 @pytest.mark.parametrize(
     "changes",
     [
         ["contact.youngs_modulus_MPa=464.0"],
-        ["contact.poissons_ratio=0.45"],
-        ["contact.thickness_mm=8.0"],
         ["contact.law='logarithmic'"],
         ["contact.femur_layer.thickness_mm=3.0"],
-        ["contact.law='modified'", "contact.m=0.9"],
         ["knee.implant.edge_mm=3.1"],
         ["contact.surface='flat'"],
         ["contact.conservative=true"],
@@ -170,20 +140,6 @@ def test_index_of_the_table_is_kept(knee):
 def test_digest_tells_surfaces_law_and_bed(knee, changes):
     assert build_knee(load_config(SMOKE, TINY)).digest == knee.digest
     assert build_knee(load_config(SMOKE, (*TINY, *changes))).digest != knee.digest
-
-
-def test_digest_tells_the_normals_that_a_mesh_carries(knee, monkeypatch):
-    tessellate = CondylarImplant.tessellate
-
-    def femur_without_normals(self, edge):
-        femur, insert, labels = tessellate(self, edge)
-        return replace(femur, vertex_normals=None), insert, labels
-
-    monkeypatch.setattr(CondylarImplant, "tessellate", femur_without_normals)
-    estimated = build_knee(load_config(SMOKE, TINY))
-    np.testing.assert_array_equal(estimated.model.femur.vertices, knee.model.femur.vertices)
-    np.testing.assert_array_equal(estimated.model.law.thickness, knee.model.law.thickness)
-    assert estimated.digest != knee.digest
 
 
 def test_configuration_says_how_springs_stand_and_act(knee):
@@ -196,17 +152,6 @@ def test_configuration_says_how_springs_stand_and_act(knee):
         build_knee(load_config(SMOKE, (*TINY, *modified)))
     with pytest.raises(ValueError, match="conservative: this law has no stored energy"):
         build_knee(load_config(SMOKE, (*TINY, *modified, "contact.f=3.0")))
-
-
-def test_a_run_warns_of_a_modified_law_that_is_the_linear_one(knee):
-    with pytest.warns(UserWarning, match=r'"modified" of \[contact\] is the linear law.*give f, m'):
-        plain = build_knee(load_config(SMOKE, (*TINY, "contact.law='modified'")))
-    pose = plain.start
-    wanted = build_knee(load_config(SMOKE, (*TINY, "contact.law='linear'"))).model.loads(pose)
-    assert_allclose(plain.model.loads(pose).force, wanted.force, rtol=0.0, atol=0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        build_knee(load_config(SMOKE, (*TINY, "contact.law='modified'", "contact.m=0.9")))
 
 
 def test_laws_get_si_units():
@@ -248,11 +193,6 @@ def test_table_gives_the_thickness_of_each_vertex_and_layer(tmp_path):
     [
         ("thickness_mm\n2.0\n", ["expected 3 rows", "tibial mesh as loaded, found 1"]),
         ("h\n2\n2\n2\n", ["expected a column thickness_mm", "found ['h']"]),
-        ("thickness_mm\n2\nthin\n2\n", ["0.1 to 100 mm", "found 'thin' in row 2"]),
-        ("thickness_mm\n2\n0.002\n0.003\n", ["found", "0.002", "in row 2 (2 such rows)"]),
-        ("thickness_mm,x\n2,0\n,0\n2,0\n", ["found", "nan", "in row 2 (1 such rows)"]),
-        ("thickness_mm\n2\n2\n101\n", ["found", "101", "in row 3"]),
-        ("", ["cannot be read as CSV"]),
         (None, ["cannot be read as CSV", "No such file"]),
     ],
 )
@@ -299,15 +239,12 @@ UNDERSIDE = ("contact.thickness_mm='underside'",)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("side", "lateral"), [("left", -1.0), ("right", 1.0)])
-def test_thickness_is_measured_on_the_solid(tmp_path, side, lateral):
-    study = slab_study(tmp_path, side=side)
+def test_thickness_is_measured_on_the_solid(tmp_path):
+    study = slab_study(tmp_path, side="left")
     built = build_knee(load_config(study, UNDERSIDE))
     z = built.model.tibia.vertices[:, 2]
     # PLY holds single precision.
-    np.testing.assert_allclose(
-        built.model.law.thickness, 7e-3 - lateral * 0.05 * z, rtol=1e-6, atol=0.0
-    )
+    np.testing.assert_allclose(built.model.law.thickness, 7e-3 + 0.05 * z, rtol=1e-6, atol=0.0)
     assert built.digest != build_knee(load_config(study)).digest
 
 
@@ -335,22 +272,145 @@ def test_wrong_solids_name_their_section(tmp_path):
     tibia = f"knee.tibia_solid.file='{tmp_path / 'tibia.ply'}'"
     with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*not watertight"):
         build_knee(load_config(study, (*UNDERSIDE, tibia)))
-    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*no such file"):
-        build_knee(load_config(study, (*UNDERSIDE, "knee.tibia_solid.file='/none.ply'")))
-    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*diagonal"):
-        build_knee(load_config(study, (*UNDERSIDE, "knee.tibia_solid.unit='m'")))
     turned = "knee.tibia_solid.axes=['x', 'z', '-y']"
     with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*farther than 0.5 mm"):
         build_knee(load_config(study, (*UNDERSIDE, turned)))
 
 
-def test_solid_and_table_of_the_layers_in_the_configuration(tmp_path):
-    load_config(SMOKE, ("contact.femur_layer.thickness_file='/h.csv'",))
-    meshes = (
-        "knee.source='meshes'",
-        *(f"knee.{body}.file='{body}.stl'" for body in ("femur", "tibia")),
+each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
+
+
+def study(name: str) -> Config:
+    """Return the smallest study with a contact model; nodes, if there are any, are far apart."""
+    spacing = CONTACT_WORDS[name].spacing_key
+    coarse = [f"{spacing}=2.0"] if spacing else []
+    return load_config(SMOKE, (*TINY, f"contact.model='{name}'", *coarse))
+
+
+def test_all_packages_know_the_same_models() -> None:
+    assert [*CONTACT_KINDS] == [*CONTACT_WORDS] == [*CONTACT_MODELS]
+
+
+@pytest.mark.parametrize("law", ["linear", "modified"])
+def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path) -> None:
+    own = "f = 3.0\nm = 0.7\n" if law == "modified" else ""
+    file = tmp_path / "springs.toml"
+    file.write_text(
+        f'[contact]\nlaw = "{law}"\n{own}conservative = {str(law == "linear").lower()}\n'
+        f'femur_layer = {{ law = "{law}", thickness_mm = 2.0 }}\n'
     )
-    loaded = load_config(SMOKE, (*meshes, "contact.thickness_file='/h.csv'"))
-    assert not loaded.contact.measured
-    (tmp_path / "config.toml").write_text(dump_config(loaded))
-    assert load_config(tmp_path / "config.toml") == loaded
+    spacing = "contact.finite_element.node_spacing_mm=1.5"
+    elements = load_config(file, (spacing, "contact.model=finite_element")).contact
+    assert elements.model == "finite_element"
+    assert elements.finite_element == FiniteElementConfig(node_spacing_mm=1.5)
+    assert elements.femur_layer is not None
+    assert elements.femur_layer.thickness_mm == 2.0
+    # The spacing of calibrations and comparisons is a key of springs too.
+    springs = load_config(file, (spacing,)).contact
+    assert (springs.law, springs.finite_element) == (law, elements.finite_element)
+    compared = elements_configuration(load_config(file, (spacing,))).contact
+    assert (compared.model, compared.finite_element) == ("finite_element", elements.finite_element)
+    # A key beside the change of the model is a contradiction.
+    with pytest.raises(InputError, match="conservative: expected only with springs"):
+        load_config(file, ("contact.model=finite_element", "contact.conservative=true"))
+
+
+@each_model
+def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(name: str) -> None:
+    config = study(name)
+    knee, preparation = build_knee(config), preparation_of(config)
+    assert isinstance(knee.model, SurfaceContact)
+    assert isinstance(knee.model, NodalContact) == bool(CONTACT_WORDS[name].spacing_key)
+    assert (knee.preparation is None) == (preparation is None)
+    wide, narrow = (
+        CONTACT_KINDS[name].check_resolution(knee, config.contact, area) for area in (1e-2, 1e-6)
+    )
+    assert (wide.level, narrow.level) == ("note", "warning")
+    assert narrow.about == wide.about
+    stages = [stage.name for stage in stages_of(config)]
+    assert stages.count("condensation") == (name == "finite_element")
+    if preparation is not None:
+        cost = preparation.cost(knee, config.contact, 2e-4)
+        assert preparation.stage in stages
+        assert min(cost.evaluation_s, cost.preparation_s, cost.storage) > 0.0
+
+
+COARSE = ("knee.implant.edge_mm=3.0", "knee.implant.femur_edge_mm=2.0")
+PLATE = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "plate.stl")
+
+
+@pytest.mark.parametrize(
+    ("trochlea", "plateaus", "code"),
+    [
+        *((0.5, 0.7, None), (0.0, 0.04, None), (0.0, -0.025, None), (0.0, -0.04, "side")),
+        *((0.0, 0.0, None), (0.5, -0.05, None)),
+        *((-0.5, -0.7, "side"), (0.0, -0.7, "side"), (-0.5, 0.0, "side"), (-0.5, 0.05, "side")),
+        *((-0.5, 0.7, "different-sides"), (0.5, -0.7, "different-sides")),
+    ],
+)
+@pytest.mark.parametrize(("side", "other"), [("right", "left"), ("left", "right")])
+def test_sides_by_the_shapes(monkeypatch, trochlea, plateaus, code, side, other):
+    monkeypatch.setattr(knee_sides, "forward_frame", lambda _: None)
+    monkeypatch.setattr(knee_sides, "trochlear_lead", lambda *_: trochlea)
+    shape = type("", (), {"medial_left": plateaus})
+    monkeypatch.setattr(knee_sides, "shape_of", lambda *_: shape)
+    findings = check_sides({"femur": PLATE, "tibia": PLATE}, side)
+    assert [finding.code for finding in findings] == ([code] if code else [])
+    for finding in findings:
+        assert side in finding.text
+        assert other in finding.text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
+        ("contact.youngs_modulus_MPa=46.3", "46.3 MPa is unusual .* \\(463 MPa, 10 times as much"),
+    ],
+)
+def test_implausible_layers_are_told(change, words):
+    with pytest.warns(UserWarning, match=words):
+        build_knee(load_config(SMOKE, (*COARSE, change)))
+
+
+def test_a_modulus_that_carries_nothing_is_refused_before_settling(capsys):
+    change = "contact.youngs_modulus_MPa=0.463"
+    findings, _ = check_study(SMOKE, (*COARSE, change))
+    (error,) = [finding for finding in findings if finding.is_error]
+    assert "contact.youngs_modulus_MPa: 0.463 MPa is too soft" in error.text
+    assert "check the unit" in error.text
+    assert "settling" not in capsys.readouterr().err
+    # A soft layer under a load that it carries is only unusual.
+    light = ("space.path.axial_force_N=20.0", "space.load_N=[1.0, 50.0]")
+    with pytest.warns(UserWarning, match="0.463 MPa is unusual"):
+        build_knee(load_config(SMOKE, (*COARSE, change, *light)))
+
+
+def model(bed, target, *, lumped=True):
+    """Return a model with a contact of two moduli [MPa]."""
+    meshes = (
+        SimpleNamespace(name=name, youngs_modulus=1e6 * modulus)
+        for name, modulus in (("insert", bed), ("femur", target))
+    )
+    contact = SimpleNamespace(bed=next(meshes), target=next(meshes), lumped=lumped)
+    return SimpleNamespace(contacts=(contact,), path=Path("m.osim"))
+
+
+@pytest.mark.parametrize("modulus", [1.0, 5.0, 10.0, 463.0, 1000.0])
+def test_usual_moduli_have_no_note(modulus):
+    assert unusual_modulus(modulus) == ""
+    assert material_notes(model(modulus, modulus)) == ()
+
+
+@pytest.mark.parametrize(
+    ("modulus", "slip"),
+    [
+        (46.3, "463 MPa, 10 times as much, would be usual for polyethylene"),
+        (463e6, "463 MPa, 1e-6 as much"),
+        (10e-6, "10 MPa, 1e6 times as much, would be usual for cartilage"),
+    ],
+)
+def test_slips_of_decimals_and_units_are_named(modulus, slip):
+    (told,) = material_notes(model(modulus, modulus))
+    assert told.startswith("m.osim, elastic_modulus of insert, femur: ")
+    assert slip in told

@@ -11,8 +11,7 @@ import pytest
 from some_slow import first_of
 from studies import SMOKE, TINY
 
-from dynamics.simulator.equilibrium import EquilibriumError, settle
-from foundation.base.errors import PoseError
+from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -20,9 +19,8 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee
-from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plateau_starts
+from pipeline.originals.plateau_starts import at_end_of_femur, plateau_starts
 from pipeline.originals.reference_path import neutral_position
-from pipeline.simulation import build_simulator, fixed_neutral
 
 pytestmark = pytest.mark.delicate
 
@@ -44,8 +42,6 @@ def moved(knee: Knee, *offsets: float) -> Knee:
 
 STARTS = [
     (0.0, 0.0, 15.0, 8.0, 5.0),
-    (0.0, 0.0, -15.0, -8.0, -5.0),
-    (4.0, -4.0, 15.0, -8.0, 5.0),
     (-4.0, 4.0, -15.0, 8.0, -5.0),
 ]
 
@@ -58,37 +54,6 @@ def test_path_does_not_depend_on_the_start(knee, offsets):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-4)
 
 
-def test_a_good_start_is_continued_knot_by_knot(knee):
-    """The path is that of one search after the other from the lowest flexion."""
-    config = load_config(SMOKE, TINY)
-    simulation = config.simulation
-    loose = simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0})
-    knots = knee.reference_path(config).flexion
-    loads = {"axial_force": config.space.path.axial_force_N}
-    first = build_simulator(loose, knee.start)
-    dwell = settle(knee.model, first, flexion=float(knots[0]), start=knee.start, **loads)
-    simulator = build_simulator(simulation, fixed_neutral(simulation, dwell))
-    pose, poses = knee.start, []
-    for flexion in knots.tolist():
-        pose = settle(knee.model, simulator, flexion=flexion, start=pose, **loads)
-        poses.append(PEOPLE * pose.array[1:])
-    np.testing.assert_allclose(coordinates(knee, config), poses, rtol=0.0, atol=1e-6)
-
-
-def test_starts_touch_and_lie_over_the_plateaus(knee):
-    femur, tibia = knee.model.femur, knee.model.tibia
-    starts = plateau_starts(femur, tibia, 0.4)
-    places = np.array([start.anterior for start in starts])
-    assert (np.diff(places) > 0.0).all()
-    reach = np.ptp(tibia.vertices[:, 0])
-    assert 0.75 * reach < np.ptp(places) < 0.85 * reach
-    assert {start.lateral for start in starts} == {middle_pose(femur, tibia).lateral}
-    for start in starts[3:-3]:
-        # Contact begins within the slope of the steep dish over a cell.
-        assert knee.model.loads(replace(start, superior=start.superior + 2e-3)).area == 0.0
-        assert knee.model.loads(replace(start, superior=start.superior - 4e-3)).area > 0.0
-
-
 def test_end_of_the_femoral_mesh_is_named(knee):
     """The condyles of the built-in implant end at 110 deg."""
     femur = knee.model.femur
@@ -98,12 +63,6 @@ def test_end_of_the_femoral_mesh_is_named(knee):
     config = load_config(SMOKE, (*TINY, "space.flexion_deg=[60.0, 130.0]"))
     with pytest.raises(EquilibriumError, match=r"at 1[123]0 deg of flexion.*rim of the mesh"):
         knee.reference_path(config)
-
-
-def test_loose_knee_names_the_key(knee):
-    sets = ("simulation.ap_stiffness_N_per_mm=0.0", "simulation.medial_offset_mm=90.0")
-    with pytest.raises(EquilibriumError, match=r"holds adduction.*simulation.medial_offset_mm"):
-        knee.reference_path(load_config(SMOKE, (*TINY, *sets)))
 
 
 def cartilage_study(data: Path, flexion: tuple[float, float], step: float = 10.0) -> Config:
@@ -131,9 +90,7 @@ def with_simulation(config: Config, **keys: float) -> Config:
     return config.model_copy(update={"simulation": config.simulation.model_copy(update=keys)})
 
 
-@pytest.mark.parametrize(
-    "flexion", first_of([(0.0, 60.0), (5.0, 50.0), (10.0, 90.0), (60.0, 120.0)])
-)
+@pytest.mark.parametrize("flexion", first_of([(0.0, 60.0), (60.0, 120.0)]))
 def test_path_of_cartilage_does_not_depend_on_the_range(knee_data, flexion):
     config = with_simulation(cartilage_study(knee_data, flexion), neutral_anterior_mm=-4.0)
     coarse = build_knee(config)
@@ -175,27 +132,6 @@ def test_rest_at_the_rim_is_no_neutral_position(knee):
     assert abs(pose.anterior - starts[len(starts) // 2].anterior) < 0.01 * reach
     assert "so far from the middle of the plateaus" in reason
     assert neutral_position(config, model, knee.start)[1] == ""
-
-
-def test_given_neutral_needs_no_rest_without_spring(knee_data):
-    config = cartilage_study(knee_data, (20.0, 40.0))
-    simulation = config.simulation.model_copy(update={"neutral_anterior_mm": -6.0})
-    given = config.model_copy(update={"simulation": simulation})
-    found = coordinates(build_knee(given), given)
-    assert np.abs(found[:, 2] + 6.0).max() < 3.0
-
-
-def test_evaluation_bears_surfaces_that_overlap_at_the_zero_pose(knee):
-    """Coupled springs have no answer where the origin of the femur lies deep in the tibia."""
-
-    class Overlapping:
-        compartment_names = knee.model.compartment_names
-
-        def compartment_loads(self, *_):
-            raise PoseError("overlap")
-
-    model = Overlapping()
-    assert replace(knee, model=model).evaluation().shared == (model,)
 
 
 def test_spring_that_is_too_weak_is_told_with_the_stiffness_that_holds(knee_data):

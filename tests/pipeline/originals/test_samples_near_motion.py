@@ -1,4 +1,4 @@
-"""Samples near a motion: where they lie, and how they are spread."""
+"""Samples near a motion, and joints of shipped configurations along a published walk."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import json
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from shapes import turned_pose
+from studies import ROOT
 
+from dynamics.motion.knee_motion import KneeColumns, parse_columns, read_knee_poses
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surfaces.mesh import load_mesh
+from pipeline.config.data_folder import data_file
+from pipeline.config.reading import load_config
 from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
-from pipeline.originals.candidates import choose_samples, held_out_samples
-from pipeline.originals.samples_near_motion import dimensions, draw
+from pipeline.originals.candidates import choose_samples, held_out_samples, sample_space
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.samples_near_motion import draw, motion_poses
 from pipeline.store.samples import poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -70,18 +78,6 @@ def test_offsets_have_a_triangular_distribution_about_the_pose(space):
     np.testing.assert_allclose(offsets.std(axis=0), np.sqrt(1 / 6), rtol=0.02)
 
 
-def test_the_other_part_of_the_samples_fills_the_box(space):
-    unit = cube(4000)
-    poses, load = draw(space, motion(part=0.7), unit, 2.0)
-    far = unit[:, 0] >= 0.7
-    assert far.mean() == pytest.approx(0.3, abs=0.03)
-    wanted = unit[far, :6].copy()
-    wanted[:, 0] = (wanted[:, 0] - 0.7) / 0.3
-    expected, _ = space.draw(wanted, 2.0)
-    np.testing.assert_allclose(poses[far], expected, rtol=0.0, atol=1e-14)
-    np.testing.assert_allclose(load, space.draw(unit[:, :6], 2.0)[1], rtol=1e-14)
-
-
 def test_samples_stay_in_the_box_at_the_height_of_the_path(space):
     """Also near a motion at the border of the box, beyond which its margin reaches."""
     poses, load = draw(space, motion(flexion_deg=[1, 30, 1], margin_deg=5.0), cube(2000), 2.0)
@@ -89,13 +85,6 @@ def test_samples_stay_in_the_box_at_the_height_of_the_path(space):
     assert np.abs(scaled[:, :5]).max() <= 1.0 + 1e-12
     assert (poses[:, 0] == 0.0).any()
     np.testing.assert_allclose(height, 0.0, atol=1e-15)
-
-
-def test_without_a_motion_the_samples_are_those_of_the_box(space):
-    assert dimensions(None) == 6
-    unit = cube(50, 6)
-    for found, wanted in zip(draw(space, None, unit, 2.0), space.draw(unit, 2.0), strict=True):
-        np.testing.assert_array_equal(found, wanted)
 
 
 def test_candidates_and_held_out_samples_lie_near_the_motion(space):
@@ -116,14 +105,80 @@ def test_a_pose_outside_the_box_is_refused(space):
         draw(space, motion(lateral_mm=[0.0, 0.0, 25.0]), cube(10), 2.0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"lateral_mm": [0.0]}, "lateral_mm: expected one value per flexion_deg"),
-        ({"flexion_deg": [1.0]}, "two or more poses"),
-        ({"part": 0.0}, "part"),
-    ],
-)
-def test_faulty_motions_are_refused(changes, message):
-    with pytest.raises((InputError, ValidationError), match=message):
-        motion(**changes)
+SOLUTION = "jam_comak_walking/examples/walking/results/comak/walking_values.sto"
+ANGLES = "flexion={0}_flex_r,adduction={0}_{1}_r,rotation={0}_{2}_r"
+PLACE = "tx={0}_tx_r,ty={0}_ty_r,tz={0}_tz_r"
+#: Body frame from file frame of the patella: anterior +y, superior -x, right +z.
+TURN = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+PAIR = ROOT / "configs" / "patellofemoral.toml"
+
+
+def solution(knee_data, name):
+    """Return the published poses in the frame of the file, and in that of the bed."""
+    file = knee_data / SOLUTION
+    if not file.is_file():
+        pytest.skip(f"no {file}")
+    given = ("knee", "add", "rot") if name == "tibiofemoral" else ("pf", "rot", "tilt")
+    columns = KneeColumns(parse_columns(f"{ANGLES},{PLACE}".format(*given)))
+    poses = [Pose.from_array(row) for row in read_knee_poses(file, columns)[1]]
+    if name == "tibiofemoral":
+        return poses, poses
+    turned = []
+    for pose in poses:
+        x, y, z = TURN @ pose.translation
+        turned.append(turned_pose(TURN @ pose.rotation_matrix @ TURN.T, y, x, z))
+    return poses, turned
+
+
+@pytest.mark.parametrize("name", ["tibiofemoral", "patellofemoral"])
+def test_the_published_walk_lies_within_the_margin(knee_data, name):
+    """That of flat surfaces by OpenSim-JAM; the poses of the motion are 0.04 s apart."""
+    motion = load_config(ROOT / "configs" / f"lenhart_{name}_walk.toml").space.motion
+    knots = motion_poses(motion)
+    places = np.linspace(0.0, len(knots) - 1.0, 4000)
+    line = [np.interp(places, range(len(knots)), column) for column in knots.T]
+    margin = [np.radians(motion.margin_deg)] * 3 + [1e-3 * motion.margin_mm] * 2
+    poses = np.array([pose.array for pose in solution(knee_data, name)[1]])[:, COLUMNS]
+    apart = (np.abs(poses[:, None] - np.column_stack(line)) / margin).max(axis=2).min(axis=1)
+    assert apart.max() < 0.8
+
+
+@pytest.fixture(scope="module")
+def patella(knee_data):
+    """Return the published poses of the patella and the knee of its configuration."""
+    poses = solution(knee_data, "patellofemoral")
+    return poses, build_knee(load_config(PAIR))
+
+
+@pytest.mark.slow
+def test_the_axes_of_the_configuration_turn_loads_and_poses_alike(patella):
+    """The same layers on the meshes as they lie in their files, at every eighth pose."""
+    (there, here), knee = patella
+    model, config = knee.model, load_config(PAIR)
+    femur, bed = (
+        load_mesh(data_file(mesh.file), check=False)
+        for mesh in (config.knee.femur, config.knee.tibia)
+    )
+    plain = ElasticFoundation(femur, bed, model.law, compartment_names=("patellofemoral",))
+    for one, other in list(zip(there, here, strict=True))[::8]:
+        expected, found = plain.loads(one), model.loads(other)
+        scale = np.linalg.norm(expected.force)
+        np.testing.assert_allclose(found.force, TURN @ expected.force, rtol=0.0, atol=1e-6 * scale)
+        np.testing.assert_allclose(
+            found.moment, TURN @ expected.moment, rtol=0.0, atol=1e-8 * scale
+        )
+
+
+def test_the_sample_space_contains_the_walking_solution(patella):
+    """Within 3 degrees of adduction, 2 of rotation, 9 mm along, 3 mm sideways; up to 500 N."""
+    (_, poses), knee = patella
+    config = load_config(PAIR)
+    space = sample_space(config, knee.reference_path(config))
+    poses = np.array([pose.array for pose in poses])
+    apart = np.abs(poses - space.path.poses(poses[:, 0]))[:, [1, 2, 3, 5]]
+    assert ((PER_UNIT[1:] * apart).max(axis=0) < [3.0, 2.0, 9.0, 3.0]).all()
+    assert (apart < space.offsets).all()
+    axial = knee.model.evaluate_batch(poses)[:, 0, 1]
+    assert axial.min() > 0.0
+    assert 450.0 < axial.max() < 500.0
+    assert space.flexion[0] < poses[:, 0].min() < poses[:, 0].max() < space.flexion[1]

@@ -1,31 +1,26 @@
-"""Surfaces by [knee.shape]: of corresponding meshes and displacements, and what is refused."""
+"""[knee.shape]: surfaces of corresponding meshes and displacements, refusals, and the check."""
 
-import os
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
-import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
 from scipy.spatial.transform import Rotation
 from solids import closed_insert
-from studies import export, implant_meshes
+from studies import export
 
 from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.statics.height import pose_at_load
-from foundation.surfaces.decimation import Decimation
-from foundation.surfaces.offset import moved_outwards
-from foundation.surfaces.smoothing import smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
-from pipeline.originals import mesh_loading
-from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.shape_surfaces import shape_modes
-from pipeline.runner import _file_digests
+from pipeline.preparation import checkup, shape_picture
+from pipeline.preparation.checkup import check_study
+from pipeline.preparation.shape_picture import draw_shape_modes
 from tests.oracles.corresponding_knees import corresponding_knees
 
 COUNT = 5
@@ -110,46 +105,6 @@ def test_every_knee_comes_back_from_its_weights(folder, knees):
     assert_allclose(surfaces.tibia.vertices, tibia.vertices, atol=1e-9)
 
 
-def at_load(knee, start=None, load=400.0):
-    """Return height [m] and loads (12,) of the medial compartment at an axial load [N]."""
-    found = pose_at_load(knee.model, start or knee.start, "medial", load)
-    return np.array([found.pose.superior, *found.loads])
-
-
-def test_loads_without_weights_are_those_of_the_mean_meshes(folder, knees):
-    for place, body in enumerate(BODIES):
-        mean = np.mean([knee[place].vertices for knee in knees], axis=0)
-        export(TriangleMesh(mean, knees[0][place].faces), folder / f"{body}_mean.off", scale=1e3)
-    with_modes = build_knee(load_config(written(folder, set_of()), ("knee.shape.mode_1=0.0",)))
-    plain = written(folder, None, "mean", **{b: {"file": f"{b}_mean.off"} for b in BODIES})
-    alone = build_knee(load_config(plain))
-    wanted = at_load(alone)
-    assert_allclose(at_load(with_modes), wanted, rtol=1e-6, atol=1e-9 * np.abs(wanted).max())
-    other = build_knee(load_config(written(folder, set_of(mode_1=1.0))))
-    assert abs(at_load(other)[0] - wanted[0]) > 0.1e-3
-
-
-@pytest.mark.slow
-def test_height_and_loads_are_smooth_in_a_mode(tmp_path):
-    shapes = implant_meshes()
-    knees = corresponding_knees(shapes["femur"], shapes["tibia"], COUNT)
-    path = written(write_knees(tmp_path, shapes, knees), set_of())
-    start = build_knee(load_config(path)).start
-    weights = np.linspace(-0.5, 0.5, 17).tolist()
-    found = np.array(
-        [
-            at_load(build_knee(load_config(path, (f"knee.shape.mode_1={w!r}",))), start)
-            for w in weights
-        ]
-    )
-    height, force, area, pressure = found[:, [0, 1, 7, 8]].T
-    assert np.ptp(height) > 50e-6
-    # Area and pressure have steps of single triangles, of which the contact has few.
-    for values, roughness in ((height, 1e-3), (force, 1e-3), (area, 0.2), (pressure, 0.1)):
-        fit = np.polynomial.Polynomial.fit(weights, values, 4)
-        assert np.abs(values - fit(np.array(weights))).max() < roughness * np.ptp(values)
-
-
 def test_compartments_are_the_same_in_all_shapes(folder):
     path = written(folder, set_of())
     split = "knee.split_lateral_mm=20.0"  # through a plateau, where triangles change sides
@@ -157,24 +112,6 @@ def test_compartments_are_the_same_in_all_shapes(folder):
     assert (other.tibia.centroids[other.compartments == 0, 2] > 20.1e-3).any()
     assert_array_equal(mean.compartments, other.compartments)
     assert np.abs(mean.tibia.vertices - other.tibia.vertices).max() > 0.1e-3
-
-
-def test_stl_files_correspond_too(folder, knees):
-    for place, body in enumerate(BODIES):
-        for number, knee in enumerate(knees):
-            export(knee[place], folder / f"{body}_{number}.stl", scale=1e3)
-    files = {f"{body}_files": [f"{body}_{k}.stl" for k in range(COUNT)] for body in BODIES}
-    templates = {body: {"file": f"{body}_0.stl"} for body in BODIES}
-    modes = shape_modes(load_config(written(folder, files, "stl", **templates)).knee)
-    other = shape_modes(load_config(written(folder, set_of())).knee)
-    assert_allclose(modes.deviations, other.deviations, rtol=1e-4)
-
-
-def test_a_body_without_files_stays(folder, shapes):
-    path = written(folder, {"tibia_files": set_of()["tibia_files"]}, "tibia")
-    surfaces = surfaces_of(path, "knee.shape.mode_1=1.0")
-    assert_allclose(surfaces.femur.vertices, shapes["femur"].vertices, atol=1e-10)
-    assert np.abs(surfaces.tibia.vertices - shapes["tibia"].vertices).max() > 0.1e-3
 
 
 def table_of(field, path):
@@ -203,18 +140,6 @@ def test_displacements_are_along_the_axes_of_the_file(tmp_path, shapes, knees, s
         assert_allclose(vertices[2], 0.5 * (vertices[0] + vertices[1]), atol=1e-12)
 
 
-def test_unit_axes_and_origin_hold_for_all_files(tmp_path, knees, shapes):
-    turn, shift = np.array([-1.0, 1.0, -1.0]), np.array([5.0, -2.0, 1.0])
-    for place, body in enumerate(BODIES):
-        for name, mesh in (("", shapes[body]), *((f"_{k}", knees[k][place]) for k in range(3))):
-            moved = TriangleMesh(1e2 * mesh.vertices + 0.1 * turn * shift, mesh.faces)
-            export(moved, tmp_path / f"{body}{name}.off", turn=turn)
-    keys = {"unit": "cm", "axes": ["-x", "y", "-z"], "origin_mm": shift.tolist()}
-    surfaces = surfaces_of(written(tmp_path, set_of(3), **dict.fromkeys(BODIES, keys)))
-    mean = np.mean([knee[0].vertices for knee in knees[:3]], axis=0)
-    assert_allclose(surfaces.femur.vertices, mean, atol=1e-9)
-
-
 def test_meshes_in_other_frames_are_moved_onto_the_template(tmp_path, knees, shapes):
     rng = np.random.default_rng(4)
     for place, body in enumerate(BODIES):
@@ -229,35 +154,6 @@ def test_meshes_in_other_frames_are_moved_onto_the_template(tmp_path, knees, sha
     for body in BODIES:
         away = np.linalg.norm(getattr(aligned, body).vertices - shapes[body].vertices, axis=1)
         assert away.max() < 3e-3
-
-
-def test_cartilage_and_smoothing_act_on_the_shape(folder):
-    path = written(folder, set_of())
-    weight = "knee.shape.mode_1=0.3"
-    bare = surfaces_of(path, weight)
-    thick = surfaces_of(path, weight, "knee.femur.cartilage_mm=2.0", "knee.tibia.smooth_um=50.0")
-    assert_array_equal(thick.femur.vertices, moved_outwards(bare.femur, 2e-3).vertices)
-    assert_array_equal(thick.tibia.vertices, smoothed(bare.tibia, 50e-6).mesh.vertices)
-
-
-def test_a_file_that_was_replaced_is_read_again(tmp_path, knees, shapes):
-    for place, body in enumerate(BODIES):
-        export(shapes[body], tmp_path / f"{body}.off", scale=1e3)
-        for number in range(3):
-            export(knees[number][place], tmp_path / f"{body}_{number}.off", scale=1e3)
-    path = written(tmp_path, set_of(3))
-    first = surfaces_of(path).femur.vertices
-    assert surfaces_of(path).femur.vertices is first
-    file = export(knees[4][0], tmp_path / "femur_2.off", scale=1e3)
-    os.utime(file, ns=(1, 1))
-    mean = np.mean([knees[k][0].vertices for k in (0, 1, 4)], axis=0)
-    assert_allclose(surfaces_of(path).femur.vertices, mean, atol=1e-10)
-
-
-def test_digests_name_every_file(folder):
-    digests = _file_digests(load_config(written(folder, set_of())).knee)
-    assert digests.keys() >= {f"{body}_shape_file_{COUNT}" for body in BODIES}
-    assert len({digests[f"femur_shape_file_{k}"] for k in range(1, COUNT + 1)}) == COUNT
 
 
 def permuted(mesh):
@@ -289,18 +185,6 @@ def test_meshes_that_do_not_correspond_are_refused(folder, shapes, change, words
     assert re.search(words, message)
 
 
-def test_knees_that_differ_less_are_refused(folder):
-    shape = {"femur_files": ["femur_0.off", "femur_1.off", "femur_0.off"]}
-    message = fails(written(folder, shape, "few"))
-    assert "[knee.shape] modes: expected at most 1, since 3 knees differ in 1 mode only" in message
-
-
-def test_missing_files_are_named(folder):
-    shape = set_of()
-    shape["tibia_files"][1] = "gone.off"
-    assert "gone.off: no such file" in fails(written(folder, shape, "gone"))
-
-
 def test_large_weights_that_fold_the_surface_are_refused(folder):
     message = fails(written(folder, set_of()), "knee.shape.mode_1=400.0")
     assert re.match(
@@ -313,8 +197,6 @@ def test_large_weights_that_fold_the_surface_are_refused(folder):
     [
         (lambda t: t.rename(columns={"dy_mm": "dy"}), "expected columns dx_mm, dy_mm, dz_mm"),
         (lambda t: t.iloc[:-1], r"expected \d+ rows, one per vertex of \S+tibia.off, found \d+"),
-        (lambda t: t.assign(dz_mm="a"), "expected finite numbers, found .* in row 1"),
-        (lambda t: t.assign(dx_mm=np.inf), "expected finite numbers"),
         (lambda t: 0.0 * t, "displacement 1: expected a vertex that moves"),
     ],
 )
@@ -324,64 +206,6 @@ def test_tables_that_are_no_displacements_are_refused(folder, shapes, change, wo
     change(table).to_csv(folder / "wrong.csv", index=False)
     path = written(folder, {"tibia_displacements": ["wrong.csv"]}, "wrong")
     assert re.search(rf"^\[knee.shape\] .*{words}", fails(path))
-
-
-def test_unreadable_tables_are_refused(folder):
-    path = written(folder, {"tibia_displacements": ["none.csv"]}, "none")
-    assert "none.csv: cannot be read as CSV" in fails(path)
-
-
-def write_all(folder, change, shapes, knees):
-    """Write the changed meshes of the template and of three knees."""
-    for place, body in enumerate(BODIES):
-        export(change(shapes[body], body), folder / f"{body}.off", scale=1e3)
-        for number in range(3):
-            mesh = change(knees[number][place], body)
-            export(mesh, folder / f"{body}_{number}.off", scale=1e3)
-
-
-def test_repairs_that_give_new_vertices_are_refused(tmp_path, shapes, knees):
-    """A seam of corners that differ by rounding, in all files."""
-    outer = shapes["tibia"].centroids[:, 2] > 20e-3
-
-    def change(mesh, body):
-        if body == "femur":
-            return mesh
-        faces = np.where(outer[:, None], mesh.faces + len(mesh.vertices), mesh.faces)
-        vertices = np.concatenate([mesh.vertices, mesh.vertices + 1e-6])
-        used, faces = np.unique(faces, return_inverse=True)
-        return TriangleMesh(vertices[used], faces.reshape(-1, 3), mesh.name)
-
-    write_all(tmp_path, change, shapes, knees)
-    path = written(tmp_path, set_of(3))
-    message = fails(path)
-    assert re.search(
-        r"\[knee.tibia\] \S+tibia.off: the repair changed vertices \(\d+ open edges closed", message
-    )
-    assert "set knee.repair_tolerance_mm = 0" in message
-    kept = surfaces_of(path, "knee.repair_tolerance_mm=0.0").tibia
-    assert len(kept.vertices) > len(shapes["tibia"].vertices)
-
-
-def test_repairs_that_select_triangles_hold_for_all(tmp_path, shapes, knees):
-    """A stray triangle, a repeated one and one that is turned, in all files."""
-
-    def change(mesh, body):
-        if body == "femur":
-            return mesh
-        stray = mesh.vertices[:3] - np.array([0.0, 20e-3, 0.0])
-        count = len(mesh.vertices)
-        turned = mesh.faces.copy()
-        turned[40] = turned[40, ::-1]
-        faces = np.concatenate([[[count, count + 1, count + 2]], turned, mesh.faces[50:51]])
-        return TriangleMesh(np.concatenate([mesh.vertices, stray]), faces)
-
-    write_all(tmp_path, change, shapes, knees)
-    surfaces = surfaces_of(written(tmp_path, set_of(3)))
-    mean = np.mean([knee[1].vertices for knee in knees[:3]], axis=0)
-    assert_allclose(surfaces.tibia.vertices, mean, atol=1e-10)
-    assert_array_equal(np.sort(surfaces.tibia.faces), np.sort(shapes["tibia"].faces))
-    assert surfaces.tibia.normals[:, 1].min() > 0.0
 
 
 def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
@@ -400,21 +224,55 @@ def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
     assert_allclose(abs(away), 24e-3 * sizes.std(ddof=1), rtol=1e-6)
 
 
-def test_huge_meshes_are_not_decimated(folder, monkeypatch):
-    mesh_loading._loaded.cache_clear()
-    monkeypatch.setattr(mesh_loading, "HUGE", 100)
-    monkeypatch.setattr(mesh_loading, "decimate", lambda mesh, largest: Decimation(mesh, largest))
-    path = written(folder, set_of(), "huge")
-    message = fails(path, "knee.femur.decimate_um=80.0")
-    mesh_loading._loaded.cache_clear()
-    assert re.search(r"triangles decimated to .* set decimate_um = 0", message)
+@pytest.fixture
+def meshes_alone(monkeypatch):
+    """Leave out the picture, and the checks of the contact model, the same without modes."""
+    monkeypatch.setattr(checkup, "_check_knee", lambda *_, **__: {})
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", lambda *_: None)
 
 
-def test_vertices_of_ply_files_keep_their_order(tmp_path, knees):
-    """What `corresponding_knees` relies on when it writes PLY files."""
-    mesh = knees[0][0]
-    path = tmp_path / "femur.ply"
-    trimesh.Trimesh(mesh.vertices, mesh.faces, process=False).export(path)
-    found = mesh_loading.load_mesh(path, check=False)
-    assert_array_equal(found.faces, mesh.faces)
-    assert_allclose(found.vertices, mesh.vertices, atol=1e-8)
+def told(path, *overrides):
+    """Return the findings about the modes: (level, section or key, text)."""
+    findings, _ = check_study(path, overrides)
+    return [(f.level, f.about, f.text) for f in findings if "knee.shape" in f.about]
+
+
+@pytest.mark.usefixtures("meshes_alone")
+def test_modes_and_their_picture_are_told(folder, monkeypatch):
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", draw_shape_modes)
+    found = told(written(folder, set_of(), "told"))
+    assert {level for level, _, _ in found} == {"note"}
+    texts = [text for _, _, text in found]
+    assert re.match(r"5 knees: 4 modes with 100.0% of the variance; what the other modes", texts[0])
+    shares = [float(re.search(r"([\d.]+)% of the variance", text)[1]) for text in texts[1:5]]
+    assert shares == sorted(shares, reverse=True)
+    assert_allclose(sum(shares), 100.0, atol=0.3)
+    picture = folder / "told_shape_modes.png"
+    assert texts[-1] == f"picture of the modes: {picture}"
+    with Image.open(picture) as image:
+        assert len(image.convert("RGB").getcolors(1_000_000)) > 1000
+
+
+@pytest.mark.usefixtures("meshes_alone")
+def test_what_few_modes_leave_is_told(folder, knees):
+    left = told(written(folder, set_of(modes=1), "few"))[0][2]
+    found = float(re.search(r"other modes move is ([\d.]+) mm RMS", left)[1])
+    stacked = np.array([np.concatenate([mesh.vertices for mesh in knee]) for knee in knees])
+    flat = (stacked - stacked.mean(axis=0)).reshape(COUNT, -1)
+    values = np.linalg.svd(flat, compute_uv=False)[1:]
+    rms = np.sqrt((values**2).sum() / (COUNT - 1) / stacked.shape[1])
+    assert_allclose(found, 1e3 * rms, rtol=0.06)
+
+
+@pytest.mark.usefixtures("meshes_alone")
+def test_meshes_that_lie_in_different_frames_are_doubtful(tmp_path, shapes, knees):
+    moved = [
+        (TriangleMesh(femur.vertices + 3e-3 * number * np.eye(3)[1], femur.faces), tibia)
+        for number, (femur, tibia) in enumerate(knees)
+    ]
+    path = written(write_knees(tmp_path, shapes, moved), set_of())
+    warnings = [text for level, _, text in told(path) if level == "warning"]
+    assert len(warnings) == 1
+    assert re.match(r"mode 1 turns and moves the femur as a whole \(9\d% of its", warnings[0])
+    aligned = told(written(tmp_path, set_of(align="rigid")))
+    assert not [text for level, _, text in aligned if level == "warning"]

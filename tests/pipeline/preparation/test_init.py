@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from container_variants import threemf
-from some_slow import first_of
 from studies import export
 
-from foundation.surfaces.mesh import load_mesh, load_raw_mesh
+from foundation.surfaces.mesh import load_raw_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
@@ -19,11 +18,8 @@ from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     guess_axes,
     guess_unit,
-    lateral_is_longer,
-    side_in_name,
 )
 from pipeline.preparation.mesh_keys import find_mesh_keys
-from pipeline.preparation.starter import PRESETS
 
 LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
 COARSE = ("ACLC01-R-femur-cart-coarse.stl", "ACLC01-R-tibia-cart-coarse.stl")
@@ -59,23 +55,10 @@ def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
         assert (guess.value, guess.certain) == (unit, True)
 
 
-def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
-    assert not guess_unit(load_raw_mesh(path).mesh).certain
-
-
-def test_centimetres_and_inches_are_told_apart_in_words(tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.stl", scale=1.0 / 0.0254)
-    assert re.search(
-        r"diagonal \d+ mm; in cm, .* \d+ mm", guess_unit(load_raw_mesh(path).mesh).reason
-    )
-
-
 @pytest.mark.parametrize(
     ("stated", "options", "told", "unit"),
     [
         ("inch", {"unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
-        ("inch", {"tibia_unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
         ("millimeter", {}, "unit inch: bounding box .* mm, which is not the size", "inch"),
         ("centimeter", {"femur_unit": "inch"}, "unit inch, although the file states cm", "inch"),
     ],
@@ -117,55 +100,7 @@ def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
         assert guess.certain
 
 
-def test_closed_bodies_leave_doubt(knee_data):
-    femur = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl").mesh
-    tibia = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl").mesh
-    for guess in guess_axes(femur, tibia):
-        assert guess.value == ("-x", "y", "-z")
-        assert not guess.certain
-        assert "closed" in guess.reason
-
-
-def test_a_left_knee_taken_for_a_right_one_is_noticed(knee_data):
-    tibia = load_mesh(knee_data / LENHART / COARSE[1])
-    labels = (tibia.centroids[:, 2] > 0.0).astype(np.int8)
-    left = tibia.mirrored()
-    assert not lateral_is_longer(tibia, labels)
-    assert lateral_is_longer(left, 1 - labels)
-
-
-@pytest.mark.parametrize(
-    ("name", "side"),
-    [
-        ("ACLC01-R-femur-cart.stl", "right"),
-        ("left_tibia.obj", "left"),
-        ("knee_l_femur.ply", "left"),
-        ("femur.stl", None),
-        ("R-to-L.stl", None),
-        ("lateral.stl", None),
-    ],
-)
-def test_side_in_a_name(name, side):
-    assert side_in_name(Path(name)) == side
-
-
 # ---- what is written -----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("material", first_of(PRESETS))
-def test_flags_alone(folder, capsys, material):
-    assert main(["init", "own.toml", "--material", material, "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert content["material"] == material
-    config = load_config(folder / "own.toml")
-    assert config.run.name == "own"
-    assert config.knee.femur.file == str(folder / "femur.stl")
-    assert (config.knee.femur.unit, config.knee.tibia.unit) == ("mm", "mm")
-    assert config.contact.youngs_modulus_MPa == PRESETS[material]["contact"]["youngs_modulus_MPa"]
-    assert (
-        config.simulation.restraint_about == {"polyethylene": "pose", "cartilage": "path"}[material]
-    )
 
 
 @pytest.mark.slow
@@ -197,21 +132,6 @@ def test_every_key_is_explained(folder):
     for k in keys:
         assert lines[k - 1].startswith("# "), lines[k]
     assert max(map(len, lines)) <= 100
-
-
-def test_split_that_is_not_found_is_given(folder, shapes):
-    """The dished plate without a ridge, as one piece with another plate, has none to find."""
-    grid = np.stack(np.meshgrid(np.linspace(-20, 20, 30), np.linspace(-35, 35, 50)), axis=-1)
-    x, z = grid.reshape(-1, 2).T
-    corner = (np.arange(49)[:, None] * 30 + np.arange(29)).ravel()
-    lower = np.column_stack([corner, corner + 30, corner + 1])
-    upper = np.column_stack([corner + 1, corner + 30, corner + 31])
-    tibia = type(shapes["tibia"])(
-        1e-3 * np.column_stack([x, 0.01 * x**2, z]), np.concatenate([lower, upper]), "flat"
-    )
-    export(tibia, folder / "tibia.stl", scale=1e3)
-    assert main(["init", "--material", "polyethylene", "--axes", "x,y,z"]) == 0
-    assert load_config(folder / "mine.toml").knee.split_lateral_mm == pytest.approx(0.0, abs=0.1)
 
 
 # ---- the law -------------------------------------------------------------------------------------
@@ -261,18 +181,11 @@ def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, s
 @pytest.mark.slow
 def test_surfaces_too_rough_to_smooth_get_linear_springs_and_a_next_command(folder, capsys, shapes):
     for body, mesh in shapes.items():
-        export(roughened(mesh, 120e-6), folder / f"{body}.stl", scale=1e3)
+        export(roughened(mesh, 200e-6), folder / f"{body}.stl", scale=1e3)
     remarks, config = law_of(folder, capsys)
-    assert (config.contact.law, config.knee.femur.smooth_um) == ("linear", 0.0)
-    assert "the surfaces are rough" in remarks[-2] or "is not known" in remarks[-2]
+    assert (config.contact.law, config.knee.femur.smooth_um) == ("linear", 100.0)
+    assert "the surfaces are rough" in remarks[-2]
     assert "knee-contact calibrate" in remarks[-1]
-
-
-def test_a_stated_law_is_kept_and_not_questioned(folder, capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.preparation.first_configuration.choose_law", interrupted)
-    remarks, config = law_of(folder, capsys, "--law", "modified")
-    assert config.contact.law == "modified"
-    assert not any("law = " in remark for remark in remarks)
 
 
 # ---- what is not ---------------------------------------------------------------------------------
@@ -282,12 +195,8 @@ def test_a_stated_law_is_kept_and_not_questioned(folder, capsys, monkeypatch):
     ("arguments", "words"),
     [
         ([], ["init cannot find, so please state: --material polyethylene or cartilage, that of"]),
-        (["--femur", "tibia.stl", "--law", "linear"], ["please state: --material polyethylene"]),
-        (["--femur", "none.stl", "--material", "cartilage"], ["none.stl: no such file"]),
         (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
         (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
-        (["--material", "cartilage", "--poissons-ratio", "0.5"], ["poissons_ratio", "0.5"]),
-        (["--material", "cartilage", "--name", "a/b"], ["run.name", "a/b"]),
     ],
 )
 def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
@@ -298,15 +207,6 @@ def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
         assert word in captured.err
     assert captured.err.count("\n") == 1
     assert sorted(folder.iterdir()) == before
-
-
-def test_an_existing_file_is_not_replaced_without_force(folder, capsys):
-    (folder / "mine.toml").write_text("dear reader")
-    assert main(["init", "--material", "cartilage"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert (folder / "mine.toml").read_text() == "dear reader"
-    assert main(["init", "--material", "cartilage", "--force"]) == 0
-    assert load_config(folder / "mine.toml").run.name == "mine"
 
 
 # ---- what is doubtful ----------------------------------------------------------------------------
@@ -332,24 +232,13 @@ def test_what_is_doubtful_is_listed_last_with_the_option_that_states_it(folder, 
         "side: right by default, " in lines[k] and "--side left" in lines[k] for k in doubtful
     )
     [typical] = [line for line in lines if line.startswith("assumed: ")]
-    assert "thickness_mm = 8.0, typical of polyethylene, as the meshes do not tell" in typical
+    assert "thickness_mm = 8.0, typical of polyethylene; state" in typical
     assert typical.endswith("state --modulus-MPa, --poissons-ratio, --thickness-mm")
     stated = ["--side", "right", "--thickness-mm", "8", "--poissons-ratio", "0.4", "--force"]
     assert main(["init", *flags, *stated, "--modulus-MPa", "500"]) == 0
     told = capsys.readouterr().out
     assert "typical of" not in told
     assert "by default" not in told
-
-
-def test_a_side_taken_from_the_names_is_told(folder, capsys):
-    (folder / "femur.stl").rename(folder / "femur-L.stl")
-    flags = ["--femur", "femur-L.stl", "--tibia", "tibia.stl", "--material", "cartilage"]
-    assert main(["init", *flags]) == 0
-    assert "side: left, from the file names" in capsys.readouterr().out
-
-
-def interrupted(*_):
-    raise KeyboardInterrupt
 
 
 # ---- the whole way -------------------------------------------------------------------------------
@@ -362,7 +251,8 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     for name, body in zip(COARSE, ("femur", "tibia"), strict=True):
         (tmp_path / f"{body}.stl").write_bytes((knee_data / LENHART / name).read_bytes())
     meshes = ["--femur", "femur.stl", "--tibia", "tibia.stl"]
-    assert main(["init", "mine.toml", *meshes, "--material", "cartilage"]) == 0
+    given = ["--material", "cartilage", "--law", "linear"]
+    assert main(["init", "mine.toml", *meshes, *given]) == 0
     assert main(["check", "mine.toml", "--json"]) == 0
     told = capsys.readouterr().out
     remarks = json.loads(told[told.index("{") :])["remarks"]
@@ -371,23 +261,8 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     assert main(["run", "mine.toml", *sets, "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["summary"]
-    lines = captured.err.splitlines()
-    assert lines[0] == "[1/13] knee"
-    assert any(line.startswith("[13/13] h: gait simulation") for line in lines)
-    assert "\r" not in captured.err
     assert (tmp_path / "runs" / "mine" / "report.html").is_file()
     simulation = json.loads((tmp_path / "runs" / "mine" / "simulation.json").read_text())
     # The femur neither slides off nor leaves the ranges; so few samples may leave larger errors.
     flags = simulation["flags"]["surrogate"]
     assert [flag for flag in flags if "errors near this pose" not in flag] == []
-
-
-@pytest.mark.slow
-def test_pressure_beyond_the_material_stops_with_a_picture(folder, capsys):
-    options = ("--material", "polyethylene", "--law", "linear", "--frames", "file")
-    assert main(["init", "mine.toml", *options, "--thickness-mm", "0.2"]) == 2
-    told = capsys.readouterr().err
-    assert re.search(r"mm of the tibial frame, .* more than the layer bears", told)
-    assert "see the cross in mine_frames.png" in told
-    assert (folder / "mine_frames.png").is_file()
-    assert not (folder / "mine.toml").exists()

@@ -1,20 +1,29 @@
-"""Faulty meshes: `init` and `check` tell each repair, and a run repairs the same way."""
+"""Faulty meshes, bodies in several files, further bodies: told and repaired alike."""
 
 import re
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from numpy.testing import assert_array_equal
+from solids import joined, shell
 from studies import export, mesh_study
 
-from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
+from foundation.base.errors import InputError
+from foundation.surfaces.surface_shape import selected
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.cli.main import main
+from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.patch_resolution import check_triangles
+from pipeline.originals.mesh_loading import load_surface
+from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.checkup import check_study
+from pipeline.preparation.init_options import InitOptions
+from pipeline.preparation.mesh_keys import find_mesh_keys
 
 INIT = ("--material", "polyethylene", "--axes", "x,y,z", "--law", "linear")
 
@@ -66,38 +75,6 @@ def test_init_and_check_tell_the_repairs_and_a_run_makes_the_same(folder, capsys
     assert again is not first
 
 
-def test_without_repair_the_faults_are_told(folder, capsys):
-    assert main(["init", "mine.toml", *INIT]) == 0
-    capsys.readouterr()
-    overrides = ("knee.repair_tolerance_mm=0.0",)
-    findings = check_study(folder / "mine.toml", overrides)[0]
-    assert any("loose pieces" in finding.text for finding in findings if finding.is_error)
-    assert not any("repaired" in finding.text for finding in findings)
-    assert main(["check", "mine.toml", "--set", "knee.repair_tolerance_mm=-1"]) == 2
-    assert "knee.repair_tolerance_mm: expected" in capsys.readouterr().out
-
-
-def test_sound_meshes_have_no_repair_and_no_key(folder, shapes, capsys):
-    export(shapes["tibia"], folder / "tibia.stl", scale=1e3)
-    assert main(["init", "mine.toml", *INIT]) == 0
-    assert "repair" not in capsys.readouterr().out
-    assert "repair" not in (folder / "mine.toml").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("across", [9.5e-3, 11.4e-3, 1.1e-3])
-def test_the_proposed_edge_is_short_enough_and_below_the_present_one(shapes, across):
-    """A finer mesh with the proposed edges passes the same check."""
-    tibia = shapes["tibia"]
-    area = 0.25 * np.pi * across**2
-    finding = check_triangles(tibia, area, "curved")
-    assert finding.level == "warning"
-    proposed = 1e-3 * float(finding.text.split("edges of at most ")[1].removesuffix(" mm"))
-    scale = proposed / edge_length(tibia)
-    assert scale < 1.0
-    fine = TriangleMesh(scale * tibia.vertices, tibia.faces)
-    assert check_triangles(fine, area, "curved").level == "note"
-
-
 def test_the_tolerance_proposed_for_loose_triangles_cures(folder, shapes, capsys):
     """Corners up to 0.1 mm apart, beyond the default tolerance."""
     tibia = shapes["tibia"]
@@ -118,3 +95,77 @@ def test_the_tolerance_proposed_for_loose_triangles_cures(folder, shapes, capsys
     assert main(["init", "mine.toml", *INIT, "--repair-tolerance-mm", proposed]) == 0
     again = load_surfaces(load_config(folder / "mine.toml"))
     assert_array_equal(again.tibia.vertices, repaired.tibia.vertices)
+
+
+@pytest.fixture
+def plateaus(shapes):
+    """Return both plateaus of the implant, medial and lateral."""
+    tibia = shapes["tibia"]
+    medial = tibia.centroids[:, 2] < 0.0
+    return selected(tibia, medial), selected(tibia, ~medial)
+
+
+@pytest.fixture
+def plateau_files(tmp_path, monkeypatch, shapes, plateaus):
+    export(shapes["femur"], tmp_path / "femur.stl", scale=1e3)
+    for name, mesh in zip(("medial", "lateral"), plateaus, strict=True):
+        export(mesh, tmp_path / f"{name}.stl", scale=1e3)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def options(*tibia: str, femur: str = "femur.stl") -> InitOptions:
+    files = tuple(map(Path, tibia))
+    return InitOptions((Path(femur),), files, "polyethylene", frames="file", axes="x,y,z")
+
+
+def test_files_of_a_body_are_one_mesh_in_init_and_in_the_configuration(plateau_files, shapes):
+    answers = find_mesh_keys(plateau_files / "mine.toml", options("medial.stl", "lateral.stl"))
+    assert answers.keys["tibia"]["file"] == ["medial.stl", "lateral.stl"]
+    assert answers.keys["femur"]["file"] == "femur.stl"
+    keys = {"file": ("medial.stl", "lateral.stl"), "unit": "mm"}
+    config = MeshConfig.model_validate(keys, context={"folder": plateau_files})
+    loaded = load_surface(config, "right", "tibia")
+    assert len(loaded.mesh.faces) == len(shapes["tibia"].faces)
+    assert loaded.mesh.name.endswith("medial.stl, lateral.stl")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_one_plateau_is_named(shapes, plateaus, which):
+    # The implant does not tell its side, but for the place of one plateau.
+    with pytest.raises(InputError, match=r"the tibia has .* plateau alone, .* --tibia FILE"):
+        check_before_alignment({"femur": shapes["femur"], "tibia": plateaus[which]})
+
+
+def test_a_patella_is_left_out_by_init_and_where_the_mesh_is_loaded(plateau_files, shapes):
+    femur = shapes["femur"]
+    front = femur.vertices[np.argmax(femur.vertices[:, 0])]
+    ball = trimesh.creation.icosphere(subdivisions=3, radius=15e-3)
+    at = np.asarray(ball.vertices) + front + [0.02, 0.0, -front[2]]
+    patella = TriangleMesh(at, np.asarray(ball.faces), "patella")
+    export(joined(femur, patella), plateau_files / "both.stl", scale=1e3)
+    given = options("medial.stl", "lateral.stl", femur="both.stl")
+    told = find_mesh_keys(plateau_files / "mine.toml", given).guesses
+    pattern = r"both\.stl: a further body is left out: 1280 triangles, 30 x 30 x 30 mm, about \("
+    assert sum(bool(re.match(pattern, text)) for text in told) == 1
+    loaded = load_surface(
+        MeshConfig(file=str(plateau_files / "both.stl"), unit="mm"), "right", "femur"
+    )
+    assert len(loaded.mesh.faces) == len(femur.faces)
+    assert len(loaded.left_out) == 1
+    kept = load_surface(
+        MeshConfig(file=str(plateau_files / "both.stl"), unit="mm"), "right", "femur", 0.0
+    )
+    assert len(kept.mesh.faces) == len(femur.faces) + 1280
+
+
+def test_a_hole_in_the_outer_wall_of_a_shell_is_an_error_with_its_place(shapes):
+    body = shell(shapes["tibia"], 2e-3)
+    at = shapes["tibia"].centroids
+    middle = at[np.argmin(np.linalg.norm(at[:, [0, 2]] - [0.0, 20e-3], axis=1))]
+    away = np.linalg.norm(body.centroids - middle, axis=1)
+    outer = body.normals[:, 1] > 0.0
+    hollow = selected(body, ~(outer & (away < 6e-3)))
+    with pytest.raises(MeshError, match=r"1 hole in the surface, 1[0-9] mm across at about \("):
+        check_before_alignment({"femur": shapes["femur"], "tibia": hollow})
+    check_before_alignment({"femur": shapes["femur"], "tibia": body})

@@ -33,8 +33,6 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def drawn_run(tiny_run: Path, made_once: Callable[..., Path]) -> Path:
     """Return the folder of the tiny run with the figures of its page; not to be written to."""
-    if CHROMIUM is None:
-        pytest.skip("needs the system program chromium")
 
     def make(folder: Path) -> None:
         write_report(shutil.copytree(tiny_run, folder))

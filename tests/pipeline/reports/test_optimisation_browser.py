@@ -1,4 +1,4 @@
-"""The page of a search of designs: ranges, selection, sorting, slices and CSV."""
+"""Pages in a browser: a search of designs, and the weights of a comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pytest
 import tomli_w
 
 from pipeline.cli.main import main
+from pipeline.reports.pages import write_page
 from pipeline.store.samples import read_table
+from pipeline.studies.contact_models.content import RULE
+from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, weighted_sum
 
 pytestmark = pytest.mark.slow
 
@@ -76,48 +79,68 @@ def test_ranges_limit_lines_points_rows_and_csv(page: Any, folder: Path) -> None
     assert len(shown(page)) == len(front)
 
 
-def test_range_is_drawn_on_an_axis_and_removed_by_a_click(page: Any) -> None:
-    before = len(shown(page))
-    grip = page.locator("#parallel rect.grip").last
-    grip.scroll_into_view_if_needed()
-    axis = grip.bounding_box()
-    x, middle = axis["x"] + axis["width"] / 2, axis["y"] + axis["height"] / 2
-    page.mouse.move(x, axis["y"] + axis["height"] - 1)
-    page.mouse.down()
-    page.mouse.move(x, middle)
-    page.mouse.up()
-    assert 0 < len(shown(page)) < before
-    page.mouse.move(x, middle)
-    page.mouse.down()
-    page.mouse.up()
-    assert len(shown(page)) == before
+WEIGHTS = {"accuracy": 0.4, "speed": 0.2, "preparation": 0.0, "versatility": 0.09}
+MARKS: dict[str, dict[str, float | None]] = {
+    "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},
+    "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "versatility": None, "preparation": 0.0},
+}
 
 
-def test_selected_design_is_marked_in_all_figures(page: Any, folder: Path) -> None:
-    front = read_table(folder / "front.parquet")
-    number = int(front["design"].iloc[-1])
-    page.locator("#table tbody tr").last.locator("button").click()
-    page.mouse.move(0, 0)
-    assert page.locator("#table tr.selected").get_attribute("data-k") == str(len(front) - 1)
-    assert page.locator("#parallel path.selected").count() > 0
-    assert page.locator("figure.objectives circle.selected").count() == 1
-    for caption in page.locator("figure.outlines figcaption b").all_inner_texts():
-        assert caption.split()[0] == str(number)
-    assert f"{number} " in page.locator("#parallel output").inner_text()
+def row_of(name: str) -> dict[str, Any]:
+    return {
+        **{"name": name, "label": name, "group": "springs", "known_beforehand": "nothing"},
+        **{"figures": {column.key: 1.5 for column in COLUMNS}, "marks": MARKS[name]},
+        **{"weighted_sum": weighted_sum(MARKS[name], WEIGHTS), "failures": {}, "flags": []},
+        "verdict": None,
+    }
 
 
-def test_heads_sort_and_slices_follow_the_choice(page: Any, folder: Path) -> None:
-    front = read_table(folder / "front.parquet")
-    head = page.locator("#table th[data-column='3']")
-    head.locator("button").click()
-    expected = front.sort_values(PRESSURE)["design"].tolist()
-    assert shown(page) == expected
-    assert head.get_attribute("aria-sort") == "ascending"
-    head.locator("button").click()
-    assert shown(page) == expected[::-1]
-    assert page.locator("#slices svg").count() == 4
-    names = page.locator("#slice option").evaluate_all("(all) => all.map((one) => one.value)")
-    before = page.locator("#slices").inner_html()
-    page.locator("#slice").select_option(names[-1])
-    assert page.locator("#slices").inner_html() != before
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+@pytest.fixture(scope="module")
+def weighted(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path: Path = tmp_path_factory.mktemp("page") / "compared_models.html"
+    columns = [vars(column) | {"measure": None} for column in COLUMNS]
+    truth = {"poses": 5, "extrapolated": ["at given poses"], "node_spacing_mm": 0.5}
+    write_page(
+        path,
+        **{"name": "two", "criteria": CRITERIA, "weights": WEIGHTS, "rule": RULE},
+        truth=truth | {"wear_mm3_per_million_cycles": 4.2},
+        columns=columns,
+        groups={"cost": columns},
+        models=[row_of(name) for name in MARKS],
+        pictures={"over_time": [], "cycles": [], "maps": []},
+    )
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.goto(path.as_uri())
+    return opened
+
+
+def sums(page: Any) -> dict[str, str]:
+    """Return the sums on the page by the model, the first row first."""
+    rows = page.locator("#weights tbody tr")
+    found = [rows.nth(k) for k in range(rows.count())]
+    return {row.get_attribute("data-name"): row.locator("b").inner_text() for row in found}
+
+
+def move(page: Any, key: str, weight: float) -> None:
+    slider = page.locator(f'#weights input[data-key="{key}"]')
+    slider.evaluate(
+        "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }",
+        weight,
+    )
+
+
+@pytest.mark.slow
+def test_reader_weights_change_sums_and_order(weighted: Any) -> None:
+    def expected(weights: dict[str, float], digits: int = 3) -> dict[str, str]:
+        return {name: f"{weighted_sum(MARKS[name], weights):.{digits}f}" for name in MARKS}
+
+    assert sums(weighted) == expected(WEIGHTS)
+    assert list(sums(weighted)) == ["exact", "fast"]
+    only_speed = dict.fromkeys(CRITERIA, 0.0) | {"speed": 0.25}
+    for key, weight in only_speed.items():
+        move(weighted, key, weight)
+    assert sums(weighted) == expected(only_speed) == {"exact": "0.100", "fast": "1.000"}
+    assert list(sums(weighted)) == ["fast", "exact"]
+    move(weighted, "speed", 0.0)
+    assert set(sums(weighted).values()) == {"–"}

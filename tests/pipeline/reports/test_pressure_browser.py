@@ -17,8 +17,6 @@ from pipeline.reports.pressure_field import ContactFields, scale_of
 
 pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 
-LARGEST_PAGE = 8_000_000  # bytes
-
 
 @pytest.fixture(scope="module")
 def fields(drawn_run: Path) -> ContactFields:
@@ -154,34 +152,6 @@ class TestStrip:
         desk.keyboard.press("End")
         assert frame_of(desk) == len(percent) - 1
 
-    def test_click_and_drag(self, desk: Any, fields: ContactFields) -> None:
-        def at(percent: float) -> int:
-            return int(np.abs(fields.frames.gait_percent - percent).argmin())
-
-        desk.locator(".strip").scroll_into_view_if_needed()
-        box = desk.locator(".strip").bounding_box()
-        left, wide = box["x"] + 34, box["width"] - 34 - 14
-        desk.mouse.click(left + 0.4 * wide, box["y"] + 30)
-        assert frame_of(desk) == at(40.0)
-        desk.mouse.move(left + 0.4 * wide, box["y"] + 30)
-        desk.mouse.down()
-        desk.mouse.move(left + 0.706 * wide, box["y"] + 60)
-        desk.mouse.up()
-        assert frame_of(desk) == at(70.6)
-        desk.mouse.move(left + 0.1 * wide, box["y"] + 60)
-        assert frame_of(desk) == at(70.6)
-
-    def test_play_and_pause(self, desk: Any) -> None:
-        go_to(desk, 0)
-        play = desk.locator("[data-do=play]")
-        play.click()
-        desk.wait_for_function("Number(document.getElementById('viewer').dataset.frame) > 1")
-        play.click()
-        assert "Play" in play.inner_text()
-        stopped = frame_of(desk)
-        desk.wait_for_timeout(450)
-        assert frame_of(desk) == stopped
-
     def test_instant_changes_picture_and_figures(self, desk: Any) -> None:
         go_to(desk, 3)
         before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
@@ -260,135 +230,6 @@ class TestField:
             assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
             assert min(found) > 1.0
 
-    def test_limit_and_threshold_colour_their_areas(self, desk: Any, fields: ContactFields) -> None:
-        map_of(desk)
-        go_to(desk, 4)
-        before = pixels(desk)
-        desk.fill("[data-level=limit]", f"{0.3e-6 * fields.peak:.2f}")
-        over = pixels(desk)
-        vermillion = (np.abs(over - [213, 94, 0]).max(axis=-1) < 12).sum()
-        assert vermillion > 50
-        desk.fill("[data-level=limit]", "")
-        assert changed(before, pixels(desk)) == 0
-        desk.fill("[data-level=grey]", f"{1e-6 * fields.peak:.2f}")
-        grey = pixels(desk)
-        assert (np.abs(grey - 204).max(axis=-1) < 3).sum() > 100
-        # Without contact nothing is grey.
-        assert 50 < changed(before, grey) < 0.1 * before[..., 0].size
-
-    def test_bands_have_few_colours(self, desk: Any) -> None:
-        map_of(desk)
-        go_to(desk, 4)
-        desk.uncheck("[data-do=lines]")
-        bands = pixels(desk)
-        desk.check("input[name=viewer-shading][value=smooth]")
-        smooth = pixels(desk)
-        where = np.abs(bands - smooth).max(axis=-1) > 6
-        assert where.sum() > 50
-        count = [len(np.unique(each[where], axis=0)) for each in (bands, smooth)]
-        assert count[0] < 0.5 * count[1]
-
-    def test_isolines(self, desk: Any) -> None:
-        box = map_of(desk)
-        go_to(desk, 4)
-        desk.locator("#viewer canvas").click(position={"x": 5, "y": box["height"] - 5})
-        x, y = place_of(desk, "medial")
-        desk.mouse.move(x, y)
-        desk.mouse.wheel(0, -1000)
-        desk.mouse.move(2, 2)
-        before = pixels(desk)
-        desk.uncheck("[data-do=lines]")
-        assert changed(before, pixels(desk)) > 100
-
-
-class TestView:
-    """Turning, moving and enlarging."""
-
-    def test_zoom_keeps_what_is_under_the_pointer(self, desk: Any) -> None:
-        box = map_of(desk)
-        whole = pixels(desk)
-        desk.locator("#viewer canvas").click(position={"x": 5, "y": box["height"] - 5})
-        # Whole pixels, as a mouse tells them.
-        at = round(box["x"] + 0.3 * box["width"]), round(box["y"] + 0.45 * box["height"])
-        before = told(desk, *at)
-        desk.mouse.wheel(0, -600)
-        after = told(desk, *at)
-        assert before is not None
-        assert after is not None
-        assert_allclose([after["x"], after["z"]], [before["x"], before["z"]], atol=1e-3)
-        away = told(desk, at[0] + 50, at[1])
-        assert away is not None
-        desk.mouse.dblclick(*at)
-        desk.mouse.move(2, 2)
-        assert changed(whole, pixels(desk)) == 0
-        further = told(desk, at[0] + 50, at[1])
-        assert further is not None
-        grown = (further["z"] - before["z"]) / (away["z"] - before["z"])
-        assert_allclose(grown, np.exp(0.0015 * 600), rtol=1e-3)
-
-    @pytest.mark.parametrize("way", ["shift", "button", "choice"])
-    def test_drag_moves_the_picture(self, desk: Any, way: str) -> None:
-        box = map_of(desk)
-        # Whole pixels, as a mouse tells them.
-        at = round(box["x"] + 0.3 * box["width"]), round(box["y"] + 0.45 * box["height"])
-        before = told(desk, *at)
-        if way == "choice":
-            desk.click("[data-drag=move]")
-            desk.mouse.move(*at)
-        elif way == "shift":
-            desk.keyboard.down("Shift")
-        button = "middle" if way == "button" else "left"
-        desk.mouse.down(button=button)
-        desk.mouse.move(at[0] + 30, at[1] + 10)
-        desk.mouse.move(at[0] + 60, at[1] + 25)
-        desk.mouse.up(button=button)
-        if way == "choice":
-            desk.click("[data-drag=move]")
-        elif way == "shift":
-            desk.keyboard.up("Shift")
-        after = told(desk, at[0] + 60, at[1] + 25)
-        assert before is not None
-        assert after is not None
-        assert_allclose([after["x"], after["z"]], [before["x"], before["z"]], atol=1e-3)
-
-    def test_drag_turns_the_knee_and_reset_turns_back(self, desk: Any) -> None:
-        before = pixels(desk)
-        box = desk.locator("#viewer canvas").bounding_box()
-        desk.mouse.move(box["x"] + 200, box["y"] + 150)
-        desk.mouse.down()
-        desk.mouse.move(box["x"] + 320, box["y"] + 190)
-        desk.mouse.up()
-        assert changed(before, pixels(desk)) > 2000
-        desk.click("[data-do=reset]")
-        desk.mouse.move(2, 2)
-        assert changed(before, pixels(desk)) == 0
-
-    def test_keyboard(self, desk: Any) -> None:
-        before = pixels(desk)
-        desk.locator("#viewer canvas").focus()
-        for keys in (["ArrowLeft"], ["+"], ["Shift+ArrowUp"]):
-            for key in keys:
-                desk.keyboard.press(key)
-            assert changed(before, pixels(desk)) > 500
-            desk.keyboard.press("Escape")
-            # The outline of the focus is not part of the picture.
-            assert changed(before[8:-8, 8:-8], pixels(desk)[8:-8, 8:-8]) == 0
-
-    @pytest.mark.parametrize("femur", ["hidden", "solid"])
-    def test_femur(self, desk: Any, femur: str) -> None:
-        before = pixels(desk)
-        desk.check(f"input[name=viewer-femur][value={femur}]")
-        assert changed(before, pixels(desk)) > 500
-
-    def test_a_solid_femur_hides_the_values_below(self, desk: Any) -> None:
-        """Beside the contact the femur is above the plateau; in contact both overlap."""
-        map_of(desk)
-        x, y = place_of(desk, "medial")
-        assert told(desk, x, y - 50) is not None
-        desk.check("input[name=viewer-femur][value=solid]")
-        assert told(desk, x, y - 50) is None
-        assert told(desk, x, y) is not None
-
 
 class TestFigures:
     """Line figures with values, zoom and data."""
@@ -414,115 +255,9 @@ class TestFigures:
             wanted = 1e3 * cycle["anterior_m"]
             assert_allclose(table[f"{name}: anterior position [mm]"], wanted, rtol=1e-4)
 
-    def test_csv_of_a_path_has_its_instants(self, desk: Any, fields: ContactFields) -> None:
-        table = self.data(desk, "path-of-contact")
-        centres = 1e3 * fields.frames.centre_m[0]
-        for k, name in enumerate(("medial", "lateral")):
-            assert_allclose(table[f"{name}: gait cycle [%]"], fields.frames.gait_percent, rtol=1e-4)
-            assert_allclose(table[f"{name}: lateral [mm]"], centres[:, k, 2], rtol=1e-4)
-            assert_allclose(table[f"{name}: anterior [mm]"], centres[:, k, 0], rtol=1e-4)
-
-    def test_area_over_pressure(self, desk: Any, fields: ContactFields) -> None:
-        bands = self.data(desk, "area-in-bands").set_index("pressure [MPa]")
-        peak = fields.at_peak("original")
-        for words, field in (
-            (f"at {fields.frames.gait_percent[peak]:.0f} %", fields.values["original"][peak]),
-            ("largest over the cycle", fields.values["original"].max(axis=0)),
-        ):
-            whole = naive_area(fields, field, 0.0)
-            for side, area in zip(("medial", "lateral"), whole, strict=True):
-                column = next(name for name in bands if name.startswith(f"{side}, {words}"))
-                assert_allclose(bands[column].sum(), area, rtol=1e-4)
-        step = scale_of(1e-6 * fields.peak)[1]
-        above = naive_area(fields, field, step)
-        assert_allclose(bands[column].iloc[0], whole[1] - above[1], rtol=1e-3)
-
-    def test_value_under_the_pointer_and_by_keyboard(self, desk: Any) -> None:
-        figure = self.figure(desk, "cycle-anterior_m")
-        table = self.data(desk, "cycle-anterior_m")
-        area = figure.locator(".area")
-        box = area.bounding_box()
-        desk.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-        output = figure.locator("output")
-        k = int(output.get_attribute("data-k"))
-        row = table.iloc[k]
-        assert output.inner_text().startswith(f"{row.iloc[0]:g} %: original ")
-        assert f"surrogate {row.iloc[2]:.4g}".replace("-", "−")[:14] in output.inner_text()
-        area.focus()
-        desk.keyboard.press("ArrowRight")
-        assert int(output.get_attribute("data-k")) == k + 1
-
-    def test_zoom_and_back(self, desk: Any) -> None:
-        figure = self.figure(desk, "rollback")
-        area = figure.locator(".area")
-        whole = area.locator(".grid").inner_html()
-        box = area.bounding_box()
-        desk.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.3 * box["height"])
-        desk.mouse.down()
-        desk.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"])
-        desk.mouse.up()
-        assert area.locator(".grid").inner_html() != whole
-        desk.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-        assert area.locator(".grid").inner_html() == whole
-
 
 class TestPage:
     """The page as a whole."""
 
     def test_nothing_goes_wrong(self, desk: Any) -> None:
         assert desk.faults == []
-
-    def test_page_is_small_and_opens_fast(self, browser: Any, drawn_run: Path) -> None:
-        file = drawn_run / "report.html"
-        assert file.stat().st_size < LARGEST_PAGE
-        page = browser.new_page()
-        page.goto(file.as_uri())
-        page.wait_for_selector("#viewer[data-frame]")
-        # Time of the scripts and the layout on the processor, which other programs do not change.
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        page.reload()
-        page.wait_for_selector("#viewer[data-frame]")
-        found = session.send("Performance.getMetrics")["metrics"]
-        spent = {each["name"]: each["value"] for each in found}
-        assert spent["TaskDuration"] < 2.0
-        page.close()
-
-    def test_phone(self, browser: Any, drawn_run: Path, fields: ContactFields) -> None:
-        phone = browser.new_context(
-            viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
-        )
-        page = phone.new_page()
-        page.goto((drawn_run / "report.html").as_uri())
-        page.wait_for_selector("#viewer[data-frame]")
-        assert page.evaluate("document.documentElement.scrollWidth") == 390
-        strip = page.locator(".strip")
-        strip.scroll_into_view_if_needed()
-        box = strip.bounding_box()
-        page.touchscreen.tap(box["x"] + 34 + 0.6 * (box["width"] - 48), box["y"] + 40)
-        assert frame_of(page) == round(0.6 * (len(fields.frames.gait_percent) - 1))
-        page.locator("[data-view=above]").tap()
-        page.locator("#viewer canvas").scroll_into_view_if_needed()
-        x, y = place_of(page, "medial")
-        page.touchscreen.tap(x, y)
-        tip = page.locator("#viewer .tip")
-        assert tip.is_visible()
-        assert_allclose(
-            float(tip.get_attribute("data-mpa")), number(page, "[data-largest=medial]"), rtol=0.1
-        )
-        chart = page.locator("figure.chart .area").first
-        chart.scroll_into_view_if_needed()
-        chart.tap()
-        assert "medial" in page.locator("figure.chart output").first.inner_text()
-        phone.close()
-
-    def test_without_script_the_figures_name_the_tables(
-        self, browser: Any, drawn_run: Path
-    ) -> None:
-        plain = browser.new_context(java_script_enabled=False)
-        page = plain.new_page()
-        page.goto((drawn_run / "report.html").as_uri())
-        told = page.locator("figure.chart noscript").first.text_content()
-        assert "the tables beside this page have the numbers" in told
-        assert not page.locator("figure.chart button").first.is_visible()
-        plain.close()

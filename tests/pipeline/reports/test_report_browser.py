@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from viewer_pictures import changed, pixels
-
-from pipeline.advice import FOLDER
-from pipeline.reports.units import number
 
 pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 
@@ -88,105 +85,15 @@ class TestFirstScreen:
             == (screen.viewport_size["width"])
         )
 
-    def test_figures_are_those_of_the_json(self, screen: Any, drawn_run: Path) -> None:
-        stored = json.loads((drawn_run / "report.json").read_text(encoding="utf-8"))
-        tiles = screen.locator(".tiles.knee").inner_text()
-        assert f"{number(stored['knee']['medial_peak_pressure_MPa'])} MPa" in tiles
-        assert f"{number(stored['knee']['anterior_range_mm'])} mm" in tiles
-        verdict = screen.locator(".verdict").inner_text()
-        for part in stored["verdict"]["parts"]:
-            assert part["level"] in verdict
-            assert part["what"].capitalize() in verdict
-        # The folder is the one that the page was written to.
-        for part in stored["verdict"]["next"]["command"].split(FOLDER):
-            assert part.strip() in verdict
-
-    def test_verdict_has_words_and_contrast(self, screen: Any) -> None:
-        """A level is told by its word and a sign; its letters stand out from their ground."""
-        for badge in screen.locator(".judged b").all():
-            sign, _, level = badge.inner_text().partition(" ")
-            assert (sign, level) in {("✓", "trust"), ("!", "care"), ("✕", "do not use")}
-            style = "(e) => { const s = getComputedStyle(e); return [s.color, s.backgroundColor] }"
-            assert contrast(*badge.evaluate(style)) > 4.5
-
-    def test_accuracy_is_folded_below(self, screen: Any) -> None:
-        tile = screen.locator("details.more .tile").first
-        assert not tile.is_visible()
-        screen.locator("details.more > summary").first.click()
-        assert tile.is_visible()
-
-    def test_clipped_tables_have_a_hint(self, screen: Any) -> None:
-        """A table that is wider than its frame can be scrolled, and a shadow says so."""
-        screen.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-        bare = """() => [...document.querySelectorAll('table')].filter((t) => {
-            const frame = t.closest('.scroll');
-            if (!frame) return t.offsetWidth > t.parentElement.clientWidth;
-            const style = getComputedStyle(frame);
-            return t.offsetWidth > frame.clientWidth && !(style.overflowX === 'auto' &&
-                style.backgroundAttachment.includes('local') &&
-                style.backgroundImage.split('linear-gradient').length === 5);
-        }).length"""
-        clipped = "[...document.querySelectorAll('.scroll')].filter(f => f.scrollWidth > f.clientWidth).length"  # fmt: skip # noqa: E501
-        assert screen.evaluate(clipped) > 0
-        assert screen.evaluate(bare) == 0
-        assert (
-            screen.evaluate("document.documentElement.scrollWidth")
-            == (screen.viewport_size["width"])
-        )
-
-
-def contrast(*colours: str) -> float:
-    """Return the contrast of two colours in the syntax of CSS (WCAG 2.2, relative luminance)."""
-    shades = []
-    for colour in colours:
-        parts = np.array([float(x) for x in re.findall(r"[\d.]+", colour)[:3]]) / 255.0
-        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-        shades.append(float(linear @ [0.2126, 0.7152, 0.0722]))
-    return (max(shades) + 0.05) / (min(shades) + 0.05)
-
 
 class TestContents:
     """The table of contents and the sections that fold."""
-
-    def test_contents_stick_at_the_side_of_a_desk(self, desk: Any) -> None:
-        desk.locator("nav a").last.click()
-        box = desk.locator("nav").bounding_box()
-        assert box["x"] + box["width"] < desk.locator("main").bounding_box()["x"]
-        assert 0.0 <= box["y"] < 40.0
 
     def test_every_link_opens_its_section_at_the_top(self, desk: Any) -> None:
         for name in SECTIONS[1:]:
             desk.locator(f"nav a[href='#{name}']").click()
             where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
             desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
-
-    def test_sections_fold(self, desk: Any) -> None:
-        section = desk.locator("details.section:has(#gait)")
-        assert section.locator("h2").is_visible()
-        section.locator("summary").first.click()
-        assert not section.locator("h2").is_visible()
-        assert section.locator("summary").first.inner_text() == "Gait cycle"
-        section.locator("summary").first.click()
-        assert section.locator("h2").is_visible()
-
-    def test_contents_of_a_phone_unfold_and_fold_again(self, browser: Any, address: str) -> None:
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.goto(address)
-        link = page.locator("nav a[href='#validation']")
-        assert not link.is_visible()
-        page.locator("nav label").click()
-        link.click()
-        assert not link.is_visible()
-        page.wait_for_function(
-            "Math.abs(document.querySelector('#validation h2').getBoundingClientRect().y) < 120"
-        )
-        # The bar of the contents stays in sight.
-        assert 0.0 <= page.locator("nav label").bounding_box()["y"] < 20.0
-        page.close()
-
-    def test_terms_are_explained(self, desk: Any) -> None:
-        text = desk.locator(".tiles.knee abbr").first.get_attribute("title")
-        assert text in desk.locator("#glossary dl").text_content()
 
 
 class TestPage:
@@ -199,27 +106,6 @@ class TestPage:
         fetched = [line for line in told if not line.startswith("request: data:")]
         assert fetched == [f"request: {address[:60]}"]
         assert desk.locator("html").get_attribute("lang") == "en"
-
-    def test_opens_fast_and_is_small(self, browser: Any, address: str, drawn_run: Path) -> None:
-        """Processor time of the main thread, which does not depend on other programs."""
-        assert (drawn_run / "report.html").stat().st_size < 8e6
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        page.goto(address)
-        told = session.send("Performance.getMetrics")["metrics"]
-        spent = {row["name"]: row["value"] for row in told}
-        assert 0.0 < spent["TaskDuration"] < 2.0
-        page.close()
-
-    def test_links_lead_to_their_sections(self, desk: Any) -> None:
-        links = desk.locator("nav a")
-        shown = [links.nth(k).get_attribute("href") for k in range(links.count())]
-        assert shown == [f"#{name}" for name in SECTIONS]
-        links.last.click()
-        assert desk.locator("#glossary h2").is_visible()
-        # The navigation stays in sight.
-        assert desk.locator("nav").bounding_box()["y"] >= 0.0
 
     def test_phone_has_no_sideways_scrolling(self, browser: Any, address: str) -> None:
         phone = browser.new_context(
@@ -246,10 +132,6 @@ class TestPage:
         assert page.locator("#pressure .still img").last.is_visible()
         for name in SECTIONS:
             assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
-        # What is folded on the screen is open on paper, the configuration shortened.
-        assert page.locator("details .tile").last.bounding_box()["height"] > 20
-        assert not page.locator("details pre", has_text="[knee.implant]").is_visible()
-        assert "design.budget = 80" in page.locator("pre.changed").inner_text()
         wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
         assert page.evaluate(wide % PRINTED) == 0
         assert page.evaluate("document.documentElement.scrollWidth") == PRINTED
@@ -267,10 +149,15 @@ class TestPage:
         assert page.locator("#pressure .still img").nth(1).is_visible()
         plain.close()
 
-    def test_without_webgl_the_pictures_stand(self, browser: Any, address: str) -> None:
-        page = browser.new_page()
-        page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
-        page.goto(address)
-        assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .still img").nth(1).is_visible()
-        page.close()
+
+def test_pictures_are_embedded_and_whole(drawn_run: Path) -> None:
+    images = re.findall(r'<img [^>]*src="([^"]+)"', (drawn_run / "report.html").read_text("utf-8"))
+    assert len(images) > 20
+    for source in images:
+        head, _, body = source.partition(",")
+        raw = base64.b64decode(body, validate=True)
+        if head == "data:image/png;base64":
+            assert raw.startswith(b"\x89PNG")
+        else:
+            assert head == "data:image/svg+xml;base64"
+            assert ElementTree.fromstring(raw).tag.endswith("svg")

@@ -1,13 +1,19 @@
-"""Rounds of stages c to f: how many samples, which ones, when they end, and what is counted."""
+"""Rounds of stages c to f: how many samples, which ones, when they end; bounds from gait."""
+
+from __future__ import annotations
 
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
+from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
+from pipeline.config.reading import load_config
 from pipeline.config.schema import (
     Config,
     DesignConfig,
@@ -19,9 +25,14 @@ from pipeline.config.schema import (
 from pipeline.execution.backends import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
+from pipeline.simulation import gait_cycle
+from pipeline.stages import gait_bounds
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
+from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.store.run_documents import Budget
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
+from surrogates.files.persistence import load
 
 FIRST, CANDIDATES = 40, 160
 STIFFNESS = 2.0e5  # N per square of a depth in mm
@@ -132,16 +143,6 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert max(shares) - min(shares) <= 1
 
 
-def test_without_a_budget_the_samples_grow_by_one_factor():
-    settings = design(budget=0, rounds=4, candidates=10_000, first=100)
-    *early, last = round_sizes(settings)
-    sizes = np.cumsum([100, *early])
-    assert len(early) == 3
-    np.testing.assert_allclose(sizes[1:] / sizes[:-1], 100.0**0.25, rtol=0.02)
-    # The last round takes whatever is left.
-    assert last == 10_000
-
-
 @pytest.mark.parametrize("last", [100, 0])
 def test_rounds_of_a_budget_do_not_depend_on_later_budgets(last):
     small = round_sizes(design(budget=70))
@@ -171,66 +172,6 @@ def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
     assert (row.first, row.evaluated) == (80, 90)
 
 
-@pytest.mark.slow
-def test_earlier_samples_along_gait_stay(space, monkeypatch):
-    """They are drawn with the surrogates of the last round of the first budget."""
-    drawn = []
-
-    def along(run, original, space, knee, training):
-        del run, original, space
-        drawn.append(knee)
-        return training.head(0)
-
-    monkeypatch.setattr("pipeline.stages.adaptive_sampling.gait_samples", along)
-    monkeypatch.setattr(Desk, "wait_for_kernels", lambda _: None, raising=False)
-    carry_out(space, gait_samples=5)
-    carry_out(space, gait_samples=5, budget=85, earlier_budgets=(70,))
-    poses, load = np.array([[0.5, 0.0, 0.0, 1e-3, 0.03, 0.0]]), np.array([700.0])
-    one, other = (knee.compartment("medial").at_load(poses, load)[1] for knee in drawn)
-    np.testing.assert_array_equal(one, other)
-
-
-def test_the_budget_is_spent_and_not_more(space):
-    desk, sampled = carry_out(space)
-    for name in COMPARTMENTS:
-        row = sampled.counts[name]
-        assert (row.first, row.evaluated, row.left) == (40, 30, 90)
-    for k in (1, 2, 3):
-        assert desk.tables[f"kept-{k}"].groupby("compartment").size().tolist() == [10, 10]
-
-
-def test_without_a_budget_all_kept_are_evaluated(space):
-    _, sampled = carry_out(space, budget=0, rounds=2)
-    row = sampled.counts["total"]
-    assert (row.left, row.evaluated) == (0, 2 * (CANDIDATES - FIRST))
-    assert len(sampled.training) == 2 * CANDIDATES
-
-
-def test_a_budget_of_the_first_samples_adds_none(space):
-    _, sampled = carry_out(space, budget=FIRST, infill="error", family="kriging")
-    assert sampled.counts["total"].evaluated == 0
-    assert len(sampled.training) == 2 * FIRST
-    assert len(sampled.curve) == 1
-
-
-def test_nothing_kept_ends_the_rounds(space):
-    """As all candidates are beyond a bound, so are the first samples, all but a few."""
-    desk, sampled = carry_out(space, feasibility={"load_N": (1300.0, 1e9), "margin": 0.0}, budget=0)
-    # Round 2 takes what is left of them, and round 3 finds none.
-    row = sampled.counts["total"]
-    assert row.dropped > 0.4 * row.predicted
-    assert (row.left, row.evaluated_failed) == (0, 0)
-    assert row.infeasible == (desk.tables["first"]["load_N"] < 1300.0).sum()
-    nothing = Desk(desk.config.design, load_N=(1300.0, 1e9), margin=0.0)
-    nothing.tables["candidates"] = sampled.candidates.assign(
-        load_N=sampled.candidates["load_N"].where(sampled.candidates["first"], 500.0)
-    )
-    found = sample_knee(nothing, Springs(), space)
-    assert found.counts["total"].evaluated == 0
-    assert found.counts["total"].dropped == found.counts["total"].predicted
-    assert len(found.curve) == 1
-
-
 # ---- which ones ----------------------------------------------------------------------------------
 
 
@@ -241,13 +182,6 @@ def test_no_candidate_is_evaluated_twice(space):
     assert not every.duplicated(["compartment", "index"]).any()
     assert len(desk.tables["kept"]) == 60
     np.testing.assert_array_equal(sampled.training["index"], every["index"])
-
-
-def test_the_sequence_goes_on_where_it_was(space):
-    desk, _ = carry_out(space, kind="sobol")
-    for k in (1, 2, 3):
-        medial = desk.tables[f"kept-{k}"].query("compartment == 'medial'")["index"]
-        assert medial.tolist() == list(range(30 + 10 * k, 40 + 10 * k))
 
 
 def test_infill_goes_where_the_error_is_large(space):
@@ -271,14 +205,6 @@ def test_infill_goes_where_the_error_is_large(space):
 
     assert errors(chosen["error"]) > 1.25 * errors(rest)
     assert errors(chosen["error"]) > 1.1 * errors(chosen["sequence"])
-
-
-def test_infill_by_error_spreads_its_choices(space):
-    desk, _ = carry_out(space, infill="error", family="kriging", rounds=1, budget=60)
-    rows = desk.tables["kept-1"].query("compartment == 'medial'")
-    x, _ = space.scaled(poses_of(rows), rows["load_N"].to_numpy())
-    distance = np.linalg.norm(x[:, None] - x[None], axis=2) + 9.0 * np.eye(len(x))
-    assert distance.min() > 0.2
 
 
 # ---- when they end -------------------------------------------------------------------------------
@@ -311,14 +237,6 @@ def test_learning_curve_counts_what_was_fitted(space):
     residuals = [check["height"].residuals for check in final.checks.values()]
     worse = max(np.sqrt((r**2).mean()) for r in residuals)
     assert last.height_um == pytest.approx(1e6 * worse, rel=1e-12)
-
-
-def test_learning_point_of_a_formulation_without_heights(space):
-    _, sampled = carry_out(space, rounds=1)
-    (direct,) = stages.fit_surrogates(
-        sampled.training, space, SETTINGS, [("direct", "polynomial")], 1
-    )
-    assert learning_point(direct, sampled.training).content() == {"samples": 140}
 
 
 # ---- bookkeeping ---------------------------------------------------------------------------------
@@ -357,19 +275,6 @@ def test_followed_pose_takes_the_load_found_there(space):
     assert 0.0 < share.median() < 0.5
 
 
-def test_followed_pose_without_contact_fails_and_is_counted(space):
-    """Small loads are wanted where the surrogate errs by more than the depth they press in."""
-    desk, sampled = carry_out(space, follow="pose", load_spread=4.0)
-    kept = desk.tables["kept"]
-    failed = kept[kept["status"] == "failed"]
-    assert len(failed) > 0
-    assert set(failed["reason"]) == {"no contact at this height"}
-    total = sampled.counts["total"]
-    assert total.evaluated_failed == len(failed)
-    assert len(sampled.training) == 2 * FIRST + len(kept) - len(failed)
-    assert np.isfinite(sampled.training[list(LOAD_COLUMNS)].to_numpy()).all()
-
-
 @pytest.mark.slow
 def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
     """As after a kill in round 2: what is stored is not evaluated again."""
@@ -382,3 +287,72 @@ def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
     assert digest(sampled.training) == digest(whole.training)
     assert sampled.counts == whole.counts
     assert sampled.curve == whole.curve
+
+
+#: Loads of two compartments at two instants; at the second the lateral one is out of contact.
+LOADS = np.zeros((2, 2, 12))
+LOADS[0, 0, :3] = [30.0, 300.0, -6.0]
+LOADS[0, 1, :3] = [-50.0, 250.0, 1.0]
+LOADS[1, 0, :3] = [10.0, 1000.0, 30.0]
+LOADS[1, 1, :3] = [5.0, 0.0, 9.0]
+LOADS[:, :, 7] = [[4e6, 20e6], [8e6, 0.0]]
+
+
+class Contact:
+    """A contact model that knows the loads of two poses."""
+
+    def evaluate_batch(self, poses):
+        assert len(poses) == 2
+        return LOADS
+
+
+@pytest.fixture
+def cycle(monkeypatch):
+    def simulated(model):
+        if model is None:
+            raise EquilibriumError("the knee does not settle")
+        return SimpleNamespace(poses=np.zeros((2, 6)))
+
+    monkeypatch.setattr(
+        gait_bounds, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
+    )
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.5])
+def test_the_bounds_are_the_largest_values_of_loaded_compartments(cycle, factor):
+    before = Config.model_validate(
+        {"feasibility": {"bounds": "gait", "gait_factor": factor, "margin": 0.3}}
+    )
+    after = with_gait_bounds(before, Contact(), None)
+    found = after.feasibility
+    assert_allclose([found.ap_ratio, found.ml_ratio], [0.2 * factor, 0.03 * factor], rtol=1e-12)
+    assert_allclose(found.peak_pressure_MPa, 20.0 * factor, rtol=1e-12)
+    # Nothing else changes, and the configuration that was given stays.
+    assert found.margin == 0.3
+    assert after.model_copy(update={"feasibility": before.feasibility}) == before
+    assert before.feasibility.ap_ratio == 0.3
+
+
+@pytest.fixture(scope="module")
+def walking(tiny_run):
+    """Return configuration, sample space and surrogate of a trained run."""
+    surrogate = load(tiny_run / "knee.npz")
+    space = surrogate.compartment("medial").space
+    return load_config(tiny_run / "config.toml").simulation, space, surrogate
+
+
+def drawn(walking, seed: int = 1):
+    return candidates_along_gait(*walking, 12, 100, np.random.default_rng(seed))
+
+
+def test_candidates_are_near_gait(walking):
+    table = drawn(walking)
+    assert table["index"].tolist() == [*range(100, 112)] * 2
+    simulation, space, _ = walking
+    poses, gait = poses_of(table), gait_cycle(simulation).flexion
+    assert gait.min() < poses[:, 0].min()
+    assert poses[:, 0].max() < 1.13 * gait.max()
+    assert np.ptp(poses[:, 0]) > 0.5 * np.ptp(gait)
+    assert table["load_N"].between(*space.load).all()
+    assert drawn(walking).equals(table)
+    assert not drawn(walking, 2).equals(table)

@@ -128,29 +128,6 @@ def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
         assert np.linalg.norm(wanted.loads.force) > 1.0
 
 
-def test_the_energy_is_that_of_the_springs(run, tiny_run):
-    """Its gradient by the coordinates does not depend on the frames."""
-    model = springs(run.contact)
-    contact = contact_of(model, True)
-    energy = StoredEnergy(springs(run.contact, conservative=True))
-    contact = replace(contact, energy=energy)
-    (found,) = with_surrogates([contact], {"knee": tiny_run})
-    row = poses_of(run.samples("heldout"))[0]
-    q = coordinates(Pose.from_array(row), True)
-    wanted = contact.evaluate(q, energy=True).energy_gradient
-    assert np.abs(wanted).max() > 1.0
-    gradient = found.evaluate(q, energy=True).energy_gradient
-    np.testing.assert_allclose(gradient, wanted, rtol=0.0, atol=1e-6 * np.abs(wanted).max())
-
-
-def test_contacts_without_a_run_stay(run, tiny_run):
-    knee, hip = contact_of(springs(run.contact), True), contact_of(springs(run.contact), True)
-    hip = replace(hip, name="hip")
-    found = with_surrogates([hip, knee], {"knee": tiny_run})
-    assert found[0] is hip
-    assert found[1].model.header == run.surrogate.header
-
-
 def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
     knee = run.contact.tibia, run.contact.femur
     other = TriangleMesh(knee[0].vertices, knee[0].faces[:, [1, 2, 0]], name="other")
@@ -169,39 +146,15 @@ def softer(model):
     return replace(model.law, youngs_modulus=0.9 * model.law.youngs_modulus)
 
 
-def one_compartment(model):
-    return np.zeros_like(model.compartments)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         (lambda m: {"surface": "flat"}, "knee: .*surface = 'flat'.*found 'curved'"),
-        (lambda m: {"conservative": True}, "knee: .*conservative = True"),
         (lambda m: {"law": softer(m)}, "as stiff as in the model"),
         (lambda m: {"factor": 1.01}, "mm away; check the unit"),
-        (
-            lambda m: {"compartments": one_compartment(m), "compartment_names": ("all",)},
-            "compartments of the model, all,",
-        ),
     ],
 )
 def test_a_run_of_another_contact_is_refused(run, tiny_run, changes, message):
     contact = contact_of(springs(run.contact, **changes(run.contact)), True)
     with pytest.raises(InputError, match=message):
         with_surrogates([contact], {"knee": tiny_run})
-
-
-def test_other_triangles_are_refused(run, tiny_run):
-    model = run.contact
-    fewer = TriangleMesh(model.tibia.vertices, model.tibia.faces[:-1], name="cut")
-    bed = ElasticFoundation(model.femur, fewer, model.law, compartments=model.compartments[:-1])
-    contact = JointContact("knee", bed, JOINT)
-    with pytest.raises(InputError, match=r"triangles of cut, found other triangles"):
-        with_surrogates([contact], {"knee": tiny_run})
-
-
-def test_an_unknown_contact_is_refused(run, tiny_run):
-    contact = contact_of(springs(run.contact), True)
-    with pytest.raises(InputError, match=r"expected contacts of the model \(knee\), found hip"):
-        with_surrogates([contact], {"hip": tiny_run})

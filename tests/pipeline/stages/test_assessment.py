@@ -1,26 +1,47 @@
-"""What a surrogate is worth: figures per compartment, and the speed."""
+"""What a surrogate, its pressure fields and a node spacing are worth; the elastic layer."""
+
+from __future__ import annotations
 
 import json
+from typing import Any
 
+import layers
 import numpy as np
 import pytest
+from studies import SMOKE
 
 import surrogates
-from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
+from dynamics.simulator.result import SimulationResult, Statistics
+from foundation.base.errors import InputError
+from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import Pose
+from foundation.elastic_foundation import (
+    CoupledLaw,
+    ElasticFoundation,
+    LinearLaw,
+)
+from foundation.implant import CondylarImplant
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.originals.contact_original import build_knee
-from pipeline.stages import StageError
+from pipeline.originals import layer_reference
+from pipeline.stages import elastic_layer as layer_stage
+from pipeline.stages import node_spacing as stage
 from pipeline.stages.assessment import (
     assess,
     feasible,
     held_out_point,
-    location,
     prediction_table,
-    speed,
 )
+from pipeline.stages.elastic_layer import elastic_layer
+from pipeline.stages.equal_loads import chosen_instants, equal_loads
+from pipeline.stages.node_spacing import POSES, node_spacing
+from pipeline.stages.pressure_fields import errors_of
+from pipeline.store.layer_document import ElasticLayer
+from pipeline.store.run_documents import NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
-from surrogates.families.cross_validation import NORMAL_95, CrossCheck
+from surrogates.families.cross_validation import NORMAL_95
+from tests.oracles.flat_layer import ball, flat_bed
 
 
 @pytest.fixture(scope="module")
@@ -96,37 +117,6 @@ def test_intervals_are_those_of_the_standard_errors(knee, held_out):
         assert worst.standard_error_N == pytest.approx(errors[place, 1], rel=1e-12)
 
 
-def test_cross_validation_is_that_of_the_fit(knee, held_out):
-    rows, residuals = np.arange(4), np.array([[1.0], [-1.0], [3.0], [1.0]])
-    check = CrossCheck(rows, residuals, np.ones((4, 1)), "leave-one-out")
-    checks = {name: {"height": check} for name in ("medial", "lateral")}
-    part = assess(knee, held_out, FeasibilityConfig(), checks).compartments["lateral"]
-    assert part.cross_validation["height"].content() == {
-        **{"kind": "leave-one-out", "points": 4},
-        **{"rmse": [np.sqrt(3.0)], "coverage": [0.75]},
-    }
-    alone = assess(knee, held_out, FeasibilityConfig())
-    assert alone.compartments["medial"].cross_validation == {}
-
-
-@pytest.mark.parametrize(
-    ("x", "shear", "words"),
-    [
-        ([0.0] * 6, (0.1, 0.1), "inside the box, on no slope"),
-        (
-            [0.95, 0, 0, -0.91, 0, 0],
-            (0.0, 0.0),
-            "near the border in flexion; near the border in an",
-        ),
-        ([0, 0, 0, 0, 0, 0.95], (0.0, 0.0), "near the largest load"),
-        ([0.0] * 6, (-0.3, 0.1), "on a slope (AP force -0.30 of axial)"),
-    ],
-)
-def test_reasons_of_the_worst_cases(x, shear, words):
-    loads = np.array([100.0 * shear[0], 100.0, 100.0 * shear[1], *[0.0] * 9])
-    assert location(np.array(x, dtype=float), loads).startswith(words)
-
-
 def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     """Its centres of pressure are undefined, its loads are wrong by all they are."""
     lifted = held_out.assign(superior_m=held_out["superior_m"] + 0.01)
@@ -139,21 +129,183 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     json.dumps(found.content(), allow_nan=False)
 
 
-def test_bounds_of_feasibility_have_no_margin_here(held_out):
-    peak = held_out["peak_pressure_Pa"].median()
-    bounds = FeasibilityConfig(peak_pressure_MPa=1e-6 * peak, ap_ratio=1e3, ml_ratio=1e3)
-    assert len(feasible(held_out, bounds)) == (held_out["peak_pressure_Pa"] <= peak).sum()
+TRUTH = np.concatenate([np.zeros(50), np.linspace(1e6, 20e6, 100)])
 
 
-def test_too_few_feasible_samples_are_told(knee, held_out):
-    with pytest.raises(StageError, match=r"at least 2 feasible.*medial.*found 0 of 20"):
-        assess(knee, held_out, FeasibilityConfig(peak_pressure_MPa=1e-6))
-    with pytest.raises(StageError, match="found 0 of 0"):
-        assess(knee, held_out.assign(status="failed"), FeasibilityConfig())
+def test_a_perfect_field_has_no_error():
+    assert errors_of(TRUTH, TRUTH) == pytest.approx((0.0, 1.0, 1.0, 0.0))
 
 
-def test_speed_is_of_both_models_and_their_ratio(knee, held_out, tiny_run):
-    model = build_knee(load_config(tiny_run / "config.toml")).model
-    times = speed(model, knee, poses_of(held_out)[:5])
-    assert times.ratio == pytest.approx(times.original_us / times.surrogate_us, rel=1e-12)
-    assert min(times.content().values()) > 0.0
+def test_a_field_a_tenth_too_large():
+    found = errors_of(1.1 * TRUTH, TRUTH)
+    rms = np.sqrt((TRUTH[50:] ** 2).mean())
+    assert found == pytest.approx((0.1 * rms / 20e6, 1.0, 1.0, 0.1))
+
+
+def test_the_patch_of_either_field_counts():
+    predicted = TRUTH.copy()
+    predicted[:50] = 2e6
+    assert errors_of(predicted, TRUTH).nrmse == pytest.approx(0.1 * np.sqrt(50 / 150))
+
+
+def test_half_of_the_top_is_found():
+    predicted = TRUTH.copy()
+    predicted[-5:] = 1e6
+    assert errors_of(predicted, TRUTH).dice == pytest.approx(0.5)
+
+
+def cycle(instants):
+    """Return poses (N, 6) [rad, m] of the ball that slides on the lateral plate."""
+    path = np.linspace(0.0, 2e-3, instants)
+    return np.array([Pose(superior=0.0457, lateral=20e-3, anterior=x).array for x in path])
+
+
+def test_error_is_that_of_poses_over_the_whole_cycle(monkeypatch):
+    seen = []
+    original = stage.spacing_error
+
+    def record(model, poses):
+        seen.extend(pose.anterior for pose in poses)
+        return original(model, poses)
+
+    monkeypatch.setattr(stage, "spacing_error", record)
+    poses = cycle(101)
+    found = node_spacing(layers.plate_contact(), poses)
+    assert found.errors.poses == len(seen) == POSES
+    np.testing.assert_array_equal(seen[:2], poses[[0, 3], 3])
+    # The last instant of a cycle is that of its beginning.
+    assert seen[-1] == poses[97, 3]
+    assert (found.spacing_m, found.coarser_m) == (2e-3, 4e-3)
+    assert NodeSpacing.model_validate(found.content()) == found
+
+
+def test_reason_in_place_of_an_error():
+    found = node_spacing(layers.plate_contact(spacing=3e-3), cycle(5))
+    assert found.errors is None
+    assert found.reason.startswith("with nodes 6 mm apart, spacing: expected")
+
+
+POLYETHYLENE = 463e6, 0.46, 8e-3
+CONFIG = load_config(SMOKE)
+
+
+def bed(law: Any, **options: Any) -> ElasticFoundation:
+    """Return springs of a law over the built-in implant, of edges of 2.5 mm."""
+    femur, tibia, labels = CondylarImplant().tessellate(2.5e-3)
+    return ElasticFoundation(femur, tibia, law, compartments=labels, **options)
+
+
+def driven(model: SurfaceContact, poses: np.ndarray) -> SimulationResult:
+    """Return a cycle of given poses (N, 6) [rad, m], as if a model had driven it."""
+    loads = model.evaluate_batch(poses).swapaxes(0, 1)
+    at = np.linspace(0.0, 100.0, len(poses))
+    cost = Statistics(1, 0, 1, 1, 1, 0.0)
+    applied = np.zeros((len(poses), 3))
+    return SimulationResult(at, at, poses, 0.0 * poses, loads, loads.sum(axis=0), applied, cost)
+
+
+def pressed(deeper: float = 2e-4, count: int = 41) -> np.ndarray:
+    """Return poses (N, 6) of the implant, pressed in deepest in the middle of the cycle."""
+    home = CondylarImplant().home_pose(flexion=np.radians(15.0)).array
+    depth = deeper * np.sin(np.linspace(0.0, np.pi, count))
+    poses = np.tile(home, (count, 1))
+    poses[:, 4] -= depth
+    return poses
+
+
+@pytest.fixture(scope="module")
+def linear() -> ElasticFoundation:
+    return bed(LinearLaw(*POLYETHYLENE))
+
+
+def compared(model: ElasticFoundation, deeper: float = 2e-4) -> ElasticLayer:
+    return elastic_layer(CONFIG, model, driven(model, pressed(deeper)))
+
+
+def test_linear_springs_are_stiffer_and_press_harder_than_the_layer(linear) -> None:
+    found = compared(linear)
+    assert (found.model, found.reference, found.reason) == ("linear springs", "coupled springs", "")
+    assert set(found.compartments) == {"medial", "lateral"}
+    for part in found.compartments.values():
+        off = part.at_peak
+        assert 0.25 < off.peak_pressure < 0.7
+        assert 0.3 < off.stiffness < 0.8
+        assert -0.45 < off.approach < -0.2
+        assert part.peak_pressure_Pa == pytest.approx(
+            part.layer_peak_pressure_Pa * (1.0 + off.peak_pressure), rel=1e-12
+        )
+        # At equal load the mean pressure goes by the reciprocal of the area.
+        assert (1.0 + off.mean_pressure) * (1.0 + off.area) == pytest.approx(1.0, abs=0.05)
+        assert 0.0 < part.uncertainty < 0.2
+    assert 0.0 < found.largest_strain < 0.1
+
+
+def test_loads_are_equal_and_only_the_height_differs(linear) -> None:
+    result = driven(linear, pressed())
+    layer = linear.with_law(CoupledLaw(*POLYETHYLENE))
+    pairs = list(equal_loads(linear, layer, result, 0))
+    assert len(pairs) == len(chosen_instants(result, 0)) > 5
+    for pair in pairs:
+        assert pair.layer.load == pytest.approx(pair.model.load, rel=1e-5)
+        own = result.compartment_loads[0, pair.instant, AXIAL_FORCE]
+        assert pair.model.load == pytest.approx(own, rel=1e-12)
+        moved = pair.layer.pose.array - pair.model.pose.array
+        assert moved[4] < 0.0
+        np.testing.assert_array_equal(np.delete(moved, 4), 0.0)
+
+
+@pytest.mark.parametrize("case", [(0.3, 1e-3, 8.0, 0.3), (0.46, 8e-3, 1.0, 0.1)])
+def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkeypatch: Any) -> None:
+    """Johnson's thin layer, where linear springs are exact, and a layer as thick as the patch."""
+    monkeypatch.setattr(layer_stage, "_DEEP", 1.0)  # the configuration has no flat layer
+    ratio, thickness, _, radius = case
+    known, exact = ball(*case)
+    law = LinearLaw(known.layer.youngs_modulus, ratio, thickness)
+    springs = flat_bed(known, exact).with_law(law)
+    # Springs of stiffness k under a paraboloid: F = pi R k d^2, p = k d.
+    stiffness = law.confined_modulus / thickness
+    depth = np.sqrt(exact.load / (np.pi * radius * stiffness))
+    poses = np.array([Pose(superior=-depth).array] * 3)
+    (part,) = elastic_layer(CONFIG, springs, driven(springs, poses)).compartments.values()
+    assert part.load_N == pytest.approx(exact.load, rel=0.01)
+    expected = stiffness * depth / exact.peak_pressure - 1.0
+    assert part.at_peak.peak_pressure == pytest.approx(expected, abs=0.015)
+    assert part.at_peak.approach == pytest.approx(depth / exact.approach - 1.0, abs=0.015)
+
+
+@pytest.mark.slow
+def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
+    """A layer pressed in by a twentieth of its thickness is no flat layer of coupled springs."""
+    seen = []
+
+    def elements(config: Any, area: float) -> Any:
+        seen.append(area)
+        return "finite elements", linear
+
+    monkeypatch.setattr(layer_stage, "element_layer", elements)
+    assert compared(linear).reference == "coupled springs"
+    assert seen == []
+    found = compared(linear, 6e-4)
+    assert found.reference == "finite elements"
+    assert found.compartments["medial"].at_peak.peak_pressure == pytest.approx(0.0, abs=1e-5)
+    assert 5e-5 < seen[0] < 5e-4
+
+    def folded(config: Any, area: float) -> Any:
+        raise InputError("574 of 56210 elements folded")
+
+    monkeypatch.setattr(layer_stage, "element_layer", folded)
+    assert compared(linear, 6e-4).reference == "coupled springs"
+    refused = compared(bed(CoupledLaw(*POLYETHYLENE)))
+    assert (refused.compartments, refused.reason) == ({}, "574 of 56210 elements folded")
+    assert refused.known_error == 0.03
+    assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error == 0.08
+
+
+def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
+    monkeypatch.setattr(layer_reference, "_SPACINGS_MM", (2.0, 2.0))
+    config = load_config(SMOKE, ("contact.law='coupled'",))
+    found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))
+    assert found.reference == "finite elements, nodes 2 mm apart"
+    for part in found.compartments.values():
+        assert abs(part.at_peak.mean_pressure) < 0.2
+        assert abs(part.at_peak.approach) < 0.15

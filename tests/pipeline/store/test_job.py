@@ -1,18 +1,24 @@
-"""Folders with results are replaced by another configuration only on request."""
+"""Folders with results are replaced on request alone, and no edited configuration attests a run."""
 
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
 from contextlib import nullcontext
 
 import pytest
+import tomli_w
+from studies import TINY
 
 from pipeline.cli.main import main
 from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
-from pipeline.store.job import CALIBRATION, COMPARISON, RUN, STUDY, Job
-from pipeline.store.workspace_lock import LOCK_FILE, RunError, locked
-from pipeline.studies.forward_motions.simulate import load_forward
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
-from pipeline.studies.study import load_study
+from pipeline.stages.run_folder import Run
+from pipeline.store.job import CALIBRATION, COMPARISON, RUN, Job
+from pipeline.store.made_with import check_configuration, configuration_digest
+from pipeline.store.workspace_lock import LOCK_FILE, RunError
 
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
@@ -94,7 +100,7 @@ def test_a_stored_configuration_that_cannot_be_read_is_another(tmp_path):
         Job(RUN, folder, CONFIG).check()
 
 
-@pytest.mark.parametrize("section", ["study", "walk", "forward", "optimisation"])
+@pytest.mark.parametrize("section", ["study", "walk"])
 def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
     folder = holding(tmp_path / "out", RUN, CONFIG)
     (folder / "config.toml").write_text(f"[{section}]\n")
@@ -126,57 +132,67 @@ def test_commands_refuse_a_folder_of_something_else(tiny_run, tmp_path, capsys, 
     assert "is a file, expected a folder" in capsys.readouterr().err
 
 
-def test_a_finished_run_of_another_configuration_stays(tiny_run, tmp_path, capsys):
-    before = {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*") if path.is_file()}
-    (tmp_path / "mine.toml").write_text("[run]\nseed = 3\n[knee.implant]\nedge_mm = 3.0\n")
-    assert main(["run", str(tmp_path / "mine.toml"), "--out", str(tiny_run)]) == 2
-    assert f"{tiny_run}: holds a run directory of another configuration" in capsys.readouterr().err
-    assert before == {path: path.stat().st_mtime_ns for path in before}
+def edit(folder, section, **keys):
+    """Replace keys of a run's `config.toml`; None takes a key out."""
+    path = folder / "config.toml"
+    tree = tomllib.loads(path.read_text())
+    tree[section] = {k: v for k, v in (tree[section] | keys).items() if v is not None}
+    path.write_text(tomli_w.dumps(tree))
 
 
-def test_a_folder_that_another_command_writes_to_is_left_alone(tmp_path):
-    job = Job(STUDY, tmp_path / "held", CONFIG)
-    with (
-        locked(job.folder, make=True),
-        pytest.raises(RunError, match="another command is writing to this folder"),
-        job.begun(),
-    ):
-        pass
-    assert not any(job.folder.iterdir())
+COMMANDS = {
+    "simulate": ["{run}"],
+    "loads": ["{run}", "{run}/cycle.mot", "--out", "{out}/loads.sto"],
+    "samples": ["summary", "{run}"],
+}
 
 
-def test_a_study_of_another_configuration_stays(tmp_path):
-    text = '[study]\nrun = "runs/a"\nruns = 8\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\n'
-    (tmp_path / "one.toml").write_text(text + "sd = 0.1\n")
-    one = load_study(tmp_path / "one.toml")
-    two = load_study(tmp_path / "one.toml", ("study.seed=9",))
-    folder = holding(tmp_path / "out", STUDY, one, "inputs.json")
-    Job(STUDY, folder, one).check()
-    with pytest.raises(RunError, match=r"holds a study of another .*study\.seed.*study\.name"):
-        Job(STUDY, folder, two).check()
+@pytest.mark.parametrize("command", COMMANDS)
+def test_edited_configuration_of_a_finished_run_is_refused(run_copy, tmp_path, capsys, command):
+    shutil.copy(run_copy / "knee.npz", tmp_path / "knee.npz")
+    assert main(["motion", str(run_copy), "--out", str(run_copy / "cycle.mot")]) == 0
+    before = (run_copy / "report.html").read_bytes()
+    edit(run_copy, "contact", youngs_modulus_MPa=400.0)
+    capsys.readouterr()
+    out = tmp_path / "out"
+    given = [text.format(run=run_copy, out=out) for text in COMMANDS[command]]
+    assert main([command, *given]) == 2
+    err = capsys.readouterr().err
+    assert "contact.youngs_modulus_MPa is 400.0, and the run was made with 463.0" in err
+    assert "Restore the file, or make another run" in err
+    assert (run_copy / "report.html").read_bytes() == before
+    assert not out.exists()
 
 
-@pytest.mark.parametrize(
-    ("file", "name"), [("mine.toml", "mine"), ("knee 2 é.toml", "knee_2__"), (".x.toml", "x")]
-)
-def test_a_configuration_without_a_name_takes_that_of_its_file(tmp_path, file, name):
-    path = tmp_path / file
-    path.write_text("[run]\nseed = 3\n")
-    assert load_config(path).run.name == name
-    assert load_config(path, ("run.name=told",)).run.name == "told"
-    path.write_text("")
-    assert load_config(path).run.name == name
+def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_copy):
+    edit(run_copy, "run", workers=7, chunk=3, name="renamed", backend="dask")
+    assert main(["report", str(run_copy)]) == 0
+    report = json.loads((run_copy / "report.json").read_text())
+    told = report["provenance"]["configuration"]["run"]
+    assert (told["workers"], told["chunk"], told["name"]) == (1, 7, "smoke")
 
 
-def test_studies_walks_and_motions_take_the_name_of_their_file(tmp_path):
-    path = tmp_path / "mine.toml"
-    readers = {
-        '[study]\nrun = "a"\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = 0.1\n': (
-            lambda: load_study(path).study
-        ),
-        '[walk]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_muscle_walk(path).walk,
-        '[forward]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_forward(path).forward,
-    }
-    for text, read in readers.items():
-        path.write_text(text)
-        assert read().name == "mine"
+def test_keys_that_were_added_or_taken_out_are_told(run_copy):
+    edit(run_copy, "simulation", neutral_anterior_mm=1.5, samples=None)
+    with pytest.raises(RunError) as error:
+        check_configuration(run_copy)
+    assert "neutral_anterior_mm is 1.5, and the run was made with not given" in str(error.value)
+    assert "simulation.samples is not given, and the run was made with 21" in str(error.value)
+
+
+def test_resume_restores_an_edited_file(run_copy):
+    before = (run_copy / "config.toml").read_bytes()
+    edit(run_copy, "design", first=50)
+    with Run(load_config("configs/smoke.toml", TINY), run_copy) as run:
+        run.prepare(resume=True)
+    assert (run_copy / "config.toml").read_bytes() == before
+    assert check_configuration(run_copy) is not None
+
+
+def test_digest_is_in_the_provenance_and_blind_to_keys_that_may_change(tiny_run):
+    text = (tiny_run / "config.toml").read_text()
+    digest = configuration_digest(text)
+    run = json.loads((tiny_run / "run.json").read_text())
+    assert run["hashes"]["configuration"] == digest
+    assert configuration_digest(text.replace("workers = 1", "workers = 2")) == digest
+    assert configuration_digest(text.replace("463.0", "400.0")) != digest

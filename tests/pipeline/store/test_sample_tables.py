@@ -1,43 +1,32 @@
-"""The stored tables seen from outside: `samples summary` and `samples export`."""
+"""Stored samples seen from outside, and versions of the JSON documents."""
 
+from __future__ import annotations
+
+import io
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from damage import edited, files, read_or_refuse, reading
+from hypothesis import given
+from hypothesis import strategies as st
+from studies import SMOKE
 
 from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError, dump_config, load_config
+from pipeline.config.schema import Config
+from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
-from pipeline.store.sample_schema import described, unit_of
-from pipeline.store.sample_tables import export_tables, in_people_units, summary
-from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table
-
-
-@pytest.mark.parametrize(
-    ("column", "unit", "words"),
-    [
-        ("flexion_rad", "rad", "flexion"),
-        ("lateral_m", "m", "lateral position"),
-        ("lateral_force_y_N", "N", "lateral compartment: axial"),
-        ("moment_x_Nm", "N m", "moment on the femur"),
-        ("predicted_area_m2", "m^2", "by the surrogate: contact area"),
-        ("error_cop_z_m", "m", "predicted standard error: centre"),
-        ("total_wear_mm3_per_million_cycles", "mm^3 per million cycles", ""),
-        ("compartment", "", "medial or lateral"),
-        ("stiffness_N_per_m", "", ""),
-        ("unheard_of", "", ""),
-    ],
-)
-def test_names_tell_units_and_meaning(column, unit, words):
-    found = described(column)
-    assert found[0] == unit
-    assert found[1].startswith(words)
-
-
-def test_every_column_of_a_run_is_described(tiny_run):
-    for file in [*tiny_run.glob("samples/*.parquet"), *tiny_run.glob("*.parquet")]:
-        for column in read_table(file).columns:
-            assert described(column)[1], column
+from pipeline.reports.inputs import ReportError
+from pipeline.reports.report import write_report
+from pipeline.store.sample_schema import unit_of
+from pipeline.store.sample_tables import in_people_units, summary
+from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table, write_table
+from pipeline.studies.dispatch import load_file
 
 
 def test_units_of_people_and_back():
@@ -90,23 +79,81 @@ def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     assert found.ignored == ()
 
 
-def test_all_tables_go_into_a_folder(tiny_run, tmp_path):
-    files = export_tables(tiny_run, "parquet", tmp_path / "all", people=True)
-    names = {file.stem for file in files}
-    assert {"first", "heldout", "simulation", "kept-1"} <= names
-    first = read_table(tiny_run / "samples" / "first.parquet")
-    found = read_table(tmp_path / "all" / "first.parquet")
-    np.testing.assert_allclose(found["anterior_mm"], 1e3 * first["anterior_m"], rtol=1e-14, atol=0)
+@pytest.mark.parametrize("version", [0, DOCUMENT_VERSION + 1, "1", None, 1.5])
+def test_other_versions_are_refused(version):
+    with pytest.raises(ValueError, match=rf"expected version 1, found {version!r}; read"):
+        check_version({"version": version})
 
 
-def test_what_is_not_there_is_named(tiny_run, tmp_path):
-    with pytest.raises(StoreError, match=r"no table 'firts', expected one of candidates, comb"):
-        export_tables(tiny_run, "csv", tmp_path / "a.csv", wanted=["firts"])
-    with pytest.raises(StoreError, match="expected a run directory with tables in samples/"):
-        summary(tmp_path)
-    (tmp_path / "a.csv").write_text("")
-    for source in ("none.parquet", "a.csv"):
-        with pytest.raises(StoreError, match=r"expected a run directory .* or a Parquet file"):
-            summary(tmp_path / source)
-    with pytest.raises(ValueError, match=r"a\.csv: expected a folder for \d+ tables, found a file"):
-        export_tables(tiny_run, "csv", tmp_path / "a.csv")
+def test_report_of_a_run_of_a_later_version_is_refused(run_copy):
+    file = run_copy / "validation.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(content | {"version": DOCUMENT_VERSION + 1}), encoding="utf-8")
+    with pytest.raises(ReportError, match=r"validation\.json: expected version 1, found"):
+        write_report(run_copy)
+
+
+CONFIGS = SMOKE.parent
+READERS = {
+    **dict.fromkeys(("smoke", "lenhart"), load_config),
+    **dict.fromkeys(("sobol", "comak_montecarlo"), partial(load_file, "study")),
+    **dict.fromkeys(
+        ("gait2392_walk", "comak_walking", "comak_markers", "grand_challenge_walk"),
+        partial(load_file, "walk"),
+    ),
+}
+NUMBERS = st.floats() | st.sampled_from([-0.0, 5e-324, 1.7976931348623157e308])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(data=st.data())
+@reading
+def test_damaged_configuration_is_one_or_refused(tmp_path, name, data):
+    content = (CONFIGS / f"{name}.toml").read_bytes()
+    path = tmp_path / "damaged.toml"
+    found = read_or_refuse(READERS[name], path, data.draw(files(content, "=,")), ConfigError)
+    if isinstance(found, Config):
+        again = tmp_path / "again.toml"
+        again.write_text(dump_config(found), encoding="utf-8")
+        assert dump_config(load_config(again)) == dump_config(found)
+
+
+@given(text=st.text(max_size=40) | edited(b"design.candidates=300", ".=").map(bytes.decode))
+@reading
+def test_any_override_is_taken_or_refused(text):
+    try:
+        config = load_config(SMOKE, (text,))
+    except ConfigError as error:
+        message = str(error)
+        assert message
+    else:
+        assert isinstance(config, Config)
+
+
+def parquet() -> bytes:
+    table = pd.DataFrame({"flexion_rad": [0.1, 0.2, 0.3], "status": ["ok", "ok", "failed"]})
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(table), stream, write_page_checksum=True)
+    return stream.getvalue()
+
+
+@given(content=files(parquet()))
+@reading
+def test_damaged_samples_are_a_table_or_refused(tmp_path, content):
+    path = tmp_path / "damaged.parquet"
+    table = read_or_refuse(lambda file: read_table(file, ("status",)), path, content, StoreError)
+    if table is not None:
+        assert "status" in table.columns
+
+
+@given(
+    rows=st.lists(st.tuples(NUMBERS, st.integers(-(2**63), 2**63 - 1), TEXTS, st.booleans())),
+)
+@reading
+def test_written_samples_are_read_back_the_same(tmp_path, rows):
+    table = pd.DataFrame(rows, columns=["force_y_N", "index", "reason", "first"])
+    table = table.astype({"force_y_N": float, "index": "int64", "first": bool, "reason": object})
+    path = tmp_path / "samples.parquet"
+    write_table(table, path)
+    pd.testing.assert_frame_equal(read_table(path), table, check_exact=True, check_dtype=False)

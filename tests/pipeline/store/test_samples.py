@@ -1,7 +1,6 @@
-"""Sample tables on disk, and the store of finished chunks."""
+"""Sample tables on disk, the store of finished chunks, and known results of earlier samples."""
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterator
 
@@ -10,18 +9,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from foundation.base.loads import LOAD_COLUMNS
+from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
+    POSE_COLUMNS,
     RESULT_COLUMNS,
     ChunkStore,
     StoreError,
-    chunk_size,
+    candidate_table,
     digest,
-    loads_of,
-    poses_of,
     read_table,
-    state_of,
-    usable,
     write_table,
 )
 
@@ -88,83 +86,6 @@ def test_table_round_trips_bit_for_bit(tmp_path):
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["t.parquet"]
 
 
-def test_failed_write_leaves_the_old_table(tmp_path, monkeypatch):
-    path = tmp_path / "t.parquet"
-    write_table(rows(5), path)
-
-    def half_written(table, file, **_):
-        file.write_bytes(b"PAR1")
-        raise OSError("disk full")
-
-    monkeypatch.setattr("pipeline.store.samples.pq.write_table", half_written)
-    with pytest.raises(OSError, match="disk full"):
-        write_table(rows(6), path)
-    assert len(read_table(path)) == 5
-
-
-@pytest.mark.parametrize("keep", [0, 4, 0.5, -1])
-def test_truncated_table_is_named(tmp_path, keep):
-    path = tmp_path / "t.parquet"
-    write_table(rows(50), path)
-    content = path.read_bytes()
-    path.write_bytes(content[: int(keep * len(content)) if 0 < keep < 1 else keep])
-    with pytest.raises(StoreError) as caught:
-        read_table(path)
-    assert str(caught.value).startswith(f"{path}: the table is damaged")
-    assert "delete the file" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_altered_value_is_found_by_the_checksum(tmp_path):
-    path = tmp_path / "t.parquet"
-    table = rows(50)
-    write_table(table, path)
-    content = path.read_bytes()
-    # Random numbers cannot be compressed: they stand in the file as they are.
-    place = content.index(table["load_N"].iloc[33].tobytes()) + 3
-    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-    with pytest.raises(StoreError, match=r"t\.parquet"):
-        read_table(path)
-
-
-def test_missing_table_and_missing_column_are_named(tmp_path):
-    path = tmp_path / "t.parquet"
-    with pytest.raises(StoreError, match=r"t\.parquet: does not exist"):
-        read_table(path)
-    write_table(rows(3), path)
-    with pytest.raises(StoreError, match=r"t\.parquet.*lacks the columns status"):
-        read_table(path, ("load_N", "status"))
-
-
-def test_views_of_a_table():
-    table = rows(4).assign(**dict.fromkeys(RESULT_COLUMNS, 1.0)).assign(status="ok")
-    table.loc[1, "status"] = "failed"
-    table.loc[2, "compartment"] = "lateral"
-    assert usable(table, "medial")["index"].tolist() == [0, 3]
-    assert usable(table, "lateral")["index"].tolist() == [2]
-    assert poses_of(table).shape == (4, 6)
-    assert loads_of(table).shape == (4, 12)
-    assert poses_of(table)[2, 4] == table["superior_m"].iloc[2]
-
-
-def test_digest_changes_with_any_value_name_or_order():
-    table = rows(6)
-    seen = {digest(table)}
-    for column in table.columns:
-        changed = table.copy()
-        value = changed.loc[3, column]
-        changed.loc[3, column] = (
-            "lateral" if column == "compartment" else type(value)(np.nextafter(value, 99))
-            if column != "index" else 77
-        )  # fmt: skip
-        seen.add(digest(changed))
-    seen.add(digest(table.iloc[::-1]))
-    seen.add(digest(table.rename(columns={"load_N": "load"})))
-    seen.add(digest(table.iloc[:5]))
-    assert len(seen) == len(table.columns) + 4
-    assert digest(table.copy()) == digest(table)
-
-
 def test_store_keeps_order_and_rows(tmp_path):
     table = rows(23)
     evaluator = Evaluator()
@@ -189,83 +110,8 @@ def test_resumed_store_computes_only_the_missing_rows_whatever_the_chunk(tmp_pat
     assert result.equals(whole)
 
 
-def test_gaps_between_stored_chunks_are_filled(tmp_path):
-    table = rows(30)
-    store = ChunkStore(tmp_path / "chunks")
-    whole, _ = evaluate(store, table, 5, Evaluator())
-    chunks = sorted(store.folder.iterdir())
-    for k in (0, 2, 3):
-        chunks[k].unlink()
-    evaluator = Evaluator()
-    result, _ = evaluate(store, table, 7, evaluator)
-    assert sorted(evaluator.seen) == [*range(5), *range(10, 20)]
-    assert result.equals(whole)
-
-
-def test_empty_table_has_the_columns_of_a_result(tmp_path):
-    evaluator = Evaluator()
-    result, _ = evaluate(ChunkStore(tmp_path / "chunks"), rows(0), 5, evaluator)
-    assert len(result) == 0
-    assert set(RESULT_COLUMNS) <= set(result.columns)
-    assert not evaluator.seen
-
-
-def test_chunks_of_quick_rows_last_about_a_second():
-    assert chunk_size(500, 50) == 50
-    assert chunk_size(100_000, 50) == 250
-    assert chunk_size(100_000, 50, per_second=2000.0, workers=2) == 2000
-    # All workers get several.
-    assert chunk_size(4000, 50, per_second=2000.0, workers=2) == 250
-    assert chunk_size(4000, 50, per_second=2000.0, workers=64) == 50
-    assert chunk_size(100_000, 50, per_second=0.2, workers=2) == 250
-
-
-def test_clear_removes_the_chunks(tmp_path):
-    store = ChunkStore(tmp_path / "chunks")
-    store.clear()
-    evaluate(store, rows(20), 5, Evaluator())
-    assert store.folder.is_dir()
-    store.clear()
-    assert not store.folder.exists()
-
-
 def stored(path) -> dict[str, str]:
     return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
-
-
-def test_file_tells_format_units_and_meaning(tmp_path):
-    path = tmp_path / "t.parquet"
-    write_table(rows(5), path)
-    told = stored(path)
-    assert told["format"] == "knee-contact samples"
-    assert told["version"] == "2"
-    assert told["sha256"] == digest(rows(5))
-    assert "pandas" not in told
-    field = pq.read_schema(path).field("flexion_rad")
-    assert field.metadata == {
-        b"unit": b"rad",
-        b"description": b"flexion of the knee (Grood & Suntay 1983)",
-    }
-    assert json.loads(told["columns"])["load_N"]["unit"] == "N"
-
-
-def test_other_readers_see_the_same_values_and_plain_types(tmp_path):
-    duckdb = pytest.importorskip("duckdb", reason="needs the development package duckdb")
-    path = tmp_path / "t.parquet"
-    table = rows(5).assign(reason=["", "a", "", "é", "b"], first=[True, False, True, True, False])
-    table.loc[2, "load_N"] = np.nan
-    write_table(table, path)
-    types = {str(field.type) for field in pq.read_schema(path)}
-    assert types == {"string", "int64", "double", "bool"}
-    relation = duckdb.read_parquet(str(path))
-    assert relation.columns == list(table.columns)
-    found = relation.fetchall()
-    assert found[2][table.columns.get_loc("load_N")] is None
-    assert [row[table.columns.get_loc("reason")] for row in found] == table["reason"].to_list()
-    flexion = [row[table.columns.get_loc("flexion_rad")] for row in found]
-    assert flexion == table["flexion_rad"].to_list()
-    plain = pq.read_table(path).to_pydict()
-    assert plain["flexion_rad"] == flexion
 
 
 def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
@@ -280,16 +126,6 @@ def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
     assert digest(table.astype({"n": "int32"})) != digest(table)
     write_table(table, tmp_path / "t.parquet")
     assert stored(tmp_path / "t.parquet")["sha256"] == content.hexdigest()
-
-
-def test_lists_of_a_study_are_part_of_the_digest(tmp_path):
-    waves = [np.arange(3, dtype=np.float32), np.arange(3, dtype=np.float32)]
-    table = pd.DataFrame({"wave_anterior_mm": waves})
-    write_table(table, tmp_path / "t.parquet")
-    assert len(read_table(tmp_path / "t.parquet")["wave_anterior_mm"][1]) == 3
-    other = table.assign(wave_anterior_mm=[waves[0], waves[1] + 1])
-    parted = table.assign(wave_anterior_mm=[np.arange(3.0), np.arange(2.0)])
-    assert len({digest(table), digest(other), digest(parted)}) == 3
 
 
 def rewritten(path, change, **told) -> None:
@@ -319,15 +155,6 @@ def test_table_of_another_version_or_of_others_is_told_apart(tmp_path):
     rewritten(path, lambda table: table, version="2", format="something else")
     with pytest.raises(StoreError, match=r"expected the format 'knee-contact samples', found"):
         read_table(path)
-
-
-def test_table_of_another_program_is_read(tmp_path):
-    path = tmp_path / "t.parquet"
-    rows(5).to_parquet(path)
-    assert read_table(path, ("load_N",)).equals(rows(5))
-    assert state_of(path) == "none"
-    write_table(rows(5), path)
-    assert state_of(path) == "matches"
 
 
 def resumed(store, table):
@@ -398,3 +225,102 @@ def test_parts_that_overlap_are_taken_once(tmp_path):
     (store.folder / sorted(p.name for p in store.folder.iterdir())[0]).unlink()
     result, _ = resumed(store, table)
     assert result.equals(whole)
+
+
+COUNT = 8
+
+
+def drawn(seed: int) -> pd.DataFrame:
+    """Return candidates of both compartments, two rows of a pose after each other."""
+    rng = np.random.default_rng(seed)
+    poses, load = rng.standard_normal((COUNT, 6)), rng.uniform(1.0, 2.0, 2 * COUNT)
+    parts = [
+        candidate_table(poses, load[k::2], name) for k, name in enumerate(("medial", "lateral"))
+    ]
+    return pd.concat(parts).sort_values("index", kind="stable", ignore_index=True)
+
+
+def evaluated(table: pd.DataFrame, *found: str) -> pd.DataFrame:
+    """Return candidates with results, and with the coordinates that an evaluation finds changed."""
+    loads = {name: np.arange(len(table)) + 0.1 * k for k, name in enumerate(LOAD_COLUMNS)}
+    moved = {name: table[name] + 0.25 for name in found}
+    return table.assign(**moved, status="ok", reason="", evaluations=7, **loads)
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    return EarlierSamples(tmp_path / "earlier")
+
+
+@pytest.mark.parametrize(
+    ("name", "follow", "found"),
+    [
+        ("first", "load", ["superior_m"]),
+        ("kept-2", "load", ["superior_m"]),
+        ("kept-2", "pose", []),
+        ("gait", "load", []),
+        ("reference-touch", "load", ["superior_m"]),
+        ("knee", "load", ["superior_m", "adduction_rad"]),
+        ("knee-heldout", "pose", ["superior_m", "adduction_rad"]),
+    ],
+)
+def test_known_results_are_those_that_were_stored(tmp_path, earlier, name, follow, found):
+    asked = drawn(1)
+    done = evaluated(asked, *found)
+    write_table(done.iloc[4:], tmp_path / f"{name}.parquet")
+    earlier.add(tmp_path, follow)
+    known = earlier.results(name, asked, follow)
+    assert known.index.tolist() == list(range(4, 2 * COUNT))
+    pd.testing.assert_frame_equal(known, done.iloc[4:], check_dtype=True)
+
+
+def test_evaluations_of_another_kind_are_not_known(tmp_path, earlier):
+    asked = drawn(1)
+    write_table(evaluated(asked, "superior_m"), tmp_path / "kept-1.parquet")
+    earlier.add(tmp_path, "load")
+    assert len(earlier.results("first", asked, "load")) == 2 * COUNT
+    for name, follow in (("kept-1", "pose"), ("gait", "load"), ("knee", "load")):
+        assert earlier.results(name, asked, follow).empty
+
+
+@pytest.mark.parametrize("column", ["compartment", "load_N", *POSE_COLUMNS])
+def test_a_change_in_the_last_bit_is_another_sample(tmp_path, earlier, column):
+    asked = drawn(1)
+    write_table(evaluated(asked, "superior_m"), tmp_path / "first.parquet")
+    earlier.add(tmp_path, "load")
+    other = asked.copy()
+    if column == "compartment":
+        other[column] = other[column].map({"medial": "lateral", "lateral": "medial"})
+    else:
+        other[column] = np.nextafter(other[column], 9.0)
+    # The height is where the search starts, and the index is but a name.
+    wanted = 2 * COUNT if column == "superior_m" else 0
+    assert len(earlier.results("heldout", other.assign(index=0), "load")) == wanted
+
+
+def test_sample_of_the_whole_knee_has_both_loads(tmp_path, earlier):
+    asked = drawn(1)
+    write_table(evaluated(asked), tmp_path / "knee.parquet")
+    earlier.add(tmp_path, "load")
+    other = asked.copy()
+    other.loc[3, "load_N"] += 0.5
+    assert earlier.results("knee", other, "load").index.tolist() == [0, 1, *range(4, 2 * COUNT)]
+
+
+def test_samples_add_up_and_no_other_table_counts(tmp_path, earlier):
+    one, two = drawn(1), drawn(2)
+    write_table(evaluated(one, "superior_m"), tmp_path / "first.parquet")
+    earlier.add(tmp_path, "load")
+    earlier.add(tmp_path, "load")  # as after a kill: the same samples again
+    (tmp_path / "first.parquet").unlink()
+    chunks = tmp_path / "chunks-domain"
+    chunks.mkdir()
+    write_table(evaluated(two, "superior_m").iloc[:5], chunks / "0123-0000000.parquet")
+    (chunks / "0123-0000005.parquet").write_bytes(b"damaged")
+    write_table(evaluated(two, "superior_m"), tmp_path / "screened.parquet")
+    earlier.add(tmp_path, "load")
+    assert len(earlier.results("first", one, "load")) == 2 * COUNT
+    assert len(earlier.results("heldout", two, "load")) == 5
+    stored = pd.read_parquet(earlier.folder / "load.parquet")
+    assert len(stored) == 2 * COUNT + 5
+    assert set(CANDIDATE_COLUMNS) <= set(stored.columns)

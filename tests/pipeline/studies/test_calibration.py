@@ -1,8 +1,6 @@
 """Calibration of spring laws: known laws are found again, and the configuration that is written."""
 
-import csv
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -23,18 +21,16 @@ from foundation.elastic_foundation import (
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.errors import StageError
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
-from pipeline.store.workspace_lock import RunError
-from pipeline.studies.calibration.calibrate import CalibratedRow, calibrate_laws, figures_of
-from pipeline.studies.calibration.fits import errors_of, fit_law, held_out_errors
+from pipeline.studies.calibration.calibrate import calibrate_laws, figures_of
+from pipeline.studies.calibration.fits import FITTED, errors_of, fit_law
 from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
 from pipeline.studies.calibration.samples import samples_of
 from pipeline.studies.calibration.springs import free_springs, linear_springs
-from pipeline.studies.contact_models.configurations import springs_configuration
-from pipeline.studies.contact_models.knee import ComparedKnee, TimedSamples
+from pipeline.studies.contact_models.knee import ComparedKnee
+from pipeline.studies.contact_models.registry import MODELS
 
 E, NU, H = 463e6, 0.46, 8e-3
 INDENTATION = 0.1  # mm
@@ -101,49 +97,10 @@ def test_errors_are_those_of_a_stiffer_bed(bed):
     assert figures.area_percent == pytest.approx(29.3, abs=3.0)
 
 
-@pytest.mark.slow
-def test_held_out_errors_are_of_fits_without_the_part(bed):
-    """The only sample that is wrong has an error where it is held out, whatever its fit."""
-    free, law = FREE_LAWS["coupled"], CoupledLaw(E, NU, H)
-
-    def at(values):
-        return bed.with_law(with_keys(law, "coupled", free.keys(values, INDENTATION)))
-
-    samples = samples_by(bed.with_law(law), 5)
-    samples.loads[3, 1] *= 3.0
-    fit = fit_law(free, at, samples)
-    errors = held_out_errors(fit, at, samples, 5)
-    assert errors[3, 0] == pytest.approx(-np.log(3.0), abs=0.15)
-    clean = held_out_errors(fit, at, samples.part(np.arange(len(samples)) != 3), 3)
-    assert np.abs(clean[:, 0]).max() < 0.02
-
-
 def test_both_layers_get_the_keys():
     two = SeriesLaw(CoupledLaw(E, NU, H), CoupledLaw(2 * E, NU, 0.5 * H))
     changed = with_keys(two, "coupled", {"modulus_factor": 0.5})
     assert (changed.first.modulus, changed.second.modulus) == (0.5 * E, E)
-
-
-def test_the_closest_law_counts_the_fitted_figures():
-    errors = np.zeros((4, 5))
-    errors[:, 1] = 9.0  # the stiffness is told, not fitted
-    errors[:, 2] = 0.3
-    assert CalibratedRow("linear", False, {}, errors).distance == pytest.approx(0.3 / np.sqrt(3))
-
-
-def test_samples_without_answer_are_an_error(bed):
-    class Nowhere:
-        def compartment_loads(self, pose, compartment):
-            raise AssertionError
-
-        def indentation(self, pose, compartment):
-            return 0.0
-
-        def compartment_flags(self, pose, compartment):
-            return ()
-
-    with pytest.raises(StageError, match="found 0"):
-        samples_by(Nowhere(), 2)
 
 
 CALIBRATED = (
@@ -159,6 +116,26 @@ def calibrated(tmp_path_factory):
     pairs = [part for text in CALIBRATED for part in ("--set", text)]
     assert main(["calibrate", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
     return folder
+
+
+@pytest.mark.slow
+def test_compared_models_follow_samples_along_the_cycle(tmp_path):
+    knee = ComparedKnee(load_config(SMOKE, CALIBRATED), tmp_path)
+    samples = knee.samples.value
+    flexion = np.degrees(samples.poses[:, 0])
+    assert flexion.min() < 15.0 < 45.0 < flexion.max()
+    assert samples.loads[:, 1].max() > 4.0 * samples.loads[:, 1].min()
+    given, fitted = (
+        next(kind for kind in MODELS if kind.name == name).build(knee)
+        for name in ("modified", "modified_calibrated")
+    )
+    # The loss of the fit counts residuals beyond 0.05 linearly.
+    loss = [
+        np.sum(np.sqrt(1.0 + (errors_of(b.model, samples)[:, FITTED] / 0.05) ** 2) - 1.0)
+        for b in (given, fitted)
+    ]
+    assert loss[1] < loss[0]
+    assert fitted.seconds > knee.samples.seconds
 
 
 def content_of(folder):
@@ -199,40 +176,6 @@ def test_the_written_keys_are_those_of_the_document(calibrated, law):
     assert type(bed.law).__name__ == f"{law.capitalize()}Law"
 
 
-def test_the_table_has_every_sample_of_every_law(calibrated):
-    with (calibrated / "calibration.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    content = content_of(calibrated)
-    assert len(rows) == content["samples"] * len(content["laws"])
-    force = [
-        float(r["force_percent"]) for r in rows if (r["law"], r["kind"]) == ("linear", "given")
-    ]
-    rms = content["laws"][0]["errors"]["force_percent"]
-    assert np.sqrt(np.mean(np.square(force))) == pytest.approx(rms, rel=1e-3)
-
-
-def test_another_calibration_leaves_nothing_of_the_earlier(calibrated, tmp_path, monkeypatch):
-    folder = tmp_path / "laws"
-    shutil.copytree(calibrated, folder)
-
-    def stopped(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pipeline.studies.calibration.calibrate.calibrated_rows", stopped)
-    monkeypatch.setattr(ComparedKnee, "samples", TimedSamples(None, 0.0))
-    config = load_config(SMOKE, (*CALIBRATED, "calibration.laws=['coupled']"))
-    with pytest.raises(RunError, match=r"another configuration: .*calibration\.laws.*--force"):
-        calibrate_laws(config, folder)
-    with pytest.raises(KeyboardInterrupt):
-        calibrate_laws(config, folder, resume=True)
-    assert {file.name for file in folder.iterdir()} == {
-        "calibration.toml", "condensed", "times.json",
-    }  # fmt: skip
-    with pytest.raises(KeyboardInterrupt):
-        calibrate_laws(config, folder)
-    assert {file.name for file in folder.iterdir()} == {"calibration.toml"}
-
-
 def test_the_modified_law_of_conservative_springs_is_refused(tmp_path):
     config = load_config(SMOKE, ("contact.conservative=true",))
     with pytest.raises(InputError, match=r"expected false .*laws = \[.coupled.\]"):
@@ -254,9 +197,3 @@ def test_given_parameters_of_the_coupled_law_are_kept(surface, bed):
     )
     assert springs.at(np.zeros(2)).law.nodes_across == nodes
     assert springs.bed.surface == "curved"
-
-
-def test_a_coupled_law_beside_flat_surfaces_of_a_study_is_curved():
-    config = load_config(SMOKE, ("contact.surface='flat'",))
-    springs = springs_configuration(config, load_surfaces(config), "coupled").contact
-    assert (springs.law, springs.surface) == ("coupled", "curved")

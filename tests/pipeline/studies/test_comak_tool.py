@@ -1,9 +1,5 @@
 """A walk from OpenSim-JAM's settings: missing meshes, tables with the names of OpenSim-JAM."""
 
-import shutil
-import xml.etree.ElementTree as ET
-
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -30,15 +26,6 @@ def done(settings, opensim, knee_data, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["activation", "force", "values", "kinematics"])
-def test_tables_have_the_columns_of_opensim_jam(done, jam_folder, name):
-    found = read_motion_table(done / f"walking_{name}.sto")
-    file = jam_folder / f"examples/walking/results/comak/walking_{name}.sto"
-    wanted = read_motion_table(file)
-    assert set(found.names) == set(wanted.names)
-    assert_allclose(found.time, wanted.time[: len(found.time)])
-
-
 def test_tables_agree_with_opensim_jam(done, jam_folder):
     """In its tables, three angles of the left leg are in radians."""
     in_radians = ("knee_flex_l", "ankle_flex_l", "subt_angle_l")
@@ -63,65 +50,6 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
         tolerance = {"value": 0.1, "speed": 10.0, "acc": 115.0}[kind]
         theirs = wanted.column(column)[: len(found.time)]
         assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
-
-
-def test_accelerations_of_free_coordinates_are_simulated(done):
-    table = read_motion_table(done / "walking_kinematics.sto")
-    errors = np.abs(table.column("/jointset/knee_r/knee_add_r/acc"))
-    assert (errors > 0.0).all()
-    assert (errors < np.degrees(1.0)).all()
-
-
-@pytest.mark.slow
-def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_path, capsys):
-    options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", f"--replay={done / 'plant.npz'}"]
-    assert main(["walk", str(settings), *options, "--out", str(tmp_path / "b"), "--quiet"]) == 0
-    assert "ACLC01-R-femur-cart.obj is taken" in capsys.readouterr().err
-    found = read_motion_table(tmp_path / "b" / "walking_force.sto")
-    wanted = read_motion_table(done / "walking_force.sto")
-    assert_allclose(found.values, wanted.values, rtol=0.0, atol=1.0)
-
-
-@pytest.mark.slow
-def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
-    """Frames without a solution still have tables, a record and flags."""
-    few = ["comak.iterations=1", "comak.tolerance=1e-9", f"walk.replay={done / 'plant.npz'}"]
-    options = [f"--set={text}" for text in few]
-    assert main(["walk", str(done / "config.toml"), *options, "--out", str(tmp_path)]) == 1
-    wanted = read_motion_table(done / "walking_kinematics.sto")
-    found = read_motion_table(tmp_path / "walking_kinematics.sto")
-    assert found.names == wanted.names
-    assert np.isfinite(found.values).all()
-    assert (tmp_path / "walk.json").is_file()
-
-
-@pytest.mark.slow
-def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
-    text = (jam_folder / "models/lenhart2015/lenhart2015_reserve_actuators.xml").read_text()
-    root = ET.fromstring(text)
-    objects = root.find("ForceSet/objects")
-    for element in list(objects):
-        element.set("name", f"r_{element.get('name')}")
-        if element.findtext("coordinate").startswith("pelvis"):
-            objects.remove(element)
-    (tmp_path / "reserves.xml").write_bytes(ET.tostring(root))
-    options = [f"walk.replay={done / 'plant.npz'}", f"walk.reserves={tmp_path / 'reserves.xml'}"]
-    sets = [f"--set={text}" for text in options]
-    assert main(["walk", str(done / "config.toml"), *sets, "--out", str(tmp_path / "b")]) == 0
-    names = read_motion_table(tmp_path / "b" / "walking_force.sto").names
-    assert "/forceset/r_hip_flex_r_reserve" in names
-    assert "/forceset/soleus_r" in names
-    assert not any("pelvis" in name for name in names)
-
-
-@pytest.mark.slow
-def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
-    folder = shutil.copytree(done, tmp_path / "out")
-    again = [f"--set=walk.replay={done / 'plant.npz'}", "--set=walk.jam_tables=again"]
-    config = str(folder / "config.toml")
-    assert main(["walk", config, *again, "--out", str(folder), "--quiet"]) == 2
-    assert main(["walk", config, *again, "--out", str(folder), "--quiet", "--force"]) == 0
-    assert [f.name for f in sorted(folder.glob("*_force.sto"))] == ["again_force.sto"]
 
 
 def test_a_configuration_has_the_tables_too(done):

@@ -8,28 +8,20 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import ROOT
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal import (
     Course,
-    ForwardFiles,
-    OsimModel,
 )
 from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
-from pipeline.config.reading import ConfigError
 from pipeline.studies.forward_motions.forsim_tool import forward_file
-from pipeline.studies.forward_motions.schema import describe_forward
 from pipeline.studies.forward_motions.setup import (
-    _model_dynamics,
     _start_notes,
-    check_not_secondary,
     held_constant,
     prepare_forward,
 )
 from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
-from pipeline.studies.muscle_walks.settings import walk_settings
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 CONFIGS = ROOT / "configs"
 FILES = {
@@ -113,16 +105,6 @@ def test_settings_of_the_tool_need_no_configuration(jam_folder, knee_data, tmp_p
     assert found.mesh_files["lenhart2015-R-femur-cartilage.stl"].is_file()
 
 
-@pytest.mark.parametrize(
-    ("name", "secondary"),
-    [("passive_flexion", 11), ("anterior_laxity", 11), ("menisci_flexion", 23)],
-)
-def test_shipped_configurations_are_complete(name, secondary):
-    file = load_forward(CONFIGS / f"{name}.toml")
-    assert file.forward.name == name
-    assert len(file.forward.secondary) == secondary
-
-
 def test_a_forward_simulation_writes_its_folder(pulled):
     assert {path.name for path in pulled.iterdir()} - {".lock"} == FILES
     summary = json.loads((pulled / "forward.json").read_text())
@@ -143,13 +125,6 @@ def test_states_play_in_opensim(osim, pulled):
     played = [knee.getValue(states.get(k)) for k in range(5)]
     shown = read_motion_table(pulled / "kinematics.mot").column("knee_tx_r")
     assert_allclose(played, shown, atol=1e-12)
-
-
-def test_a_pull_is_what_contact_and_ligaments_bear(pulled):
-    forces, contact = (read_motion_table(pulled / n) for n in ("forces.sto", "contact.sto"))
-    assert (forces.values >= 0.0).all()
-    parts = [contact.column(f"tf_contact_{part}_force_y_N") for part in ("medial", "lateral")]
-    assert_allclose(sum(parts), contact.column("tf_contact_total_force_y_N"))
 
 
 def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
@@ -184,11 +159,6 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     ("override", "told"),
     [
         ("forward.coordinates.hip_x.deg=[1.0]", "forward.coordinates.hip_x: expected a coordinate"),
-        ("forward.coordinates.knee_flex_r={m=[1.0]}", "expected values in deg, found m"),
-        ('forward.secondary=["knee_x"]', "found knee_x"),
-        ('forward.external_loads="none.xml"', "none.xml: no such file"),
-        ('forward.prescribed="none.sto"', "none.sto: no such file"),
-        ('forward.over="hip_x"', "found hip_x"),
         (
             "forward.coordinates.knee_add_r.deg=[0.0]",
             "forward.coordinates: expected courses .* not secondary, found knee_add_r; leave out",
@@ -203,62 +173,6 @@ def test_wrong_names_are_refused(osim, override, told, tmp_path):
         simulate_forward_motion(file, tmp_path / "out")
 
 
-@pytest.fixture
-def short_tables(tmp_path):
-    """Return overrides of a table of flexion, and of loads, that end at 0.02 s."""
-    (tmp_path / "flexion.sto").write_text(
-        "inDegrees=yes\nendheader\ntime\tknee_flex_r\n0\t0\n0.01\t0\n0.02\t1\n"
-    )
-    forces = MotionTable(
-        ("f_x", "f_y", "f_z"), np.array([0.0, 0.02]), np.array([[1.0, 0.0, 0.0]] * 2), False
-    )
-    write_motion_table(tmp_path / "loads.sto", forces)
-    (tmp_path / "loads.xml").write_text(
-        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="pull">'
-        "<applied_to_body>tibia_proximal_r</applied_to_body>"
-        "<force_expressed_in_body>tibia_proximal_r</force_expressed_in_body>"
-        "<force_identifier>f_</force_identifier></ExternalForce></objects>"
-        "<datafile>loads.sto</datafile></ExternalLoads></OpenSimDocument>"
-    )
-    return (
-        "forward.coordinates={}",
-        f'forward.prescribed="{tmp_path}/flexion.sto"',
-        f'forward.external_loads="{tmp_path}/loads.xml"',
-    )
-
-
-@pytest.mark.slow
-def test_loads_that_end_before_the_simulation_are_refused(osim, short_tables):
-    config = CONFIGS / "passive_flexion.toml"
-    prepare_forward(load_forward(config, short_tables).forward)
-    file = load_forward(config, (*short_tables, "forward.stop_s=0.05"))
-    told = (
-        r"loads\.xml: expected forces from 0 to 0\.05 s, .*found 0 to 0\.02 s; set forward\.start_s"
-    )
-    with pytest.raises(InputError, match=told):
-        prepare_forward(file.forward)
-
-
-def test_loads_of_a_file_on_no_body_are_refused(osim, short_tables, tmp_path):
-    path = tmp_path / "loads.xml"
-    path.write_text(path.read_text().replace("tibia_proximal_r", "tibia"))
-    told = r"loads\.xml, pull, applied_to_body: expected a body of the model, found 'tibia'"
-    with pytest.raises(InputError, match=told):
-        prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", short_tables).forward)
-
-
-@pytest.mark.slow
-def test_tables_that_end_before_the_simulation_are_told(osim, short_tables, tmp_path):
-    sets = (*short_tables[:2], "forward.stop_s=0.05")
-    file = load_forward(CONFIGS / "passive_flexion.toml", sets)
-    (told,) = prepare_forward(file.forward).warnings
-    assert "flexion.sto: expected rows from 0 to 0.05 s, found 0 to 0.02 s" in told
-    path = tmp_path / "flexion.sto"
-    path.write_text(path.read_text().replace("\t1\n", "\t1.57\n"))  # A quarter turn in radians.
-    with pytest.raises(InputError, match=r"flexion\.sto: expected degrees, .* may be radians"):
-        prepare_forward(file.forward)
-
-
 def test_only_tables_that_end_early_are_held_constant():
     course = Course(np.array([0.0, 1.0]), np.zeros(2))
     single = Course(np.zeros(1), np.zeros(1))
@@ -271,13 +185,6 @@ def test_only_tables_that_end_early_are_held_constant():
         assert told.startswith("a.sto: expected rows from ")
 
 
-def test_a_course_of_a_secondary_coordinate_is_refused():
-    course = {"knee_add_r": Course(np.zeros(1), np.zeros(1))}
-    check_not_secondary("a.sto", course, ("knee_rot_r",))
-    with pytest.raises(InputError, match=r"^a\.sto: .*found knee_add_r; leave out the course"):
-        check_not_secondary("a.sto", course, ("knee_rot_r", "knee_add_r"))
-
-
 def test_states_of_opensim_state_where_secondary_coordinates_start():
     course, at = {"knee_add_r": Course(np.zeros(1), np.zeros(1))}, np.zeros(1)
     states = MotionTable(("/jointset/knee_r/knee_add_r/value",), at, np.zeros((1, 1)))
@@ -287,13 +194,6 @@ def test_states_of_opensim_state_where_secondary_coordinates_start():
     motion = MotionTable(("knee_add_r",), at, np.zeros((1, 1)))
     with pytest.raises(InputError, match="found knee_add_r; leave out the course"):
         _start_notes(motion, course, ("knee_add_r",))
-
-
-def test_a_load_on_no_body_of_the_model_names_the_key(jam_folder):
-    file = load_forward(CONFIGS / "anterior_laxity.toml", ('forward.loads.anterior.body="tibia"',))
-    told = r"^forward\.loads\.anterior\.body: expected a body .*found 'tibia'; .*tibia_proximal_r"
-    with pytest.raises(InputError, match=told):
-        prepare_forward(file.forward)
 
 
 @pytest.mark.slow
@@ -310,52 +210,3 @@ def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
     sets += ("forward.fibre_forces=true",)
     setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
     assert np.isnan(setup.drive.forces).all()
-
-
-@pytest.mark.parametrize(
-    ("override", "told"),
-    [
-        ("forward.coordinates.knee_flex_r.m=[0.1]", "either deg or m"),
-        ("forward.coordinates.knee_flex_r.deg=[0.1]", "a value for each instant"),
-        ("forward.activation=1.5", "forward.activation"),
-        ('forward.loads.pull={body="b", at_s=[0.0, 1.0], force_N=[[1.0, 0.0, 0.0]]}', "a force"),
-        ('forward.kind="static"', "dynamic"),
-        ("forward.speed=1", "unknown key"),
-    ],
-)
-def test_wrong_keys_are_refused(override, told):
-    with pytest.raises(ConfigError, match=told):
-        load_forward(CONFIGS / "passive_flexion.toml", (override,))
-
-
-def test_a_simulation_without_coordinates_is_refused(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text('[forward]\nmodel = "knee.osim"\n')
-    with pytest.raises(ConfigError, match=r"a file of settings, or forward\.secondary"):
-        load_forward(path)
-
-
-def test_every_key_is_described():
-    text = describe_forward()
-    assert "## [forward.coordinates]" in text
-    assert "`force_N`" in text
-
-
-def test_fibre_forces_are_an_option_of_comak(jam_folder):
-    config = CONFIGS / "comak_walking.toml"
-    assert not walk_settings(load_muscle_walk(config))[0].fibre_forces
-    file = load_muscle_walk(config, ("comak.fibre_forces=true",))
-    assert walk_settings(file)[0].fibre_forces
-
-
-def test_muscles_of_the_file_of_actuators_with_dynamics_of_their_own_are_told(jam_folder):
-    model = OsimModel(jam_folder / "models/lenhart2015/lenhart2015.osim")
-    files = ForwardFiles(model.path, None, Path("inputs.sto"), None)
-    inputs = dict.fromkeys(
-        ("soleus_r_force", "/forceset/gasmed_r_activation", "vasmed_r_control"), None
-    )
-    tendons, activations = _model_dynamics(model, files, inputs)
-    assert "ignore_tendon_compliance = true" in tendons
-    assert "found false for gasmed_r, vasmed_r: OpenSim-JAM" in tendons
-    assert "found false for vasmed_r: OpenSim-JAM" in activations
-    assert _model_dynamics(model, files, {"soleus_r_force": None}) == ()

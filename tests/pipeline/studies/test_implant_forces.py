@@ -1,6 +1,7 @@
 """Tables of implant forces: stated columns, units, signs and times, and errors of known sizes."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from foundation.base.errors import InputError
 from pipeline.studies.implant_forces.comparison import compare_with_implant, comparison_lines
 from pipeline.studies.implant_forces.forces import at_times, read_implant_forces
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
+from pipeline.studies.muscle_walks import implant
 
 WEIGHT, POUND = 686.3, 4.4482216152605
 TIME = np.arange(0.75, 3.92, 1.0 / 120.0)
@@ -64,13 +66,6 @@ def test_second_implant_of_the_grand_challenge(tmp_path):
     assert set(read(path, layout="grand_challenge").parts) == {"total"}
 
 
-def test_load_cells_of_the_first_implant_of_the_grand_challenge(tmp_path):
-    cells = (TIME, 0.3 * MEDIAL, 0.7 * MEDIAL, 0.4 * LATERAL, 0.6 * LATERAL)
-    path = text(tmp_path / "eknee.csv", ["Frame time,PM,AM,AL,PL"], cells)
-    sums = {"medial": {"PM": 1.0, "AM": 1.0}, "lateral": {"AL": 1.0, "PL": 1.0}}
-    assert_parts(read(path, time="frame time", **sums))
-
-
 @pytest.mark.parametrize("separator", ["\t", ";", "   "])
 def test_orthoload(tmp_path, separator):
     """Fz is negative in compression; a force N at x lateral of the stem has My = x N."""
@@ -98,21 +93,10 @@ def test_decimal_commas_and_per_cent_of_body_weight(tmp_path):
     assert_allclose(found.parts["total"], FORCE, rtol=1e-5)
 
 
-def test_names_that_differ_in_brackets_alone(tmp_path):
-    names = "t (s),Contact force (medial) [lbf],Contact force (lateral) [lbf]"
-    path = text(tmp_path / "f.csv", [names], (TIME, MEDIAL / POUND, LATERAL / POUND))
-    sides = {each: f"Contact force ({each}) [lbf]" for each in BOTH}
-    assert_parts(read(path, time="t", unit="lbf", **sides))
-    with pytest.raises(InputError, match="expected one column contact force, found 2; state the"):
-        read(path, time="t", total="contact force")
-
-
 @pytest.mark.parametrize(
     ("unit", "factor", "told"),
     [
         ("N", 1.0 / POUND, "0.62 body weights, expected 1.25 to 5.5; .* now N .*2.77 in lbf"),
-        ("lbf", 1.0, r"12.31 body weights, .* now lbf \(the force would be 2.77 in N\)"),
-        ("kN", 1.0, "2768.* body weights, .* 2.77 in N"),
         ("N", 1.0 / WEIGHT, "0.00 body weights, .* 4.03 in kN or 2.77 in BW"),
         ("BW", 100.0 / WEIGHT, "276.8. body weights, .* 2.77 in %BW"),
     ],
@@ -138,27 +122,11 @@ def test_a_wrong_sign_is_told(tmp_path):
     assert any("lateral force is -" in each for each in read(path, **BOTH).warnings)
 
 
-def test_compartments_that_no_knee_has_are_doubted(tmp_path):
-    columns = (TIME, 5.0 * MEDIAL, LATERAL)
-    path = text(tmp_path / "f.csv", ["time,medial,lateral"], columns)
-    assert any("medial force is" in each for each in read(path, **BOTH).warnings)
-    columns = (TIME, MEDIAL, LATERAL, 1.3 * FORCE)
-    path = text(tmp_path / "g.csv", ["time,medial,lateral,all"], columns)
-    [warning] = read(path, total="all", **BOTH).warnings
-    assert "differs from medial plus lateral force by up to 23 %" in warning
-
-
 def test_columns_that_are_not_there_are_named(tmp_path):
     path = text(tmp_path / "f.csv", ["when (s),channel A (N)"], (TIME, FORCE))
     with pytest.raises(InputError, match=r"names with B, when, found when \(s\),channel A \(N\)"):
         read(path, time="when", total="B")
     assert_allclose(read(path, time="when", total="channel A").parts["total"], FORCE, rtol=1e-5)
-
-
-@pytest.mark.parametrize("keys", [{}, {"medial": "medial"}, {"time": "t", "unit": "lbf"}])
-def test_forces_that_are_not_stated(keys):
-    with pytest.raises(ValueError, match=r"expected total, both medial and lateral, or layout"):
-        ImplantForcesConfig(file="f", **keys)
 
 
 def test_instants_increase(tmp_path):
@@ -181,22 +149,6 @@ def test_empty_cells_are_gaps_and_text_is_refused(tmp_path):
     lines[5] = lines[5].replace(",", ",off", 1)
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(InputError, match=r"line 6, Fz: expected a number, found 'off"):
-        read(path, total="Fz")
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match=r"no such file; check implant_forces\.file"):
-        read(tmp_path / "none.csv", total="Fz")
-    with pytest.raises(InputError, match="no such file"):
-        read(tmp_path, total="Fz")
-    (tmp_path / "old.xls").write_bytes(b"\xd0\xcf")
-    with pytest.raises(InputError, match=r"found .xls; save the sheet of the forces as .csv"):
-        read(tmp_path / "old.xls", total="Fz")
-    (tmp_path / "f.csv").write_bytes(b"\x00\xff\xfe")
-    with pytest.raises(InputError, match="expected a table as text"):
-        read(tmp_path / "f.csv", total="Fz")
-    path = text(tmp_path / "short.csv", ["time,Fz"], (TIME[:2], FORCE[:2]))
-    with pytest.raises(InputError, match="three or more rows of numbers below the names, found 2"):
         read(path, total="Fz")
 
 
@@ -261,3 +213,22 @@ def test_errors_have_their_definitions(tmp_path):
     assert comparison_lines(found.comparison)[0] == (
         "measured forces of f.csv: forces in N; medial force: medial; lateral force: lateral"
     )
+
+
+def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
+    table = text(tmp_path / "forces.csv", ["time,medial,lateral"], (TIME, MEDIAL, LATERAL))
+    model = str(knee_data / "jam_grand_challenge_DM" / "DM.osim")
+
+    def checked(**keys):
+        config = ImplantForcesConfig(file=str(table), **BOTH, **keys)
+        walk = SimpleNamespace(model=model)
+        implant.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
+
+    checked()
+    checked(contact="knee_contact")
+    with pytest.raises(InputError, match=r"a contact of DM\.osim, knee_contact, pf_contact"):
+        checked(contact="tf_contact")
+    table.write_text("time,total\n0,1\n")
+    with pytest.raises(InputError, match=r"expected a row of names with .*medial"):
+        checked()
+    implant.check_implant_forces(SimpleNamespace(implant_forces=None))

@@ -1,21 +1,27 @@
-"""Walks from markers: configuration, constraint functions, and the motion of the example."""
+"""Walks from markers, from C3D files, and of the subject of the sixth Grand Challenge."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from c3d_files import Z_UP, corners, plate, write_c3d
 from numpy.testing import assert_allclose
 from studies import ROOT
 
+from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import read_motion_table
+from dynamics.motion.plates import find_plates
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
     OsimModel,
     read_marker_settings,
 )
+from dynamics.musculoskeletal.measured_markers import read_markers
 from pipeline.config.reading import ConfigError
+from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
+from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 
 CONFIGS = ROOT / "configs"
 JAM = "$KNEE_DATA/jam_comak_walking"
@@ -44,12 +50,6 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
     path.write_text("\n".join(lines[:6]))
     with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
         load_muscle_walk(path)
-
-
-def test_a_walk_without_markers_keeps_its_motion(tmp_path):
-    file = load_muscle_walk(CONFIGS / "comak_walking.toml")
-    with pytest.raises(ValueError, match="section with markers"):
-        motion_of_walk(file, tmp_path)
 
 
 def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
@@ -132,3 +132,102 @@ def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path)
     # Both splines have few points about 25 degrees; deg and mm.
     assert off.max() < 0.2
     assert np.median(off) < 0.02
+
+
+#: Places of the middles of the plates, in a laboratory with z up, and their turns.
+PLATES = [([-0.3, 0.32, 0.0], 0.0), ([0.45, 0.15, 0.0], np.pi), ([1.07, 0.26, 0.0], 0.3)]
+
+
+@pytest.fixture(scope="module")
+def motion(jam_folder):
+    return jam_folder / "models/lenhart2015/motion_data"
+
+
+@pytest.fixture(scope="module")
+def c3d(motion, tmp_path_factory):
+    """Return a C3D file of the markers and forces of the example, in mm, with z up."""
+    pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
+    markers = read_markers(motion / "overground_17.trc")
+    table = read_motion_table(motion / "overground_17_grf.mot")
+    plates = []
+    for (middle, turn), each in zip(PLATES, find_plates(table), strict=True):
+        places, lab = corners(middle, turn), [a @ Z_UP for a in (each.force, each.point)]
+        plates.append(plate(2, places, [0.0, 0.0, -0.04], *lab, -each.torque[:, 1]))
+    path = tmp_path_factory.mktemp("c3d") / "walk.c3d"
+    positions = markers.positions @ Z_UP
+    return write_c3d(path, positions, plates, labels=markers.names, rate=200.0)
+
+
+def test_markers_and_forces_are_those_of_the_tables(motion, c3d):
+    found, known = read_markers(c3d), read_markers(motion / "overground_17.trc")
+    assert found.names == known.names
+    assert_allclose(found.time, known.time, atol=1e-6)
+    assert_allclose(found.positions, known.positions, atol=1e-6)
+    ground, table = read_ground(c3d), read_motion_table(motion / "overground_17_grf.mot")
+    assert ground.names == table.names
+    assert_allclose(ground.time[:-1], table.time[:-1], atol=1e-6)  # the last row skips a step
+    for mine, theirs in zip(find_plates(ground), find_plates(table), strict=True):
+        assert_allclose(mine.force, theirs.force, atol=1e-3)
+        bears = theirs.force[:, 1] > 100.0
+        assert_allclose(mine.point[bears], theirs.point[bears], atol=1e-5)
+        moments = [p.torque + np.cross(p.point, p.force) for p in (mine, theirs)]
+        assert_allclose(*moments, atol=5e-3)
+
+
+CONFIG = ROOT / "configs" / "grand_challenge_walk.toml"
+FOLDER = "$KNEE_DATA/jam_grand_challenge_DM"
+
+
+def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
+    walk = load_muscle_walk(CONFIG).walk
+    model = OsimModel(knee_data / "jam_grand_challenge_DM" / "DM.osim")
+    contacts = articular_contacts(model, meshes=walk.mesh_files, surface="flat")
+    knee, patella = contacts
+    bed = knee.model.tibia
+    assert knee.model.compartment_names == ("medial", "lateral")
+    assert patella.model.compartment_names == ("pf_contact",)
+    medial = bed.centroids[knee.model.compartments == 0]
+    lateral = bed.centroids[knee.model.compartments == 1]
+    assert medial[:, 2].max() < 1e-3
+    assert lateral[:, 2].min() > -1e-3
+    defaults = model.coordinate_defaults
+    at_rest = np.array([defaults[name] for name in knee.coordinates])
+    height = knee.coordinates.index("knee_ty_r")
+    forces = []
+    for gap in (0.003, -0.0005):
+        moved = at_rest.copy()
+        moved[height] -= gap
+        forces.append(knee.evaluate(moved).loads.force[1])
+    assert forces[0] == 0.0
+    assert forces[1] > 100.0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("opensim")
+def test_a_trial_from_its_own_files(knee_data, tmp_path):
+    kinds = {"walk": "comak", "inverse_kinematics": "ik"}
+    keys = [f'{key}.settings="{FOLDER}/DM_ngait_og4_{kind}.xml"' for key, kind in kinds.items()]
+    with pytest.warns(UserWarning, match="ik_constraint_weight"):
+        simulate_muscle_walk(load_muscle_walk(CONFIG, (*keys, "walk.record=false")), tmp_path)
+    found = json.loads((tmp_path / "walk.json").read_text())
+    assert found["converged"] == found["frames"] == 131
+    side = found["sides"]["knee_contact"]
+    assert (side["leg"], side["medial"], side["mesh_axes"]) == (
+        "right",
+        "left",
+        ["back", "up", "left"],
+    )
+    # The other foot leaves the ground beside the plates.
+    assert found["residuals"]["force_max_percent"] > 25.0
+    assert any("without its plate" in flag for flag in found["flags"])
+    assert found["markers"]["rms_mm"] < 20.0
+    table, weight = read_motion_table(tmp_path / "contact.sto"), found["body_weight_N"]
+    up = {
+        part: table.column(f"knee_contact_{part}_force_y_N") / weight
+        for part in ("total", "medial", "lateral")
+    }
+    np.testing.assert_allclose(up["medial"] + up["lateral"], up["total"], atol=1e-9)
+    assert up["total"].max() == pytest.approx(2.9, abs=0.2)
+    # Most of the load is medial while the foot stands, as in the instrumented implant.
+    stance = up["total"] > 1.5
+    assert np.median(up["medial"][stance] / up["total"][stance]) > 0.5

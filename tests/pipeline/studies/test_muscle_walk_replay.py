@@ -1,32 +1,28 @@
-"""Replays of recorded walks: what the record determines, flags, and other models."""
+"""Replays of recorded walks, and studies over them."""
 
 import json
-import re
-import shutil
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from jam_walks import WALK_FILES, changed
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.motion import read_motion_table
 from dynamics.musculoskeletal import (
-    Comak,
-    MuscleWeight,
     RecordedPlant,
 )
 from dynamics.simulator.equations import SimulationError
 from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
-from pipeline.studies.muscle_walks import models as walk_models
-from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import walk as walk_module
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.study import WalkTask, replayed
 from pipeline.studies.muscle_walks.summary import summary_text
+from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 from pipeline.studies.muscle_walks.walk_outputs import walk_catalogue
 
@@ -34,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 
 
 @pytest.mark.slow
-def test_a_replay_is_the_walk(jam_walk, tmp_path):
+def test_a_replay_is_the_walk_and_needs_no_opensim(jam_walk, no_opensim, tmp_path):
     out = tmp_path / "again"
     arguments = ["walk", str(jam_walk / "config.toml"), "--out", str(out), "--quiet"]
     assert main([*arguments, f"--set=walk.replay={jam_walk / 'plant.npz'}"]) == 0
@@ -82,12 +78,6 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     assert row["flagged_instants"] == 4
 
 
-@pytest.mark.slow
-def test_a_replay_needs_no_opensim(jam_walk, no_opensim, tmp_path):
-    arguments = ["walk", str(jam_walk / "config.toml"), "--out", str(tmp_path / "out"), "--quiet"]
-    assert main([*arguments, f"--set=walk.replay={jam_walk / 'plant.npz'}"]) == 0
-
-
 def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
     file, record = load_muscle_walk(jam_walk / "config.toml"), str(jam_walk / "plant.npz")
     later = {"stop_s": 1.3}
@@ -100,49 +90,6 @@ def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
     with pytest.warns(UserWarning, match=r"ignored: walk\.motion"):
         summary = simulate_muscle_walk(moved, tmp_path / "out")
     assert any("walk.motion" in text for text in summary.warnings)
-
-
-def test_a_replay_tells_other_times_and_takes_coordinates_in_any_order(
-    jam_walk, tmp_path, jam_folder
-):
-    file = load_muscle_walk(jam_walk / "config.toml")
-    xml = (jam_folder / "examples/walking/inputs/comak_settings.xml").read_text()
-    folder = jam_folder / "examples/walking/inputs"
-    xml = re.sub(r">(\.\./[^<]*)<", lambda m: f">{(folder / m[1]).resolve()}<", xml)
-    start = xml.index("<objects>") + len("<objects>")
-    end = xml.index("</objects>")
-    first = xml.index("</COMAKSecondaryCoordinate>") + len("</COMAKSecondaryCoordinate>")
-    swapped = xml[:start] + xml[first:end] + xml[start:first] + xml[end:]
-    (tmp_path / "s.xml").write_text(swapped.replace("<comak_damping>200<", "<comak_damping>100<"))
-    update = {"settings": str(tmp_path / "s.xml")}
-    update["replay"] = str(jam_walk / "plant.npz")
-    moved = changed(file, {"stop_s": None}, **update)
-    with pytest.warns(UserWarning, match="ignored: stop"):
-        setup = prepare_walk(moved)
-    text = " ".join(setup.warnings)
-    assert "ignored: stop 2.32 (1.24)" in text
-    assert "found knee_tx_r 100 (200 in the model)" in text
-    assert "knee_add_r" not in text
-    assert setup.comak.run(setup.first_values()).secondary[0] == "knee_add_r"
-
-
-@pytest.mark.slow
-def test_an_earlier_walk_stays_until_the_next_is_simulated(jam_walk, tmp_path, monkeypatch):
-    folder = shutil.copytree(jam_walk, tmp_path / "out")
-    file, record = load_muscle_walk(folder / "config.toml"), str(jam_walk / "plant.npz")
-    again = changed(file, {"settle": False}, replay=record)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Comak, "run", stopped)
-    with (
-        pytest.warns(UserWarning, match=r"ignored: comak\.settle"),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        simulate_muscle_walk(again, folder, replace=True)
-    assert {name: (folder / name).read_bytes() for name in before} == before
 
 
 @pytest.mark.slow
@@ -183,44 +130,6 @@ def test_swapped_meshes_are_refused_with_and_without_opensim(jam_walk):
         replayed(file, str(jam_walk / "plant.npz"))
 
 
-@pytest.mark.slow
-def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
-    jam_walk, tmp_path, monkeypatch
-):
-    """Also in a replay, before the flags of frames and coordinates."""
-    monkeypatch.setattr(walk_models, "check_facing", lambda *_: None)
-    file = swapped(load_muscle_walk(jam_walk / "config.toml"))
-    update = {"replay": str(jam_walk / "plant.npz")}
-    file = changed(file, **update)
-    summary = simulate_muscle_walk(file, tmp_path)
-    told = "tf_contact: the surfaces touch in none of 4 frames; check its mesh files"
-    assert summary.flags[0].startswith(told)
-    assert told in summary_text(summary, tmp_path)
-    assert told in (tmp_path / "walk.html").read_text()
-
-
-def test_weights_of_unknown_muscles_are_told(jam_walk):
-    file = load_muscle_walk(jam_walk / "config.toml")
-    weighted = {"muscle_weights": {"nobody": 2.0}}
-    with pytest.warns(UserWarning, match="nobody"):
-        setup = replayed(changed(file, weighted), str(jam_walk / "plant.npz"))
-    assert any("nobody" in text for text in setup.warnings)
-
-
-def test_a_weight_that_becomes_negative_is_refused_before_the_first_frame(jam_walk, monkeypatch):
-    falling = MuscleWeight("soleus_r", (1.2, 1.21), (3.0, 1.0))
-    read = walk_setup.walk_settings
-
-    def with_weight(*arguments):
-        found = read(*arguments)
-        return found._replace(settings=replace(found.settings, muscle_weights=(falling,)))
-
-    monkeypatch.setattr(walk_setup, "walk_settings", with_weight)
-    file = load_muscle_walk(jam_walk / "config.toml")
-    with pytest.raises(InputError, match=r"soleus_r: expected a weight >= 0 at 1\.22 s"):
-        replayed(file, str(jam_walk / "plant.npz"))
-
-
 def test_frames_that_do_not_converge_are_flagged_in_file_and_page(jam_walk, tmp_path):
     file = load_muscle_walk(jam_walk / "config.toml")
     few = {"iterations": 1, "tolerance": 1e-9}
@@ -234,3 +143,93 @@ def test_frames_that_do_not_converge_are_flagged_in_file_and_page(jam_walk, tmp_
     page = (tmp_path / "walk.html").read_text()
     assert "Read this first" in page
     assert "1.21 s: not converged in 1 iterations" in page
+
+
+DEGREE = np.pi / 180.0
+
+
+def test_variations_change_what_they_name(jam_walk):
+    file = load_muscle_walk(jam_walk / "config.toml")
+    setup = replayed(file, str(jam_walk / "plant.npz"))
+    factors = walk_factors(setup)
+    start = setup.first_values()
+    nominal = setup.comak.run(start)
+    softer = varied_walk(setup, {"tf_contact_modulus_scale": 0.5})
+    loads = [s.contacts[0].evaluate(np.zeros(6)).loads for s in (setup, softer)]
+    assert_allclose(loads[1].wrench, 0.5 * loads[0].wrench, rtol=1e-12)
+    thicker = varied_walk(setup, {"tf_contact_thickness_scale": 2.0})
+    thick = thicker.contacts[0].evaluate(np.zeros(6)).loads
+    assert_allclose(thick.wrench, loads[1].wrench, rtol=1e-9)
+    stiff = varied_walk(setup, {"ligament_ACLpl_stiffness_scale": 2.0})
+    ratio = stiff.plant.ligaments.stiffness / setup.plant.ligaments.stiffness
+    chosen = [name.startswith("ACLpl") for name in setup.plant.ligaments.names]
+    assert_array_equal(ratio, np.where(chosen, 2.0, 1.0))
+    weak = varied_walk(setup, {"muscle_all_strength_scale": 0.8, "muscle_recfem_r_weight": 3.0})
+    assert_allclose(weak.plant.muscles.max_force, 0.8 * setup.plant.muscles.max_force)
+    assert weak.settings.muscle_weight(("recfem_r", "soleus_r"), 0.0).tolist() == [3.0, 1.0]
+    moved = varied_walk(setup, {"tf_contact_bed_up_mm": -0.1})
+    up = setup.contacts[0].pose(np.zeros(6)).translation
+    down = moved.contacts[0].pose(np.zeros(6)).translation
+    assert_allclose(down - up, [0.0, 1e-4, 0.0], atol=1e-15)
+    turned = varied_walk(setup, {"tf_contact_bed_about_forward_deg": 2.0})
+    assert abs(turned.contacts[0].pose(np.zeros(6)).adduction) == pytest.approx(2.0 * DEGREE)
+    result = turned.comak.run(start)
+    assert np.abs(result.values - nominal.values).max() > 1e-3
+    # Tilting the bed turns the tibia back: contact alone follows the surfaces.
+    assert not result.flags
+    assert all(factor.text for factor in factors.values())
+
+
+STUDY = """
+[study]
+name = "spread"
+walk = "{walk}"
+kind = "latin_hypercube"
+runs = 4
+workers = 1
+
+[[study.factor]]
+name = "ligament_all_stiffness_scale"
+distribution = "uniform"
+low = 0.8
+high = 1.2
+
+[[study.factor]]
+name = "tf_contact_modulus_scale"
+distribution = "lognormal"
+mean = 1.0
+sd = 0.2
+"""
+
+
+def test_a_study_varies_a_recorded_walk(jam_walk, tmp_path, capsys):
+    config = tmp_path / "study.toml"
+    config.write_text(STUDY.format(walk=jam_walk))
+    out = tmp_path / "out"
+    assert main(["study", str(config), "--out", str(out), "--quiet"]) == 0
+    runs = pd.read_parquet(out / "runs.parquet")
+    assert (runs.status == "ok").all()
+    assert (runs.flagged_instants == 0).all()
+    assert runs.tf_contact_total_peak_pressure_MPa.nunique() == 4
+    order = runs.sort_values("tf_contact_modulus_scale").tf_contact_total_peak_pressure_MPa
+    assert order.is_monotonic_increasing
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["model"] == "recorded walk"
+    assert summary["nominal"]["tf_contact_total_force_peak_BW"] > 0.5
+    assert "BW are body weights" in (out / "study.html").read_text()
+    assert "tf_contact force, peak" in capsys.readouterr().out
+
+
+def test_inputs_of_a_walk_are_listed_and_checked(jam_walk, tmp_path, capsys):
+    assert main(["study", "--factors", "--walk", str(jam_walk)]) == 0
+    told = capsys.readouterr().out
+    for name in ("ligament_PCLal_slack_scale", "muscle_soleus_r_weight", "pf_contact_target_up_mm"):
+        assert name in told
+    config = tmp_path / "study.toml"
+    text = STUDY.format(walk=jam_walk)
+    config.write_text(text.replace("tf_contact_modulus_scale", "tf_modulus_scale"))
+    assert main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert "similar names are tf_contact_modulus_scale" in capsys.readouterr().err
+    config.write_text(STUDY.format(walk=tmp_path))
+    assert main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert "expected the folder of a walk" in capsys.readouterr().err

@@ -8,12 +8,11 @@ import pytest
 from bare_legs import BELOW, MUSCLES, TIME, WEIGHT, bare_model, bare_walk, standing
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal.knee_reaction import Knee, KneeLoads
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
-from pipeline.studies.muscle_walks.knee_waveforms import LEAST_FORCE, write_waveforms
+from pipeline.studies.muscle_walks.knee_waveforms import LEAST_FORCE
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.walk import simulate_muscle_walk
 
@@ -69,27 +68,6 @@ def test_waveforms_are_those_that_a_run_takes(walked):
     assert moment == pytest.approx(0.02 * WEIGHT, rel=0.2)
 
 
-def test_the_page_shows_the_knee_and_no_contact(walked):
-    page = (walked / "walk.html").read_text()
-    assert "knee_r: Axial force" in page
-    assert "simulation.period_s = 0.8" in page
-    assert 'id="pressure"' not in page
-    assert 'id="ligaments"' not in page
-    assert not (walked / "plant.npz").exists()
-
-
-def test_the_command_says_how_a_run_takes_the_waveforms(tmp_path, capsys):
-    model, motion, loads = stepping(tmp_path)
-    (tmp_path / "mine.toml").write_text(
-        f'[walk]\nmodel = "{model}"\nmotion = "{motion}"\nexternal_loads = "{loads}"\n'
-        "[comak]\nstart_s = 0.2\nstop_s = 0.3\n"
-    )
-    assert main(["walk", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0
-    told = capsys.readouterr().out
-    assert "knee_r (right), cycle of 0.2 to 0.3 s: axial force at most" in told
-    assert f"--set simulation.waveforms={tmp_path / 'out' / 'waveforms.csv'}" in told
-
-
 def test_muscles_that_are_too_weak_are_flagged(tmp_path):
     weak = tuple((*muscle[:-1], 0.05 * muscle[-1]) for muscle in MUSCLES)
     file = bare_walk(*stepping(tmp_path, muscles=weak))
@@ -128,10 +106,6 @@ def test_measured_forces_stand_beside_the_axial_force(walked, tmp_path):
     ("walk", "comak", "message"),
     [
         ({"knee": "knee"}, {}, r"walk\.knee: expected a joint of bare\.osim, found knee;"),
-        ({"replay": "plant.npz"}, {}, r"walk\.replay: expected a model with articular contact"),
-        ({"surrogates": {"tf": "runs/a"}}, {}, r"tf"),
-        ({"knee": "knee_l"}, {"start_s": None, "stop_s": None}, r"no external load .* knee_l"),
-        ({}, {"primary": ("knee_r",)}, r"comak\.primary.*knee_r"),
         (
             {},
             {"secondary": {"hip_flexion_r": 1.0}},
@@ -147,21 +121,3 @@ def test_what_cannot_be_is_refused(tmp_path, walk, comak, message):
     }
     with pytest.raises(InputError, match=message):
         prepare_walk(file.model_copy(update=changes))
-
-
-def test_a_motion_shorter_than_the_stride_is_refused(tmp_path):
-    model, motion, loads = stepping(tmp_path)
-    lines = motion.read_text().replace("nRows=101", "nRows=71").splitlines()
-    motion.write_text("\n".join(lines[:-30]) + "\n")
-    file = bare_walk(model, motion, loads, start_s=None, stop_s=None)
-    with pytest.raises(InputError, match=r"expected two heel strikes .* between 0 and 0\.7 s"):
-        prepare_walk(file)
-
-
-def test_waveforms_that_a_run_would_refuse_have_a_flag(tmp_path):
-    zero = np.zeros_like(TIME)
-    force = 800.0 + np.where(np.abs(TIME - 0.5) < 0.004, 3000.0, 0.0)
-    loads = KneeLoads("knee_r", "right", TIME, 0.3 * np.sin(TIME), force, zero, zero, zero)
-    (flag,) = write_waveforms(tmp_path, Knee(None, 0.0, 1.0), loads)
-    assert "axial_force_N" in flag
-    assert "correct a spike" in flag

@@ -1,15 +1,40 @@
-"""Designs, distributions and Sobol indices of a study."""
+"""Studies by design of experiments: distributions, indices, inputs; of designs beside gait."""
+
+import json
 
 import numpy as np
 import pytest
+import tomli_w
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveforms import GaitCycle
+from foundation.base.errors import InputError
+from foundation.base.pose import COORDINATES, Pose
+from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
+from pipeline.design_space.design_gait import gait_of_design, original_cycle
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.flagged_instants import kinds_of
+from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.store.samples import read_table
 from pipeline.studies.design import base_runs, quantile, study_table
+from pipeline.studies.design_runs import DesignTask
+from pipeline.studies.factors import (
+    FACTORS,
+    Inputs,
+    check_applicable,
+    check_factor,
+    varied,
+)
+from pipeline.studies.runs import run_once
 from pipeline.studies.schema import FactorConfig, StudyConfig
-from pipeline.studies.summary import convergence, distribution_of, rank_correlations
+from pipeline.studies.study import load_study, simulate_study
+from pipeline.studies.summary import convergence, rank_correlations
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
+from surrogates.sampling.space import ReferencePath
 
 SHARES = np.array([0.025, 0.16, 0.5, 0.84, 0.975])
 
@@ -31,34 +56,10 @@ def test_monte_carlo_row_depends_on_seed_and_number_alone():
     assert len(np.unique(many)) == many.size
 
 
-def test_monte_carlo_is_uniform():
-    unit = unit_design("montecarlo", 4000, 2, 1)
-    for column in unit.T:
-        assert stats.kstest(column, "uniform").pvalue > 0.01
-    assert abs(np.corrcoef(unit.T)[0, 1]) < 0.05
-
-
 def test_latin_hypercube_has_one_row_in_each_stripe():
     unit = unit_design("latin_hypercube", 20, 3, 1)
     stripes = np.sort(np.floor(20 * unit), axis=0)
     assert np.array_equal(stripes, np.tile(np.arange(20)[:, None], 3))
-
-
-def test_sobol_blocks_differ_in_one_column():
-    unit = unit_design("sobol", 8, 3, 1).reshape(8, 5, 3)
-    for block in unit:
-        for k in range(3):
-            differing = block[0] != block[k + 1]
-            assert differing.tolist() == [j == k for j in range(3)]
-            assert block[k + 1, k] == block[4, k]
-
-
-@pytest.mark.parametrize("kind", ["montecarlo", "latin_hypercube", "sobol"])
-def test_design_repeats_and_is_inside(kind):
-    unit = unit_design(kind, 16, 4, 3)
-    assert np.array_equal(unit, unit_design(kind, 16, 4, 3))
-    assert unit.min() > 0.0
-    assert unit.max() < 1.0
 
 
 @pytest.mark.parametrize(
@@ -151,11 +152,6 @@ def test_sobol_indices_leave_out_blocks_with_a_failed_run():
     assert_allclose([found[n]["total"] for n in "abc"], total, rtol=0, atol=0.04)
 
 
-def test_no_sobol_indices_of_constant_or_failed_outputs():
-    assert sobol_indices(["a", "b"], np.full(32, 3.0), seed=1) is None
-    assert sobol_indices(["a", "b"], np.full(32, np.nan), seed=1) is None
-
-
 def test_rank_correlations_are_those_of_scipy():
     rng = np.random.default_rng(1)
     inputs = rng.normal(size=(60, 3))
@@ -168,15 +164,6 @@ def test_rank_correlations_are_those_of_scipy():
     assert np.isnan(found[:, 2]).all()
 
 
-def test_distribution_of_known_values():
-    found = distribution_of(np.arange(1001.0))
-    assert found["mean"] == 500.0
-    assert [found[f"q{q}"] for q in ("2.5", "25", "50", "75", "97.5")] == [25, 250, 500, 750, 975]
-    assert (found["minimum"], found["maximum"]) == (0.0, 1000.0)
-    assert_allclose(found["sd"], np.arange(1001.0).std(ddof=1), rtol=1e-12)
-    assert distribution_of(np.ones(1)) is None
-
-
 def test_convergence_ends_with_all_runs():
     values = np.random.default_rng(1).normal(5.0, 2.0, 400)
     curve = convergence(values)
@@ -184,3 +171,293 @@ def test_convergence_ends_with_all_runs():
     assert curve.runs[-1] == 400
     assert_allclose(curve.mean[-1], values.mean(), rtol=1e-12)
     assert_allclose(curve.half_width[-1], 1.96 * values.std(ddof=1) / 20.0, rtol=1e-4)
+
+
+DEGREE = np.pi / 180.0
+NOMINAL = Inputs(load_gait_cycle(LEVEL_WALKING, 1.0), KneeSimulator(neutral=Pose(anterior=2e-3)))
+PERCENT = NOMINAL.cycle.percent
+SIGNALS = {"flexion": DEGREE, "axial_force": 1.0, "ap_force": 1.0, "internal_torque": 1.0}
+
+
+def contents(inputs):
+    """Return all that an input holds, flat."""
+    cycle = {name: getattr(inputs.cycle, name) for name in (*SIGNALS, "percent", "period")}
+    simulator = {
+        name: value.array if isinstance(value, Pose) else value
+        for name, value in vars(inputs.simulator).items()
+        if not name.startswith("_")
+    }
+    own = {name: getattr(inputs, name) for name in ("offset", "stiffness", "wear_factor")}
+    return cycle | simulator | own
+
+
+def changed(name, value, nominal=NOMINAL):
+    """Return what a factor changes: name -> (before, after)."""
+    before, after = contents(nominal), contents(varied(nominal, {name: value}))
+    fields = (key for key in after if key in before)
+    return {k: (before[k], after[k]) for k in fields if not np.array_equal(before[k], after[k])}
+
+
+def only(name, value, field):
+    """Return a field before and after, which alone has changed."""
+    found = changed(name, value)
+    assert set(found) == {field}, name
+    return found[field]
+
+
+@pytest.mark.parametrize(
+    ("short", "signal"),
+    [
+        ("flexion", "flexion"),
+        ("axial", "axial_force"),
+        ("ap", "ap_force"),
+        ("torque", "internal_torque"),
+    ],
+)
+def test_scale_and_offset(short, signal):
+    before, after = only(f"{short}_scale", 1.1, signal)
+    assert_allclose(after, 1.1 * before, rtol=1e-14)
+    (offset,) = (name for name in FACTORS if name.startswith(f"{short}_offset_"))
+    before, after = only(offset, 2.0, signal)
+    assert_allclose(after, before + 2.0 * SIGNALS[signal], rtol=1e-14)
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize(("wave", "function"), [("cos", np.cos), ("sin", np.sin)])
+@pytest.mark.parametrize("number", [1, 3, 9])
+def test_harmonics(signal, wave, function, number):
+    unit = {"flexion": "deg", "internal_torque": "Nm"}.get(signal, "N")
+    before, after = only(f"{signal}_{wave}{number}_{unit}", 0.3, signal)
+    expected = 0.3 * SIGNALS[signal] * function(2 * np.pi * number * PERCENT / 100.0)
+    assert_allclose(after - before, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("short", "signal"), [("axial", "axial_force"), ("ap", "ap_force"), ("torque", None)]
+)
+def test_positive_shift_is_a_delay(short, signal):
+    before, after = only(f"{short}_shift_percent", 10.0, signal or "internal_torque")
+    # A whole number of rows: the delayed signal is the table's own, rolled.
+    step = PERCENT[1] - PERCENT[0]
+    assert_allclose(np.diff(PERCENT), step, rtol=1e-9)
+    rows = round(10.0 / step)
+    assert_allclose(rows * step, 10.0, rtol=1e-9)
+    assert_allclose(after[:-1], np.roll(before[:-1], rows), rtol=0, atol=1e-9 * np.ptp(before))
+
+
+@pytest.mark.parametrize("coordinate", COORDINATES[1:])
+def test_alignment_is_an_offset_of_one_coordinate(coordinate):
+    turned = coordinate in ("adduction", "rotation")
+    unit, si = ("deg", DEGREE) if turned else ("mm", 1e-3)
+    _, offset = only(f"alignment_{coordinate}_{unit}", 0.5, "offset")
+    expected = np.zeros(6)
+    expected[COORDINATES.index(coordinate)] = 0.5 * si
+    assert_allclose(offset, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "si"),
+    [
+        ("anterior_offset_mm", "anterior_offset", 1e-3),
+        ("rotation_stiffness_Nm_per_deg", "rotation_stiffness", 180.0 / np.pi),
+        ("adduction_stiffness_Nm_per_deg", "adduction_stiffness", 180.0 / np.pi),
+        ("ap_gap_mm", "anterior_gap", 1e-3),
+        ("rotation_gap_deg", "rotation_gap", DEGREE),
+        ("superior_mass_kg", "superior_mass", 1.0),
+        ("anterior_damping_Ns_per_m", "anterior_damping", 1.0),
+        ("modulus_scale", "stiffness", 1.0),
+        ("wear_factor_mm3_per_Nm", "wear_factor", 1e-9),
+        ("period_s", "period", 1.0),
+    ],
+)
+def test_numbers_are_set_in_si(name, field, si):
+    _, after = only(name, 1.7, field)
+    assert_allclose(after, 1.7 * si, rtol=1e-14)
+
+
+def test_neutral_pose():
+    _, after = only("neutral_anterior_mm", 4.0, "neutral")
+    assert_allclose(after, [0, 0, 0, 4e-3, 0, 0], rtol=1e-14)
+    _, after = only("neutral_rotation_deg", 4.0, "neutral")
+    assert_allclose(after, [0, 0, 4.0 * DEGREE, 2e-3, 0, 0], rtol=1e-14)
+
+
+def test_prescribed_motion_is_varied_where_there_is_one():
+    flexion, axial = NOMINAL.cycle.flexion, NOMINAL.cycle.axial_force
+    motion = 1e-3 * np.sin(2.0 * np.pi * PERCENT / 100.0)
+    cycle = GaitCycle(PERCENT, flexion, axial, anterior=motion)
+    driven = Inputs(cycle, NOMINAL.simulator)
+    scaled = varied(driven, {"anterior_motion_scale": 1.5}).cycle
+    assert_allclose(scaled.anterior, 1.5 * cycle.anterior, rtol=1e-14)
+    moved = varied(driven, {"anterior_motion_offset_mm": 2.0}).cycle
+    assert_allclose(moved.anterior, cycle.anterior + 2e-3, rtol=1e-14)
+    with pytest.raises(ValueError, match=r"study\.factor: ap_scale: ap_force: expected a signal"):
+        check_applicable(driven, ["anterior_motion_scale", "ap_scale"])
+    check_applicable(NOMINAL, [name for name in FACTORS if "_motion_" not in name])
+
+
+def test_neutral_pose_along_a_path_is_refused():
+    path = ReferencePath.through([0.0, 0.5, 1.0], np.zeros((3, 5)))
+    with pytest.raises(ValueError, match=r'neutral_anterior.*restraint_about = "pose"'):
+        check_applicable(
+            Inputs(NOMINAL.cycle, KneeSimulator(neutral=path)), ["neutral_anterior_mm"]
+        )
+
+
+def test_unknown_name_shows_similar_names():
+    with pytest.raises(ValueError, match=r"similar names are .*axial_scale"):
+        check_factor("axial_scal")
+    with pytest.raises(ValueError, match="study --factors") as caught:
+        check_factor("qqq")
+    assert "near" not in str(caught.value)
+
+
+DISH, MODULUS = "design_dish_sagittal_radius_mm", "design_youngs_modulus_MPa"
+OF_DESIGNS = [
+    {"name": DISH, "distribution": "uniform", "low": 60.0, "high": 86.0},
+    {"name": "axial_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
+]
+PEAK = "medial_peak_pressure_MPa"
+
+
+def command(run, folder, *options, factors=OF_DESIGNS, **changes):
+    study = {"name": "tiny", "run": str(run), "runs": 4, "kind": "sobol", "workers": 1}
+    path = folder.with_name(f"{folder.name}.toml")
+    path.write_text(tomli_w.dumps({"study": study | changes | {"factor": factors}}))
+    return ["study", str(path), "--out", str(folder), "--quiet", *options]
+
+
+@pytest.fixture(scope="module")
+def opened(tiny_designs):
+    return TrainedDesigns.open(tiny_designs)
+
+
+@pytest.fixture(scope="module")
+def done(tiny_designs, tmp_path_factory):
+    """Return the folder of a Sobol study of a parameter of the design and one of gait."""
+    folder = tmp_path_factory.mktemp("study") / "done"
+    assert main(command(tiny_designs, folder)) == 0
+    return folder
+
+
+def task_of(folder, model="surrogate", outside="flag"):
+    return DesignTask.of(folder, model, {}, outside=outside)
+
+
+def outputs_of(row):
+    return np.array([row[name] for name in OUTPUTS])
+
+
+def test_sobol_indices_are_of_design_and_gait(done):
+    summary = json.loads((done / "summary.json").read_text())
+    assert (summary["runs"], summary["failed"]) == (16, 0)
+    for name in (PEAK, "medial_force_peak_N"):
+        indices = summary["sensitivity"]["outputs"][name]
+        assert indices.keys() == {DISH, "axial_scale"}
+        assert all(np.isfinite(each["total"]) for each in indices.values())
+    # the force of a condyle is that of the simulator, the pressure depends on the dish
+    force = summary["sensitivity"]["outputs"]["medial_force_peak_N"]
+    assert force["axial_scale"]["total"] > 10.0 * force[DISH]["total"]
+    assert summary["sensitivity"]["outputs"][PEAK][DISH]["total"] > 0.1
+
+
+def test_error_of_the_surrogate_is_that_of_gait_cycles_of_held_out_designs(done, opened):
+    outputs = json.loads((done / "summary.json").read_text())["outputs"]
+    errors = opened.knee.header["errors"]
+    for name, error in ((PEAK, "peak_percent"), ("anterior_range_mm", "ap_travel_percent")):
+        wanted = 0.01 * errors[error]["rms"] * outputs[name]["q50"]
+        assert outputs[name]["model_error"] == pytest.approx(wanted, rel=1e-9)
+    assert outputs["rotation_range_deg"]["model_error"] is None
+    page = (done / "study.html").read_text()
+    assert f"error of the surrogate ±{outputs[PEAK]['model_error']:.2g}" in page
+    assert "gait cycles of the held-out designs" in page
+
+
+def test_other_parameters_are_fixed_and_told(done, tiny_designs, tmp_path, capsys):
+    table = read_table(done / "runs.parquet")
+    assert (table[MODULUS] == 650.0).all()
+    told = f"{MODULUS} is fixed at 650 MPa (middle of the range, the base configuration has 463)"
+    summary = json.loads((done / "summary.json").read_text())
+    assert summary["notes"][0] == told
+    assert told in (done / "study.html").read_text()
+    fixed = [row for row in summary["factors"] if row["name"] == MODULUS]
+    assert fixed == [{"name": MODULUS, "distribution": "fixed", "value": 650.0}]
+    modulus = [{"name": MODULUS, "distribution": "uniform", "low": 500.0, "high": 800.0}]
+    assert main(command(tiny_designs, tmp_path / "other", factors=modulus, kind="montecarlo")) == 0
+    shown = capsys.readouterr().out
+    assert f"{DISH} is fixed at 70 mm (base configuration)" in shown
+    assert (read_table(tmp_path / "other" / "runs.parquet")[DISH] == 70.0).all()
+
+
+def test_row_is_the_simulation_of_its_design(done, opened):
+    row = read_table(done / "runs.parquet").iloc[5]
+    design = {"dish_sagittal_radius_mm": row[DISH], "youngs_modulus_MPa": row[MODULUS]}
+    gait = gait_of_design(opened.config, opened.knee, design)
+    result = gait(opened.knee.at(design), gait.cycle.scaled(axial=row["axial_scale"]))
+    columns = result.columns()
+    assert row[PEAK] == 1e-6 * columns["medial_peak_pressure_Pa"].max()
+    assert row["anterior_range_mm"] == pytest.approx(1e3 * np.ptp(columns["anterior_m"]), 1e-12)
+
+
+def test_original_model_is_that_of_the_design(tiny_designs, opened):
+    task = task_of(tiny_designs, "original")
+    row = run_once(task, {DISH: 75.0, MODULUS: 660.0})
+    design = {"dish_sagittal_radius_mm": 75.0, "youngs_modulus_MPa": 660.0}
+    wanted = original_cycle(opened.config, opened.knee, design)[0].outputs
+    assert (outputs_of(row) == outputs_of(wanted)).all()
+    assert "design" not in row["flags"]
+    # Springs are linear in the modulus, whether the design or the factor changes it; the restraints
+    # are slack on the path of the design, which moves by micrometres.
+    scaled = run_once(task, {DISH: 75.0, MODULUS: 600.0, "modulus_scale": 1.1})
+    assert_allclose(outputs_of(scaled), outputs_of(row), rtol=2e-4)
+
+
+def test_designs_with_large_expected_errors_are_flagged(tiny_designs):
+    values = {DISH: 75.0, MODULUS: 660.0}
+    row = run_once(task_of(tiny_designs), values)
+    assert row["status"] == "ok"
+    assert row["flagged_instants"] == 21
+    assert row["flags"].startswith("design: outside the trained domain, errors expected")
+    assert "outside_design" in kinds_of([row["flag_kinds"]])
+    failed = run_once(task_of(tiny_designs, outside="fail"), values)
+    assert (failed["status"], np.isnan(failed[PEAK])) == ("failed", True)
+    assert failed["reason"].startswith("design: outside the trained domain")
+
+
+@pytest.mark.parametrize("model", ["surrogate", "original"])
+@pytest.mark.parametrize(
+    ("dish", "reason"),
+    [
+        (89.0, "infeasible: not dish_sagittal_radius_mm < 88"),
+        (59.0, "dish_sagittal_radius_mm: expected 60 to 90, found 59"),
+    ],
+)
+def test_designs_that_cannot_be_have_failed(tiny_designs, model, dish, reason):
+    row = run_once(task_of(tiny_designs, model), {DISH: dish, MODULUS: 600.0})
+    assert row["status"] == "failed"
+    assert reason in row["reason"]
+    assert np.isnan(outputs_of(row)).all()
+    assert np.isnan(row["wave_anterior_mm"]).all()
+    assert len(row["wave_anterior_mm"]) == 21
+
+
+RANGE = r"expected values within 60 to 90 mm, the trained range of the parameter, found "
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        ({"name": DISH, "distribution": "uniform", "low": 50.0, "high": 95.0},
+         RANGE + "low = 50, high = 95"),
+        ({"name": DISH, "mean": 65.0, "sd": 5.0},
+         RANGE + '16 % of a normal distribution outside; choose distribution = "truncated_normal"'),
+        ({"name": "design_radius_mm", "distribution": "fixed", "value": 1.0},
+         "expected one of design_dish_sagittal_radius_mm, design_youngs_modulus_MPa, found "
+         r"design_radius_mm \(did you mean design_dish_sagittal_radius_mm\?\)"),
+    ],
+)  # fmt: skip
+def test_factors_outside_the_designs_are_refused(tiny_designs, tmp_path, factor, message):
+    file = command(tiny_designs, tmp_path / "study", factors=[factor, OF_DESIGNS[1]])[1]
+    with pytest.raises(InputError, match=message):
+        simulate_study(load_study(file), tmp_path / "study")
+    assert not (tmp_path / "study").exists()

@@ -8,8 +8,8 @@ import reference
 from differences import differences
 from scipy.optimize import brentq
 
+from foundation.core.library import CORE, STRUCTS, address, open_library
 from surrogates.core import packing
-from surrogates.core.library import CORE, STRUCTS, address, open_library
 
 every = pytest.mark.parametrize("regressor", made.MADE.values(), ids=made.MADE)
 MANY = made.polynomial(11, 3, 2), made.network(10, 2, 9, nets=2), made.kriging(20, 12, 2)

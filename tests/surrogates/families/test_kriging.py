@@ -10,19 +10,19 @@ import reference
 from reference import cube
 from threadpoolctl import threadpool_limits
 
-from surrogates.families import kriging
 from surrogates.families.basis import basis_matrix
-from surrogates.families.cross_validation import coverage, standardised
+from surrogates.families.cross_validation import coverage
 from surrogates.families.kriging import (
     KrigingSettings,
-    Posterior,
     fit_kriging,
     local_error,
     spread_picks,
 )
-from surrogates.families.kriging_likelihood import Likelihood, Parameters, maximise
+from surrogates.families.kriging_likelihood import Likelihood, Parameters
+from surrogates.families.kriging_search import other_search
 from surrogates.families.regressor import CORRELATIONS
 from surrogates.families.training import polynomial_exponents
+from surrogates.sampling.designs import unit_design
 
 #: These functions are smooth to the last digit, unlike the loads of triangulated surfaces.
 EXACT = (1e-12, 1e-3)
@@ -96,27 +96,6 @@ def test_likelihood_is_that_of_its_definition(kinds, shear_inputs):
     assert found == pytest.approx(value / y.size, rel=1e-9)
 
 
-def test_vector_and_parameters_are_inverse():
-    likelihood = likelihood_of([1, 0, 0, 0], (1, 3))
-    parameters = Parameters(np.array([1.0, 2.0, 3.0, 4.0]), 1e-5, np.array([0.0, 0.2, 0.0, -0.3]))
-    back = likelihood.parameters(likelihood.vector(parameters))
-    np.testing.assert_allclose(back.lengths, parameters.lengths, rtol=1e-14)
-    np.testing.assert_array_equal(back.shear, parameters.shear)
-    assert back.nugget == pytest.approx(parameters.nugget, rel=1e-14)
-
-
-def test_search_finds_the_same_optimum_from_anywhere():
-    x = cube(150, 4)
-    y = truth(x)
-    trend = basis_matrix(x, polynomial_exponents(4, 1))
-    scaled = (y - y.mean(axis=0)) / y.std(axis=0)
-    likelihood = Likelihood(x, scaled, trend, np.zeros(4, dtype=np.int64), (), (1e-12, 1e-3))
-    starts = [likelihood.first(), *(likelihood.first(np.random.default_rng(i)) for i in range(4))]
-    values = [maximise(likelihood, start, 80)[1] for start in starts]
-    assert max(values) - min(values) < 0.02
-    assert likelihood(starts[0])[0] > min(values) + 1.0
-
-
 @pytest.mark.parametrize("correlation", [*CORRELATIONS, "mixed"])
 def test_fit_passes_through_its_samples(correlation):
     x = cube(80, 4)
@@ -127,16 +106,6 @@ def test_fit_passes_through_its_samples(correlation):
     off = np.abs(reference.evaluate(fitted.regressor, x) - kinked(x)).max(axis=0)
     assert (off < 1e-6 * scale).all()
     assert (reference.standard_error(fitted.regressor, x) < 1e-3 * scale).all()
-
-
-def test_predicts_where_it_was_not_fitted():
-    x, where = cube(200, 3), 0.9 * cube(100, 3, seed=8)
-    fitted = fit_kriging(x, truth(x), SMOOTH)
-    error = np.abs(reference.evaluate(fitted.regressor, where) - truth(where)).max(axis=0)
-    assert (error < 2e-3 * np.ptp(truth(x), axis=0)).all()
-    # 1e-5 is what 200 samples are worth; it follows the lengths, and where their search ends
-    # depends on rounding.
-    assert 0.0 < error[0] < 3e-5
 
 
 @pytest.mark.parametrize("correlation", ["squared_exponential", "mixed", "matern32"])
@@ -165,14 +134,6 @@ def test_leave_one_out_is_a_model_without_the_row(correlation):
         np.testing.assert_allclose(check.standard_errors[[row]], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("safety", [1.0, 1.5])
-def test_standard_errors_are_calibrated(safety):
-    x = cube(120, 4)
-    check = fit_kriging(x, kinked(x), replace(SMOOTH, safety=safety)).check
-    squares = (standardised(check) ** 2).mean(axis=0)
-    np.testing.assert_allclose(squares, 1.0 / safety**2, rtol=1e-10)
-
-
 def test_intervals_cover_what_they_promise():
     x, where = cube(300, 4), 0.95 * cube(500, 4, seed=8)
     regressor, check = fit_kriging(x, kinked(x))
@@ -190,94 +151,6 @@ def test_auto_takes_the_fitting_correlation():
     np.testing.assert_array_equal(bent.kinds, [1, 0, 0, 0])
     assert bent.shear[3] == pytest.approx(-0.5, abs=0.05)
     np.testing.assert_array_equal(bent.shear[:3], 0.0)
-
-
-def test_mixed_needs_no_sheared_input():
-    x = cube(60, 3)
-    regressor = fit_kriging(x, truth(x), KrigingSettings(correlation="mixed")).regressor
-    np.testing.assert_array_equal(regressor.shear, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("rows", "inputs", "terms"), [(510, 6, 28), (480, 6, 7), (30, 3, 4), (7, 3, 1)]
-)
-def test_trend_follows_the_number_of_samples(rows, inputs, terms):
-    x = cube(rows, inputs)
-    settings = replace(SMOOTH, likelihood_points=20, refine=0, iterations=2)
-    regressor = fit_kriging(x, truth(x), settings).regressor
-    assert len(regressor.exponents) == terms
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("search", ["smt", "scikit-learn"])
-@pytest.mark.parametrize("correlation", ["squared_exponential", "matern52"])
-def test_searches_of_other_packages_are_no_likelier(search, correlation):
-    x = cube(80, 2)
-    y = np.sin(2.0 * x[:, [0]] + x[:, [1]]) + 0.3 * np.cos(3.0 * x[:, [1]])
-    scaled = (y - y.mean(axis=0)) / y.std(axis=0)
-    trend = basis_matrix(x, polynomial_exponents(2, 1))
-    kinds = np.full(2, CORRELATIONS[correlation])
-    values = {}
-    for name in (search, "likelihood"):
-        settings = KrigingSettings(correlation, trend="linear", nugget=EXACT, search=name, starts=3)
-        regressor = fit_kriging(x, y, settings).regressor
-        np.testing.assert_array_equal(regressor.kinds, kinds)
-        likelihood = Likelihood(regressor.points, scaled, trend, kinds, (), EXACT)
-        found = Parameters(regressor.lengths, regressor.nugget, np.zeros(2))
-        values[name] = likelihood(likelihood.vector(found))[0]
-    assert values["likelihood"] <= values[search] + 1e-4
-    # lengths handed over in other units would be far less likely
-    assert values[search] < values["likelihood"] + 1.5
-
-
-def test_search_is_refined_on_all_samples(monkeypatch):
-    seen = []
-
-    def spy(likelihood, start, iterations):
-        seen.append((len(likelihood.z), iterations))
-        return maximise(likelihood, start, iterations)
-
-    monkeypatch.setattr(kriging, "maximise", spy)
-    x = cube(60, 3)
-    settings = replace(SMOOTH, likelihood_points=30, starts=2, iterations=5, refine=3)
-    fit_kriging(x, truth(x), settings)
-    assert seen == [(30, 5), (30, 5), (60, 3)]
-    seen.clear()
-    monkeypatch.setattr(kriging, "_MOST_REFINED", 59)
-    fit_kriging(x, truth(x), replace(settings, likelihood_points=10, starts=1, trend="quadratic"))
-    assert seen == [(30, 5)]  # three for each trend term
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_an_output_constant_but_for_rounding_has_no_say_in_the_lengths(seed):
-    """Its scatter, of ten roundings here, is another on every machine."""
-    x = cube(40, 3)
-    noise = np.random.default_rng(seed).standard_normal(40)
-    constant = 0.025 * (1.0 + 10.0 * np.finfo(float).eps * noise)
-    wanted = fit_kriging(x, truth(x)[:, :1], SMOOTH).regressor
-    found = fit_kriging(x, np.column_stack([truth(x)[:, 0], constant]), SMOOTH).regressor
-    np.testing.assert_array_equal(found.lengths, wanted.lengths)
-    np.testing.assert_allclose(reference.evaluate(found, x)[:, 1], 0.025, rtol=1e-13)
-
-
-def test_constant_and_inert_inputs():
-    x = np.column_stack([cube(150, 3), np.full(150, 2.0), cube(150, 1, seed=9)])
-    regressor = fit_kriging(x, truth(x), SMOOTH).regressor
-    where = np.column_stack([0.9 * cube(50, 3, seed=5), np.full(50, 2.0), cube(50, 1, seed=4)])
-    error = np.abs(reference.evaluate(regressor, where) - truth(where)).max(axis=0)
-    assert (error < 1e-2 * np.ptp(truth(x), axis=0)).all()
-    assert regressor.lengths[4] > 5.0 * regressor.lengths[0]
-
-
-def test_repeated_rows():
-    x = cube(40, 3)
-    rows = np.concatenate([x, x[:10]])
-    same = fit_kriging(rows, truth(rows), SMOOTH).regressor
-    np.testing.assert_allclose(reference.evaluate(same, x), truth(x), rtol=1e-3)
-    noise = np.random.default_rng(1).normal(0.0, 0.05, (50, 1))
-    settings = replace(SMOOTH, nugget=(1e-12, 1.0))
-    noisy = fit_kriging(rows, truth(rows)[:, :1] + noise, settings).regressor
-    assert noisy.nugget > 1e-5
 
 
 def test_nugget_is_raised_until_the_matrix_can_be_factorised():
@@ -299,16 +172,6 @@ def test_standard_errors_do_not_depend_on_the_threads_of_the_linear_algebra():
     np.testing.assert_array_equal(*errors)
 
 
-def test_posterior_is_the_standard_error():
-    x, where = cube(60, 4), cube(30, 4, seed=3)
-    regressor = fit_kriging(x, kinked(x), KrigingSettings(correlation="mixed")).regressor
-    posterior = Posterior(regressor, where)
-    expected = reference.standard_error(regressor, where) ** 2 / regressor.variance
-    np.testing.assert_allclose(posterior.variance + regressor.nugget, expected[:, 0], atol=1e-9)
-    diagonal = [posterior.covariance(i)[i] for i in range(30)]
-    np.testing.assert_allclose(diagonal, posterior.variance, atol=1e-9)
-
-
 def test_spread_picks_as_if_each_had_been_sampled():
     x, candidates = cube(40, 4), cube(60, 4, seed=3)
     settings = KrigingSettings(correlation="mixed", trend="linear", nugget=(1e-8, 1e-8))
@@ -326,12 +189,6 @@ def test_spread_picks_as_if_each_had_been_sampled():
     assert len(set(picks.tolist())) == 8
 
 
-def test_spread_picks_takes_every_candidate_once():
-    x, candidates = cube(30, 3), cube(12, 3, seed=3)
-    regressor = fit_kriging(x, truth(x), SMOOTH).regressor
-    assert sorted(spread_picks(regressor, candidates, np.ones(12), 12)) == list(range(12))
-
-
 def test_local_error_is_larger_where_the_model_erred():
     x = cube(80, 3)
     regressor, check = fit_kriging(x, truth(x), SMOOTH)
@@ -343,3 +200,19 @@ def test_local_error_is_larger_where_the_model_erred():
     worse, usual = local_error(regressor, check._replace(residuals=residuals), where)
     assert usual == pytest.approx(1.0, rel=1e-12)
     assert worse == pytest.approx(np.sqrt(9.3 / 1.3), rel=1e-12)
+
+
+@pytest.mark.parametrize("search", ["smt", "scikit-learn"])
+@pytest.mark.parametrize("correlation", ["squared_exponential", "matern52"])
+def test_the_rapid_input_has_the_shorter_length(search, correlation):
+    z = 2.0 * unit_design("sobol", 32, 2, np.random.default_rng(0)) - 1.0
+    y = np.sin(4.0 * z[:, :1]) + 0.2 * np.sin(z[:, 1:])
+    nugget = (1e-10, 1e-2)
+    found = other_search(search, correlation, z, y, nugget, np.random.default_rng(1))
+    lengths = np.asarray(found[0])
+    assert lengths.shape == (2,)
+    assert 1.5 * lengths[0] < lengths[1]
+    assert nugget[0] <= found[1] <= nugget[1]
+    np.testing.assert_array_equal(found[2], 0.0)
+    again = other_search(search, correlation, z, y, nugget, np.random.default_rng(1))
+    np.testing.assert_array_equal(again[0], lengths)

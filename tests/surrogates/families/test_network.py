@@ -1,4 +1,4 @@
-"""Networks: gradients by differences, small fits, determinism, bad input."""
+"""Networks and SOAP, their optimiser: gradients by differences, small fits, minima."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 import reference
 from reference import cube
 
-from surrogates.families import network, network_training
 from surrogates.families.cross_validation import coverage
 from surrogates.families.network import NetworkSettings, fit_network
-from surrogates.families.network_training import Layers, Training, loss_gradient, random_batches
+from surrogates.families.network_training import Layers, loss_gradient
+from surrogates.families.soap import Soap
 
 SMALL = NetworkSettings(hidden=16, networks=1, steps=1000, batch=64, base_degree=1)
 
@@ -50,24 +50,6 @@ def test_gradient_of_the_loss():
             assert slope[index] == pytest.approx((more - less) / 2e-6, rel=1e-5, abs=1e-8)
 
 
-def test_learning_rate_rises_and_falls_as_a_cosine():
-    training = Training(1000, 1, 0.04, 0.1)
-    rates = [training.rate_at(step, 1000) for step in range(1000)]
-    assert rates[0] == pytest.approx(0.04 / 300)
-    assert rates[500] == pytest.approx(0.04 * (0.1 + 0.9 * 0.5))
-    assert rates[999] == pytest.approx(0.004, rel=1e-3)
-    assert int(np.argmax(rates)) in range(250, 300)
-
-
-def test_batches_take_every_row_before_any_again():
-    data = [np.arange(10, dtype=np.float32)[:, None], 2 * np.arange(10, dtype=np.float32)[:, None]]
-    batches = random_batches(data, 5, np.random.default_rng(0))
-    for _ in range(3):
-        (a, b), (c, _) = next(batches), next(batches)
-        np.testing.assert_array_equal(b, 2 * a)
-        assert sorted(np.concatenate([a, c])[:, 0]) == list(range(10))
-
-
 @pytest.mark.parametrize("networks", [1, 2])
 def test_learns_what_its_base_cannot(networks):
     x, where = cube(1500), 0.95 * cube(400, seed=3)
@@ -80,36 +62,6 @@ def test_learns_what_its_base_cannot(networks):
     assert (error < 0.03 * np.std(truth(where), axis=0)).all()
     assert check.kind == "held back"
     assert len(np.unique(check.rows)) == len(check.residuals) == 75
-
-
-def test_splines_add_detail_along_the_first_input():
-    x, where = cube(3000), 0.95 * cube(400, seed=3)
-
-    def bent(x):
-        return truth(x) + 0.1 * np.sin(20.0 * x[:, :1]) * (1.0 + x[:, 1:2]) * [1.0, 1e3]
-
-    errors = []
-    for terms, pieces in ((1, 1), (30, 16)):
-        settings = replace(SMALL, terms=terms, pieces=pieces)
-        regressor = fit_network(x, bent(x), settings).regressor
-        errors.append(np.std(reference.evaluate(regressor, where) - bent(where), axis=0))
-    assert (errors[1] < 0.3 * errors[0]).all()
-
-
-@pytest.mark.parametrize(("rows", "tried"), [(209, False), (211, True)])
-def test_splines_are_tried_with_enough_samples(rows, tried, monkeypatch):
-    calls = []
-    beside = network._beside
-    monkeypatch.setattr(network, "_beside", lambda *a: (calls.append(1), beside(*a))[1])
-    fit_network(cube(rows), truth(cube(rows)), replace(SMALL, steps=50))
-    assert bool(calls) == tried
-
-
-def test_splines_do_not_take_the_place_of_a_better_polynomial():
-    x = cube(1000)
-    y = x[:, :1] ** 2 * x[:, 1:2] ** 2
-    settings = replace(SMALL, steps=50, base_degree=4, degree=1)
-    assert not fit_network(x, y, settings).regressor.pieces
 
 
 def test_check_is_of_what_was_fitted():
@@ -159,30 +111,36 @@ def test_weights_say_which_samples_count():
     assert (off < 0.5 * worse).all()
 
 
-@pytest.mark.parametrize("rows", [20, 200])
-def test_few_samples(rows):
-    x = cube(rows)
-    y = np.column_stack([truth(x), np.full(rows, 4.5)])
-    regressor, check = fit_network(x, y, replace(SMALL, base_degree=4, steps=500))
-    assert np.isfinite(regressor.weights).all()
-    assert np.isfinite(check.standard_errors).all()
-    np.testing.assert_allclose(reference.evaluate(regressor, x)[:, 2], 4.5, atol=1e-6)
-    assert 2 * len(regressor.exponents) <= rows
-    off = np.std(reference.evaluate(regressor, x)[:, :2] - truth(x), axis=0)
-    assert (off < np.std(truth(x), axis=0)).all()
+def quadratic(rng, m, n, condition):
+    """Return the gradient of |A (W - X) B|^2 / 2 with ill-conditioned A and B, and X."""
+    squares = []
+    for size in (m, n):
+        turn = np.linalg.qr(rng.normal(size=(size, size)))[0]
+        squares.append(turn @ np.diag(np.geomspace(1.0, condition, size)) @ turn.T)
+    best = rng.normal(size=(m, n))
+    return (lambda w: squares[0] @ (w - best) @ squares[1]), best
 
 
-def test_weights_of_outputs_say_which_output_counts():
-    x = cube(1000)
-    y = np.tanh(9.0 * x[:, :2] * x[:, 1:])
-    settings = replace(SMALL, hidden=8, steps=400, terms=1, pieces=1)
-    errors = []
-    for influence in (1.0, 30.0):
-        weights = np.outer(np.ones(1000), [1.0, influence])
-        regressor = fit_network(x, y, settings, weights=weights).regressor
-        errors.append(np.std(reference.evaluate(regressor, x) - y, axis=0))
-    assert errors[1][0] > 1.2 * errors[0][0]
-    assert errors[1][1] < 0.8 * errors[0][1]
+def test_first_move_is_a_unit_in_each_direction_of_the_basis():
+    gradient = np.diag([3.0, 0.5]).astype(np.float32)[None]
+    weights = np.zeros((1, 2, 2), dtype=np.float32)
+    optimiser = Soap(weights)
+    optimiser.step(gradient, 0.1)
+    np.testing.assert_array_equal(weights, 0.0)
+    optimiser.step(gradient, 0.1)
+    np.testing.assert_allclose(weights, -0.1 * np.eye(2)[None], atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (7, 3), (1, 5)])
+def test_finds_the_minimum_of_an_ill_conditioned_quadratic(shape):
+    rng = np.random.default_rng(0)
+    slope, best = quadratic(rng, *shape, 1e-3)
+    weights = np.zeros((1, *shape), dtype=np.float32)
+    optimiser = Soap(weights)
+    for step in range(1500):
+        turn = 0.5 * (1.0 + np.cos(np.pi * step / 1500))
+        optimiser.step(slope(weights[0]).astype(np.float32)[None], 0.03 * turn)
+    assert np.abs(weights[0] - best).max() < 0.02 * np.abs(best).max()
 
 
 def test_equal_weights_of_outputs_are_no_weights():
@@ -191,20 +149,3 @@ def test_equal_weights_of_outputs_are_no_weights():
     plain = fit_network(x, truth(x), settings).regressor
     weighed = fit_network(x, truth(x), settings, weights=np.full((200, 2), 3.0)).regressor
     np.testing.assert_allclose(weighed.weights, plain.weights, rtol=1e-3, atol=1e-3)
-
-
-def test_a_fit_can_be_repeated():
-    x = cube(200)
-    first, again = (fit_network(x, truth(x), replace(SMALL, steps=50)).regressor for _ in (0, 1))
-    np.testing.assert_array_equal(first.weights, again.weights)
-
-
-def test_steps_are_bounded_by_the_samples(monkeypatch):
-    taken = []
-    gradient = network_training.loss_gradient
-    monkeypatch.setattr(network_training, "_MOST_PASSES", 5)
-    counted = lambda *a: (taken.append(1), gradient(*a))  # noqa: E731
-    monkeypatch.setattr(network_training, "loss_gradient", counted)
-    x = cube(200)
-    fit_network(x, truth(x), SMALL)
-    assert len(taken) == 5 * 190 // 64

@@ -8,14 +8,12 @@ import reference
 from reference import cube
 
 from surrogates.families import basis, polynomial
-from surrogates.families.basis import basis_matrix, row_blocks
-from surrogates.families.cross_validation import coverage
+from surrogates.families.basis import basis_matrix
 from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
 from surrogates.families.polynomial_evidence import (
     Evidence,
     Prior,
     Ridge,
-    effective_degrees,
     total_degree_terms,
 )
 from surrogates.families.training import polynomial_exponents
@@ -37,14 +35,6 @@ def test_basis_is_that_of_the_regressor(wave):
     z = cube(20)
     found = basis_matrix(z, exponents, wave)
     np.testing.assert_allclose(found, reference.polynomials(z, exponents, wave), atol=1e-13)
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(10, 3), (70_000, 500), (5, 10**9)])
-def test_row_blocks_cover_all_rows_and_are_bounded(rows, columns):
-    blocks = list(row_blocks(rows, columns))
-    np.testing.assert_array_equal(np.concatenate([np.arange(rows)[b] for b in blocks]), range(rows))
-    widest = max(b.stop - b.start for b in blocks)
-    assert widest == 1 or 8 * columns * widest <= 100_000_000
 
 
 @pytest.mark.parametrize("settings", BOTH)
@@ -76,31 +66,6 @@ def test_evidence_and_its_gradient_are_those_of_the_definition(settings):
         assert found == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
 
-@pytest.mark.parametrize("settings", BOTH)
-def test_high_degrees_go_where_the_function_bends(settings):
-    x = cube(400)
-    regressor = fit_polynomial(x, truth(x)[:, :1], settings).regressor
-    assert regressor.family == settings.family
-    assert len(regressor.exponents) == 60
-    degrees = effective_degrees(regressor.exponents, regressor.wave).max(axis=0)
-    assert degrees[0] > degrees[2]
-    if not regressor.wave:
-        assert degrees[0] >= 7
-
-
-def test_anisotropic_beats_total_degree_of_as_many_terms():
-    x, where = cube(300), 0.95 * cube(200, seed=8)
-    errors = []
-    for settings in (
-        PolynomialSettings(terms=56, first_degree=12, other_degree=4),
-        PolynomialSettings(basis="total_degree", degree=(5,)),
-    ):
-        regressor = fit_polynomial(x, truth(x)[:, :1], settings).regressor
-        assert len(regressor.exponents) == 56
-        errors.append(np.std(reference.evaluate(regressor, where)[:, 0] - truth(where)[:, 0]))
-    assert errors[0] < 0.2 * errors[1]
-
-
 def test_recovers_a_polynomial():
     x = cube(100) * [2.0, 0.5, 3.0] + [1.0, 0.0, -4.0]
     y = np.stack([1.0 + x[:, 0] ** 3 - 2.0 * x[:, 1] * x[:, 2], 4.0 - x[:, 2] ** 2], axis=1)
@@ -122,14 +87,6 @@ def test_recovers_a_fourier_series(ratio):
     regressor, _ = fit_polynomial(x, y, settings)
     assert regressor.wave == pytest.approx(np.pi / ratio)
     np.testing.assert_allclose(reference.evaluate(regressor, x), y, atol=1e-6)
-
-
-def test_total_degree_terms_of_a_fourier_series():
-    terms = total_degree_terms(2, 2, 1.0)
-    degrees = effective_degrees(terms, 1.0)
-    assert len(terms) == len(np.unique(terms, axis=0)) == 9
-    assert degrees.sum(axis=1).max() == 2
-    np.testing.assert_array_equal(total_degree_terms(3, 4), polynomial_exponents(3, 4))
 
 
 def test_ridge_solves_the_penalised_least_squares(monkeypatch):
@@ -158,68 +115,3 @@ def test_press_is_a_fit_without_the_row(wave):
         without = Ridge(z[kept], y[kept], w[kept], prior, wave).coefficients
         expected = y[row] - basis_matrix(z[[row]], exponents, wave)[0] @ without
         np.testing.assert_allclose(left[row], expected, rtol=1e-8)
-
-
-def test_weights_say_which_samples_count():
-    x = cube(200)
-    y = truth(x)[:, :1]
-    bad = x[:, 1] > 0.5
-    y[bad] += 1.0
-    w = np.where(bad, 1e-6, 1.0)
-    regressor = fit_polynomial(x, y, BOTH[0], weights=w).regressor
-    off = np.abs(reference.evaluate(regressor, x) - truth(x)[:, :1])[~bad]
-    assert off.max() < 0.02
-    plain = fit_polynomial(x, y, BOTH[0]).regressor
-    assert np.abs(reference.evaluate(plain, x) - truth(x)[:, :1])[~bad].max() > 0.05
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", BOTH)
-def test_standard_errors(settings):
-    x, where = cube(400), 0.97 * cube(500, seed=3)
-    regressor, check = fit_polynomial(x, truth(x), settings)
-    assert check.kind == "leave-one-out"
-    np.testing.assert_array_equal(check.rows, np.arange(400))
-    np.testing.assert_allclose(check.standard_errors, reference.standard_error(regressor, x))
-    np.testing.assert_allclose(coverage(check), 0.95, atol=0.005)
-    error = np.abs(reference.evaluate(regressor, where) - truth(where))
-    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
-    assert (inside > 0.9).all()
-
-
-def test_check_of_many_rows_is_of_some(monkeypatch):
-    monkeypatch.setattr(polynomial, "_CHECK_ROWS", 50)
-    x = cube(120)
-    full = fit_polynomial(x, truth(x), PolynomialSettings(basis="total_degree", degree=(2,)))
-    assert len(np.unique(full.check.rows)) == len(full.check.residuals) == 50
-    monkeypatch.setattr(polynomial, "_CHECK_ROWS", 1000)
-    every = fit_polynomial(x, truth(x), PolynomialSettings(basis="total_degree", degree=(2,)))
-    np.testing.assert_allclose(
-        full.check.residuals, every.check.residuals[full.check.rows], rtol=1e-12
-    )
-
-
-def test_few_samples_have_fewer_terms():
-    x = cube(20)
-    regressor = fit_polynomial(x, truth(x), BOTH[0]).regressor
-    assert len(regressor.exponents) == 40
-    off = reference.evaluate(regressor, x) - truth(x)
-    assert (np.abs(off) < 0.1 * np.ptp(truth(x), axis=0)).all()
-
-
-def test_constant_outputs_and_inputs():
-    x = np.column_stack([cube(100), np.full(100, 3.0)])
-    y = np.column_stack([truth(x), np.full(100, 7.25)])
-    regressor, check = fit_polynomial(x, y, BOTH[0])
-    assert not regressor.exponents[:, 3].any()
-    np.testing.assert_allclose(reference.evaluate(regressor, x)[:, 2], 7.25, rtol=1e-12)
-    assert np.isfinite(check.standard_errors).all()
-    alone = fit_polynomial(x, y[:, 2:], BOTH[0]).regressor
-    np.testing.assert_allclose(reference.evaluate(alone, x), 7.25, rtol=1e-12)
-
-
-def test_one_input():
-    x = np.linspace(-1.0, 3.0, 40)[:, None]
-    for settings in BOTH:
-        regressor = fit_polynomial(x, np.sin(x), settings).regressor
-        np.testing.assert_allclose(reference.evaluate(regressor, x), np.sin(x), atol=1e-4)

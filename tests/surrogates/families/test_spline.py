@@ -11,12 +11,10 @@ from reference import cube
 from foundation.base.errors import InputError
 from surrogates.families import spline
 from surrogates.families.basis import basis_matrix
-from surrogates.families.cross_validation import coverage
 from surrogates.families.spline import SplineSettings, fit_spline
 from surrogates.families.training import polynomial_exponents
 
 SMALL = SplineSettings(degree=2, pieces=4)
-FINE = SplineSettings(degree=2, pieces=12)
 
 
 def arcs(along):
@@ -73,19 +71,6 @@ def test_finds_the_shear_of_kinks(wanted, monkeypatch):
     np.testing.assert_allclose(found, [0.0, wanted, 0.0], atol=0.03)
 
 
-def test_the_shear_lowers_the_error(monkeypatch):
-    x = whole(1500)
-    where = 0.95 * cube(500, seed=8)
-    errors = []
-    for sheared in (True, False):
-        if not sheared:
-            monkeypatch.setattr(spline, "_best_shear", lambda *_: np.zeros(3))
-        regressor, check = fit_spline(x, truth(x), FINE)
-        error = np.std(reference.evaluate(regressor, where) - truth(where), axis=0)
-        errors.append([np.std(check.residuals[:, 0]), *error])
-    assert (np.array(errors[0]) < 0.2 * np.array(errors[1])).all()
-
-
 @fixed_shear(0.3)
 def test_error_falls_with_the_fourth_power_of_the_pieces(shear):
     """Between the first and the last knot; the pieces beyond are longer."""
@@ -119,63 +104,6 @@ def test_residuals_left_out_are_those_of_refits_without_the_row():
         np.testing.assert_allclose(left[row], expected, rtol=1e-6)
 
 
-def test_standard_errors():
-    x, where = cube(1500), 0.97 * cube(1000, seed=3)
-    regressor, check = fit_spline(x, truth(x), SMALL)
-    assert check.kind == "leave-one-out"
-    np.testing.assert_array_equal(check.rows, np.arange(1500))
-    np.testing.assert_allclose(check.standard_errors, reference.standard_error(regressor, x))
-    np.testing.assert_allclose(coverage(check), 0.95, atol=0.005)
-    error = np.abs(reference.evaluate(regressor, where) - truth(where))
-    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
-    assert (np.abs(inside - 0.95) < 0.04).all()
-
-
-def test_weights_say_which_samples_count():
-    x = cube(600)
-    y = truth(x)[:, :1]
-    bad = x[:, 1] > 0.5
-    y[bad] += 1.0
-    w = np.where(bad, 1e-6, 1.0)
-    regressor, check = fit_spline(x, y, SMALL, weights=w)
-    off = np.abs(reference.evaluate(regressor, x) - truth(x)[:, :1])[~bad]
-    assert off.max() < 0.1
-    plain = fit_spline(x, y, SMALL).regressor
-    assert np.abs(reference.evaluate(plain, x) - truth(x)[:, :1])[~bad].max() > 0.3
-    # The residuals of rows that hardly count say nothing of the error.
-    assert np.abs(check.residuals[bad]).max() > 0.5
-    assert check.standard_errors[~bad].max() < 0.1
-
-
-def test_few_samples_have_a_lower_degree_and_fewer_pieces():
-    found = []
-    for rows in (2000, 300, 100, 30):
-        x = cube(rows)
-        regressor = fit_spline(x, truth(x), SplineSettings(degree=4, pieces=8)).regressor
-        found.append((int(regressor.exponents.max()), regressor.pieces))
-        assert 2 * regressor.weights.shape[1] <= rows
-    assert found == [(4, 8), (4, 7), (2, 5), (1, 2)]
-
-
-def test_search_for_the_shear_draws_some_rows(monkeypatch):
-    monkeypatch.setattr(spline, "_SEARCH_ROWS", 300)
-    x = cube(900)
-    shears = [
-        fit_spline(x, truth(x), SMALL, np.random.default_rng(seed)).regressor.shear[1]
-        for seed in (0, 0, 1)
-    ]
-    assert shears[0] == shears[1] != shears[2]
-
-
-def test_two_inputs_have_no_shear():
-    x = cube(400, 2)
-    y = np.abs(x[:, :1] - 0.1) ** 3 * (1.0 + x[:, 1:])
-    regressor = fit_spline(x, y, FINE).regressor
-    assert not regressor.shear.any()
-    assert made.off(reference.evaluate(regressor, 0.95 * x), regressor.predict(0.95 * x)) < 1e-12
-    assert np.abs(reference.evaluate(regressor, x) - y).max() < 0.01
-
-
 def test_data_that_do_not_suffice_are_refused():
     with pytest.raises(InputError, match=r"at least 24 rows for a spline-polynomial in 3 .* 23"):
         fit_spline(cube(23), cube(23))
@@ -185,9 +113,3 @@ def test_data_that_do_not_suffice_are_refused():
     level = cube(100) * [0.0, 1.0, 1.0]
     with pytest.raises(InputError, match="X: expected a first input that varies"):
         fit_spline(level, truth(level))
-
-
-@pytest.mark.parametrize("change", [{"degree": 0}, {"degree": 9}, {"pieces": 0}, {"pieces": 257}])
-def test_settings_out_of_range_are_refused(change):
-    with pytest.raises(InputError, match=f"{next(iter(change))}: expected"):
-        SplineSettings(**change)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import replace
 
 import manufactured
 import numpy as np
 import pytest
-from c_library import compile_c, needs_compiler, pointer
 from some_slow import first_rows
 
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from surrogates import load, save
-from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations import domain_fit
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import (
-    ACCEPTED_ERROR,
     DomainSamples,
-    SeenSamples,
     fit_domain,
 )
-from surrogates.formulations.outside import OutsideDomainError
 
 LIMITS = np.array([0.2, 0.25, 1.9e7])
 #: Limits that no load of a manufactured compartment comes near to.
@@ -125,18 +119,6 @@ KINDS = (
 )
 
 
-def test_flags_say_which_limit(knee, poses):
-    loads, _, variables = knee.evaluate_batch(poses)
-    within = (np.abs(variables[..., :6]) <= 1.0).all(axis=(1, 2))
-    for c, name in enumerate(("medial", "lateral")):
-        gaps = gaps_of(knee.compartment(name), poses)
-        shares = criteria(knee.domains[c], variables[:, c], loads[:, c], gaps)
-        for pose, row in zip(poses[within], shares[within], strict=True):
-            flags = knee.loads(Pose.from_array(pose)).flags
-            kinds = [flag.kind for flag in flags if flag.compartment == name]
-            assert kinds == [KINDS[np.argmax(row)]] * bool(row.max() > 1.0 + 1e-9)
-
-
 def test_every_reason_has_its_kind(domain):
     rng = np.random.default_rng(2)
     x = rng.uniform(-1.0, 1.0, (600, 6))
@@ -149,32 +131,6 @@ def test_every_reason_has_its_kind(domain):
     assert set(np.argmax(shares, axis=1).tolist()) == set(range(6))
     ratio = Flag(FlagKind.OUTSIDE_AP_RATIO, "medial", (pytest.approx(3.0), 0.2))
     assert domain.flag("medial", x[0], loads[0]) == ratio
-
-
-def test_an_error_is_raised_where_one_is_asked_for(knee, poses):
-    _, _, variables = knee.evaluate_batch(poses)
-    beyond = (variables[:, 0, 6] > 1.0) & (np.abs(variables[:, :, :6]) <= 1.0).all(axis=(1, 2))
-    strict = knee.on_leaving("error")
-    with pytest.raises(OutsideDomainError, match="medial: outside the trained domain"):
-        strict.loads(Pose.from_array(poses[np.argmax(beyond)]))
-    assert np.isnan(knee.standard_error(Pose.from_array(poses[np.argmax(beyond)]))[0]).all()
-
-
-def test_without_a_domain_the_box_decides(poses):
-    knee = manufactured.knee()
-    assert (knee.evaluate_batch(poses)[2][..., 6] < 1e-6).all()
-    assert (knee.compartment("medial").domain.limits == NO_LIMIT).all()
-
-
-@needs_compiler
-def test_c_flags_the_same_poses(knee, poses, tmp_path):
-    library = compile_c(tmp_path, knee=c_export.export_knee(knee))
-    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
-    _, _, variables = knee.evaluate_batch(poses)
-    library.knee_loads.restype = ctypes.c_int
-    for pose, row in zip(poses, variables, strict=True):
-        found = library.knee_loads(*map(pointer, (pose.copy(), loads, jacobian, x)))
-        assert bool(found) == (np.abs(row) > 1.0 + 1e-9).any()
 
 
 def test_files_keep_it(knee, poses, tmp_path):
@@ -215,63 +171,6 @@ def test_a_rim_that_the_surrogate_knows_nothing_of_is_outside():
     # Of its own loads the surrogate would have trusted most of the rim.
     own = replace(model, domain=Domain.within(1.05 * LIMITS))
     assert (own.evaluate_batch(fresh.poses)[2][rim, 6] > 1.0).mean() < 0.5
-
-
-@pytest.mark.slow
-def test_samples_along_gait_tell_the_loads_there():
-    """Gait runs through a notch of a rim, too narrow for the samples of the box alone."""
-    model = manufactured.compartment()
-
-    def with_a_notch(seed, count):
-        samples = box_samples(manufactured.truth(), count, seed)
-        raised, rim = with_a_rim(samples)
-        x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
-        notch = rim & (np.abs(x[:, 0]) < 0.15) & samples.feasible
-        loads = np.where(notch[:, None], samples.loads, raised.loads)
-        return DomainSamples(samples.poses, loads, raised.feasible | notch), notch, rim & ~notch
-
-    samples, _, _ = with_a_notch(3, 1500)
-    walked, notch, _ = with_a_notch(6, 6000)
-    seen = SeenSamples(walked.poses[notch], walked.loads[notch])
-    fresh, notch, rim = with_a_notch(4, 1500)
-    x, _ = model.space.scaled(fresh.poses, fresh.loads[:, 1])
-    expected = [
-        np.abs(domain.regressor.predict(np.clip(x, -1.0, 1.0))[:, 0])
-        for domain in (
-            fit_domain(model, samples._replace(seen=s), LIMITS, 0.1)
-            for s in (None, seen, SeenSamples(np.empty((0, 6)), np.empty((0, 12))))
-        )
-    ]
-    plain, told, none = (found[notch].mean() / found[rim].mean() for found in expected)
-    assert told < 0.75 * plain
-    assert none == plain
-    far = rim & (x[:, 3] > 0.6) & (np.abs(x[:, 0]) > 0.4)
-    assert (expected[1][far] > 1.0).mean() > 0.9
-
-
-@pytest.mark.slow
-def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
-    model = manufactured.compartment()
-
-    def wrong_in_a_corner(seed):
-        samples = box_samples(manufactured.truth(), 1500, seed)
-        x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
-        amount = 0.5 * np.maximum(x[:, 0], 0.0) ** 2 * model.largest
-        loads = samples.loads.copy()
-        loads[:, 0] += amount
-        return DomainSamples(samples.poses, loads, amount < ACCEPTED_ERROR * model.largest), amount
-
-    samples, _ = wrong_in_a_corner(3)
-    domain = fit_domain(model, samples, WIDE, 0.1)
-    fresh, amount = wrong_in_a_corner(4)
-    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
-    assert outside[amount > 0.2 * model.largest].all()
-    assert outside[amount == 0.0].mean() < 0.02
-    # Samples that the surrogate was fitted to say nothing of the errors.
-    told = samples._replace(seen=SeenSamples(fresh.poses, fresh.loads))
-    domain = fit_domain(model, told, WIDE, 0.1)
-    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
-    assert outside[amount > 0.2 * model.largest].all()
 
 
 @pytest.mark.parametrize(("part", "share"), first_rows([(0.1, 1.0), (0.002, 0.0)]))

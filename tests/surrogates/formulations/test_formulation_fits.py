@@ -1,8 +1,9 @@
-"""Fits of the formulations: joint, weighted, as arrays; what is refused."""
+"""Fits of the formulations: joint, weighted, checked by folds; and where more samples are taken."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import manufactured
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 from compartment_twin import poses_of
 from manufactured import truth
 
-from surrogates.families.regressor import no_outputs
+from surrogates.families.cross_validation import CrossCheck
+from surrogates.families.kriging import local_error
 from surrogates.formulations.compartment_fit import (
     Fitter,
     fit_compartment,
 )
+from surrogates.formulations.infill import largest_errors, load_error
 
 FORMULATIONS = manufactured.ALL
 
@@ -43,12 +46,6 @@ def test_one_regressor_of_all_outputs_gives_the_same_numbers(formulation):
             np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
-def test_checks_are_of_the_samples():
-    trained = manufactured.train(truth(), "kriging")
-    shapes = {name: check.residuals.shape for name, check in trained.checks.items()}
-    assert shapes == {"height": (240, 1), "ratios": (240, 5), "quantities": (240, 6)}
-
-
 @pytest.mark.parametrize("joint", [False, True])
 def test_folds_check_every_regressor_by_fitting_again(joint):
     """Every row is predicted once by fits without it; the surrogate is the same."""
@@ -72,28 +69,14 @@ def test_folds_check_every_regressor_by_fitting_again(joint):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_weights_reach_the_fits():
-    true = truth()
-    samples = true.samples(manufactured.design())
-    given = []
-
-    def fit(x, y, weights):
-        given.append(None if weights is None else len(weights))
-        return manufactured.fitter().fit(x, y, None)
-
-    weighed = replace(samples, weights=np.linspace(1.0, 2.0, len(samples.poses)))
-    for each in (weighed, samples):
-        fit_compartment("inverted", true.space, each, Fitter(fit), true.degree)
-    assert given == [240, 240, 240, None, None, None]
-
-
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_peak_pressure_has_more_influence_on_a_joint_fit(formulation, weighted):
+def test_samples_and_outputs_have_their_influence(formulation, joint, weighted):
+    """In a joint fit area, pressures and centre, the last six outputs, have one of their own."""
     true = manufactured.truth(formulation)
     samples = true.samples(manufactured.design())
-    peaks = samples.loads[:, 7]
-    weights = np.linspace(1.0, 2.0, len(peaks))
+    weights = np.linspace(1.0, 2.0, len(samples.poses))
     samples = replace(samples, weights=weights if weighted else None)
     given = []
 
@@ -101,40 +84,97 @@ def test_the_peak_pressure_has_more_influence_on_a_joint_fit(formulation, weight
         given.append((y, weights))
         return manufactured.fitter().fit(x, y, None)
 
-    fitter = Fitter(fit, joint=True, peak_influence=4.0)
+    fitter = Fitter(fit, joint, peak_influence=4.0, quantities_influence=0.1)
     fit_compartment(formulation, true.space, samples, fitter, true.degree)
+    if not joint:
+        for _, found in given:
+            np.testing.assert_array_equal(found, samples.weights)
+        return
     ((outputs, found),) = given
     ratio = found / (weights if weighted else np.ones_like(weights))[:, None]
-    (peak,) = np.flatnonzero(ratio[0] > 1.0)
-    expected = np.ones(outputs.shape)
-    expected[:, peak] = 4.0
-    np.testing.assert_allclose(ratio, expected)
+    np.testing.assert_allclose(ratio, [[*[1.0] * 6, 0.1, 0.4, *[0.1] * 4]] * len(ratio))
     root = (samples.loads[:, 1] / true.space.load[1]) ** 0.5
-    learnt = peaks / root if formulation == "inverted" else peaks
-    np.testing.assert_allclose(outputs[:, peak], learnt, rtol=1e-9)
+    learnt = samples.loads[:, 6:8] / (root[:, None] if formulation == "inverted" else 1.0)
+    np.testing.assert_allclose(outputs[:, 6:8], learnt, rtol=1e-9)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_the_quantities_have_less_influence_on_a_joint_fit(formulation):
-    """Area, pressures and centre of pressure, which are the last six outputs."""
-    true = manufactured.truth(formulation)
-    samples = true.samples(manufactured.design())
-    given = []
-
-    def fit(x, y, weights):
-        given.append((y, weights))
-        return manufactured.fitter().fit(x, y, None)
-
-    fitter = Fitter(fit, joint=True, peak_influence=4.0, quantities_influence=0.1)
-    fit_compartment(formulation, true.space, samples, fitter, true.degree)
-    ((outputs, found),) = given
-    np.testing.assert_allclose(found[0], [*[1.0] * 6, 0.1, 0.4, *[0.1] * 4])
-    root = (samples.loads[:, 1] / true.space.load[1]) ** 0.5
-    area = samples.loads[:, 6]
-    learnt = area / root if formulation == "inverted" else area
-    np.testing.assert_allclose(outputs[:, 6], learnt, rtol=1e-9)
+@cache
+def trained():
+    """A fit to samples of the lower half of the flexion, and the inputs of its samples."""
+    true = manufactured.truth()
+    x = manufactured.design()
+    samples = true.samples(x[x[:, 0] < 0.1])
+    fit = manufactured.fitter("kriging")
+    return fit_compartment("inverted", true.space, samples, fit, true.degree), samples
 
 
-def test_a_regressor_without_outputs_evaluates_to_nothing():
-    for inputs in (5, 6):
-        assert no_outputs(inputs).predict(np.zeros((3, inputs))).shape == (3, 0)
+def candidates(count=200, seed=6):
+    true = manufactured.truth()
+    x = manufactured.draw(count, seed)
+    poses = true.poses(x[:, :5], true.over(x))
+    return poses, true.loads(poses)[:, 1]
+
+
+def error_of_the_load(surrogate, check, poses, load):
+    """The expected error of the load at each candidate, by differences of `evaluate`."""
+    inputs = surrogate.inputs_at_load(poses, load)
+    at = surrogate.at_load(poses, load)[0]
+    step = 1e-7 * np.eye(6)[4]
+    ahead, behind = (surrogate.evaluate_batch(at + s * step)[0][:, 1] for s in (1, -1))
+    steep = np.abs(ahead - behind) / 2e-7
+    scale = local_error(surrogate.regressors[0], check, inputs)
+    return steep * surrogate.regressors[0].standard_error(inputs)[:, 0] * scale
+
+
+def test_the_first_candidate_is_that_of_the_largest_error_of_the_load():
+    (surrogate, checks), _ = trained()
+    poses, load = candidates()
+    expected = error_of_the_load(surrogate, checks["height"], poses, load)
+    found = largest_errors(surrogate, checks["height"], poses, load, 1)
+    assert found.tolist() == [int(np.argmax(expected))]
+
+
+def test_candidates_are_taken_where_the_error_is_large_and_never_twice():
+    (surrogate, checks), _ = trained()
+    poses, load = candidates()
+    found = largest_errors(surrogate, checks["height"], poses, load, 25)
+    assert len(set(found.tolist())) == 25
+    error = error_of_the_load(surrogate, checks["height"], poses, load)
+    assert np.median(error[found]) > 2.0 * np.median(error)
+    every = largest_errors(surrogate, checks["height"], poses, load, len(poses))
+    assert sorted(every.tolist()) == list(range(len(poses)))
+    np.testing.assert_array_equal(every[:25], found)
+
+
+def test_a_sample_taken_lowers_the_error_of_the_load():
+    (surrogate, checks), samples = trained()
+    true = manufactured.truth()
+    poses, load = candidates()
+    before = surrogate.evaluate_batch(poses)[0][:, 1] - load
+    found = largest_errors(surrogate, checks["height"], poses, load, 40)
+    more = replace(
+        samples,
+        poses=np.vstack([samples.poses, poses[found]]),
+        loads=np.vstack([samples.loads, true.loads(poses[found])]),
+    )
+    fit = manufactured.fitter("kriging")
+    better = fit_compartment("inverted", true.space, more, fit, true.degree).surrogate
+    others = np.setdiff1d(np.arange(len(poses)), found)
+    after = better.evaluate_batch(poses)[0][:, 1] - load
+    assert np.sqrt(np.mean(after[others] ** 2)) < 0.5 * np.sqrt(np.mean(before[others] ** 2))
+
+
+def test_error_of_the_load_is_that_of_the_height_times_its_fall():
+    (surrogate, _), samples = trained()
+    inputs = surrogate.inputs_at_load(samples.poses, samples.loads[:, 1])
+    rows = np.arange(5, 60, 3)
+    residuals = np.random.default_rng(0).normal(0.0, 1e-6, (len(rows), 1))
+    check = CrossCheck(rows, residuals, np.abs(residuals), "leave-one-out")
+    at = surrogate.at_load(samples.poses[rows], samples.loads[rows, 1])[0]
+    shift = residuals * np.eye(6)[4]
+    moved = surrogate.evaluate_batch(at + shift)[0] - surrogate.evaluate_batch(at - shift)[0]
+    expected = np.sqrt(np.mean((0.5 * moved[:, 1]) ** 2)) / 2500.0
+    assert load_error(surrogate, check, inputs) == pytest.approx(expected, rel=1e-3)
+    # Only the first output is the height.
+    wide = check._replace(residuals=np.column_stack([residuals, 9.0 * np.ones(len(rows))]))
+    assert load_error(surrogate, wide, inputs) == load_error(surrogate, check, inputs)

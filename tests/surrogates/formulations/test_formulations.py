@@ -55,24 +55,6 @@ def test_the_truth_is_recovered_at_another_degree():
     assert_jacobian(model, poses[:8])
 
 
-def test_the_centre_is_the_point_of_the_forces():
-    found = manufactured.compartment("inverted").coordinates
-    np.testing.assert_allclose(found.centre, manufactured.CENTRE, rtol=0, atol=1e-12)
-    assert found.about_point
-    found = manufactured.compartment("direct").coordinates
-    assert not np.any(found.centre)
-    assert not found.about_point
-
-
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_kriging_is_near_but_not_exact(formulation):
-    model = manufactured.compartment(formulation, "kriging")
-    poses = poses_of(model, 60, 9, 0.7)
-    expected = truth(formulation).loads(poses)
-    error = np.abs(model.evaluate_batch(poses)[0] - expected)[:, 1] / expected[:, 1].max()
-    assert 1e-8 < np.median(error) < 0.05
-
-
 def test_naive_twin(model):
     poses = scattered(model)
     found, _, x = model.evaluate_batch(poses)

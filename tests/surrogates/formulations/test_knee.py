@@ -1,8 +1,10 @@
-"""The knee: totals of its compartments, flags in units for people."""
+"""The knee: totals of its compartments, flags in units for people; pairs of other compartments."""
 
 from __future__ import annotations
 
+import json
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 
 import manufactured
@@ -10,14 +12,12 @@ import numpy as np
 import pytest
 from made_knees import knee_of
 
-from dynamics.protocol import ContactModel, compiled_contact
-from foundation.base.compiling import COMPILED
-from foundation.base.flags import FlagKind
+import surrogates
 from foundation.base.pose import Pose
 from surrogates.core.in_numba import knee_loads, knee_wrench
-from surrogates.files.persistence import load, save
+from surrogates.files import persistence
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
-from surrogates.sampling.space import ReferencePath
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,6 @@ def pose_at(knee, load, flexion=0.5, **changes):
     path = knee.compartment("medial").space.path.poses([flexion])
     held = Pose.from_array(knee.compartment("medial").at_load(path, np.array([load]))[0][0])
     return replace(held, **changes)
-
-
-def test_the_knee_is_a_contact_model_for_compiled_loops(knee):
-    assert isinstance(knee, ContactModel)
-    assert compiled_contact(knee) is knee
-    assert compiled_contact(knee) is knee
-    assert "\n" not in repr(knee)
-    assert knee.compartment("medial").formulation in repr(knee)
 
 
 @pytest.mark.parametrize("family", manufactured.FAMILIES)
@@ -60,29 +52,6 @@ def test_totals_are_the_sums_of_the_compartments(family):
     assert medial[1] > 100.0
     assert lateral[1] > 100.0
     np.testing.assert_array_equal(knee.loads(pose).total.array, loads.total.array)
-
-
-def test_out_of_contact(knee):
-    loads, jacobian = knee.loads_and_jacobian(pose_at(knee, 0.0, superior=0.05))
-    assert (loads.wrench == 0.0).all()
-    assert (jacobian == 0.0).all()
-    assert loads.area == loads.peak_pressure == loads.mean_pressure == 0.0
-    assert np.isnan(loads.centre_of_pressure).all()
-    assert loads.flags == ()
-
-
-def test_one_compartment_in_contact_alone():
-    """The other has no centre and no weight."""
-    medial = manufactured.compartment()
-    path = medial.coordinates.path
-    lowered = ReferencePath(path.flexion, path.pieces - np.eye(5)[3] * np.eye(4)[3, :, None, None])
-    coordinates = replace(medial.coordinates, path=lowered)
-    knee = knee_of(medial, replace(medial, coordinates=coordinates))
-    pose = pose_at(knee, 900.0)
-    loads = knee.loads(pose)
-    np.testing.assert_array_equal(loads.total.array, loads.medial.array)
-    assert loads.force[1] == pytest.approx(900.0, rel=1e-9)
-    assert np.isnan(loads.lateral.centre_of_pressure).all()
 
 
 @pytest.mark.parametrize(
@@ -132,31 +101,6 @@ def test_a_load_beyond_the_trained_is_flagged_in_newton(knee):
     )
 
 
-def test_two_reasons_are_two_flags(knee):
-    pose = pose_at(knee, 100.0, superior=0.05)
-    half = knee.compartment("medial").space.offsets[3]
-    moved = replace(pose, adduction=pose.adduction + 0.1, lateral=pose.lateral - half - 4e-3)
-    medial = [flag for flag in knee.loads(moved).flags if flag.compartment == "medial"]
-    kinds = [FlagKind.OUTSIDE_ADDUCTION, FlagKind.OUTSIDE_LATERAL]
-    assert [flag.kind for flag in medial] == kinds
-    assert medial[1].values == pytest.approx((4.0,))
-
-
-@pytest.mark.parametrize("formulation", manufactured.ALL)
-def test_every_formulation_flags_a_pose_outside_and_a_load_beyond(formulation):
-    knee = manufactured.knee(formulation)
-    true = manufactured.truth(formulation)
-    x = manufactured.draw(1, 3, 0.2)
-    pose = Pose.from_array(true.poses(x[:, :5], true.over(x))[0])
-    assert knee.loads(pose).flags == ()
-    moved = replace(pose, adduction=pose.adduction + 0.1)
-    flags = knee.loads(moved).flags
-    assert (FlagKind.OUTSIDE_ADDUCTION, "lateral") in [flag.cause for flag in flags]
-    if formulation == "inverted":  # that of direct is held
-        pressed = knee.loads(replace(pose, superior=pose.superior - 2e-3))
-        assert (FlagKind.OUTSIDE_LOAD, "medial") in [flag.cause for flag in pressed.flags]
-
-
 # ---- outside the domain --------------------------------------------------------------------------
 
 
@@ -188,28 +132,6 @@ def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
     assert issubclass(OutsideDomainWarning, UserWarning)
 
 
-@pytest.mark.parametrize("answer", ["clamp", "warning", "error"])
-def test_a_pose_inside_is_never_spoken_of(knee, answer):
-    pose = pose_at(knee, 900.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        loads = knee.on_leaving(answer).loads(pose)
-        knee.on_leaving(answer).evaluate_batch(pose.array[None])
-    assert loads.flags == ()
-
-
-def test_a_batch_warns_of_or_refuses_poses_outside(knee, outside):
-    poses = np.array([pose_at(knee, 900.0).array, outside.array])
-    expected = knee.evaluate_batch(poses)
-    with pytest.warns(OutsideDomainWarning, match="adduction"):
-        found = knee.on_leaving("warning").evaluate_batch(poses)
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    with pytest.raises(OutsideDomainError, match="adduction"):
-        knee.on_leaving("error").evaluate_batch(poses)
-    assert len(knee.on_leaving("error").evaluate_batch(poses[:1])[0]) == 1
-
-
 # ---- many poses, and a user's own compiled loop --------------------------------------------------
 
 
@@ -236,42 +158,6 @@ def test_a_batch_is_its_poses_one_by_one_bit_for_bit(formulation):
         assert bool(one.flags) == bool(np.abs(x[k]).max() > 1.0 + 1e-9)
 
 
-def test_answers_do_not_share_memory(knee):
-    """Scratch memory is the surrogate's own, what it returns the caller's."""
-    first, slope = knee.loads_and_jacobian(pose_at(knee, 900.0))
-    before, kept = first.medial.array, slope.copy()
-    knee.loads_and_jacobian(pose_at(knee, 300.0))
-    np.testing.assert_array_equal(first.medial.array, before)
-    np.testing.assert_array_equal(slope, kept)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="numba is not installed")
-def test_a_users_compiled_loop_is_compiled_once_for_all_surrogates(tmp_path):
-    import numba
-
-    @numba.njit
-    def sum_of_loads(poses, contact, work):
-        total = np.zeros(12)
-        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
-        for i in range(poses.shape[0]):
-            knee_loads(poses[i], contact, loads, jacobian, x, work)
-            total[:6] += loads[0, :6] + loads[1, :6]
-        return total
-
-    one = manufactured.knee("inverted", "polynomial")
-    two = manufactured.knee("inverted", "kriging")
-    three = knee_of(one.compartment("medial"), manufactured.compartment("direct", "kriging"))
-    file = tmp_path / "knee.npz"
-    save(two, file)
-    for knee in (one, two, three, load(file)):
-        poses = many(knee)
-        found = sum_of_loads(poses, knee.packed.address, knee.packed.work())
-        expected = knee.evaluate_batch(poses)[0][:, :, :6].sum(axis=(0, 1))
-        np.testing.assert_allclose(found[:6], expected, rtol=1e-12, atol=1e-9)
-    assert len(sum_of_loads.signatures) == 1
-
-
 @pytest.mark.parametrize("formulation", manufactured.ALL)
 def test_standard_errors_are_those_of_the_compartments(formulation):
     """In the domain; beyond it nothing is known of the errors."""
@@ -287,20 +173,6 @@ def test_standard_errors_are_those_of_the_compartments(formulation):
             else:
                 assert np.isnan(row).all()
     assert inside > 2
-
-
-def test_standard_errors_heed_what_is_done_outside(knee):
-    pose = Pose.from_array(many(knee)[0])
-    far = replace(pose, rotation=pose.rotation + 1.0)
-    with pytest.raises(OutsideDomainError, match="rotation"):
-        knee.on_leaving("error").standard_error(far)
-
-
-def test_a_pose_that_is_no_number_is_outside(knee):
-    inside = many(knee)[:1]
-    assert knee.packed.loads(np.full((1, 6), np.nan))[0] == 1
-    assert knee.packed.loads(inside)[0] == 0
-    assert knee.packed.loads(np.concatenate([inside, np.full((2, 6), np.nan), inside]))[0] == 2
 
 
 @pytest.mark.parametrize("family", ["kriging", "polynomial", "joint"])
@@ -327,3 +199,80 @@ def test_wrench_alone_is_that_of_the_loads(family):
         np.testing.assert_allclose(variables, x, rtol=1e-12, atol=1e-12)
         touching += scale > 0.0
     assert 5 < touching < 40
+
+
+KNEE = manufactured.knee()
+ONE = ContactSurrogate({"patellofemoral": KNEE.compartment("medial")}, {"name": "patella"})
+THREE = ContactSurrogate(
+    {
+        "c": KNEE.compartment("medial"),
+        "b": KNEE.compartment("lateral"),
+        "a": KNEE.compartment("medial"),
+    }
+)
+POSES = manufactured.truth().samples(manufactured.draw(20, 5)).poses
+
+
+def test_one_compartment_gives_its_own_loads():
+    loads, jacobian, x = ONE.evaluate_batch(POSES)
+    wanted = KNEE.compartment("medial").evaluate_batch(POSES)
+    assert loads.shape == (len(POSES), 1, 12)
+    for found, own in zip((loads, jacobian, x), wanted, strict=True):
+        np.testing.assert_array_equal(found[:, 0], own)
+    here, slope = ONE.loads_and_jacobian(Pose.from_array(POSES[0]))
+    assert here.compartments == ONE.compartments == ("patellofemoral",)
+    np.testing.assert_array_equal(here.patellofemoral.array, wanted[0][0])
+    np.testing.assert_array_equal(slope, wanted[1][0])
+    np.testing.assert_array_equal(
+        ONE.standard_error(Pose.from_array(POSES[0]))[0],
+        KNEE.compartment("medial").standard_error(POSES[:1])[0],
+    )
+
+
+def test_compartments_of_a_knee_are_the_same_under_other_names():
+    loads, jacobian, x = THREE.evaluate_batch(POSES)
+    both = KNEE.evaluate_batch(POSES)
+    for found, wanted in zip((loads, jacobian, x), both, strict=True):
+        np.testing.assert_array_equal(found[:, :2], wanted)
+        np.testing.assert_array_equal(found[:, 2], wanted[:, 0])
+    total = THREE.loads(Pose.from_array(POSES[0])).total.wrench
+    np.testing.assert_allclose(total, loads[0, :, :6].sum(axis=0), rtol=1e-12, atol=1e-12)
+
+
+def test_a_pose_outside_is_flagged_by_the_name_of_the_compartment():
+    away = POSES[0] + np.array([0, 0, 0, 0.05, 0, 0])
+    flags = ONE.loads(Pose.from_array(away)).flags
+    assert flags
+    assert all(str(flag).startswith("patellofemoral: outside") for flag in flags)
+    assert ONE.loads(Pose.from_array(POSES[0])).flags == ()
+    with pytest.raises(OutsideDomainError, match="patellofemoral"):
+        ONE.on_leaving("error").loads(Pose.from_array(away))
+
+
+@pytest.mark.parametrize("pair", [ONE, THREE])
+def test_files_keep_names_in_their_order(pair, tmp_path):
+    path = tmp_path / "pair.npz"
+    surrogates.save(pair, path)
+    again = surrogates.load(path)
+    assert isinstance(again, ContactSurrogate)
+    assert again.compartments == pair.compartments
+    assert again.header["version"] == persistence.VERSION
+    np.testing.assert_array_equal(again.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
+    copied = deepcopy(pair)
+    np.testing.assert_array_equal(copied.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
+
+
+def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):
+    surrogates.save(ONE, tmp_path / "pair.npz")
+    with np.load(tmp_path / "pair.npz") as content:
+        arrays = dict(content)
+    header = json.loads(arrays.pop("header").tobytes()) | {"compartments": ["total"]}
+    header["sha256"] = persistence.digest(header, arrays)
+    arrays["header"] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(surrogates.SurrogateFileError, match="expected one or more distinct names"):
+        surrogates.load(tmp_path / "bad.npz")
+
+
+def test_representation_names_surrogate_and_formulation():
+    assert repr(ONE) == "<ContactSurrogate patella: inverted >"

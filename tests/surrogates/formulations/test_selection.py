@@ -7,7 +7,6 @@ from functools import cache
 
 import manufactured
 import numpy as np
-import pytest
 
 from foundation.base.errors import InputError
 from surrogates.families.network import NetworkSettings
@@ -21,7 +20,6 @@ from surrogates.formulations.selection import (
     Fitters,
     compressions,
     fit_cheapest,
-    front_point,
 )
 
 TRUE = manufactured.truth()
@@ -91,52 +89,6 @@ def test_out_of_reach_the_cheapest_of_about_the_least_error_is_taken():
     assert found.point.family == "spline"
 
 
-@pytest.mark.slow
-def test_networks_are_added_until_they_do_not_help(monkeypatch):
-    """Splines cannot follow what bends in all inputs; more networks can, up to the noise."""
-    tried = []
-
-    def network(count):
-        settings = NetworkSettings(8, count, base_degree=1, terms=6, degree=1, steps=300)
-
-        def fit(x, y, w):
-            tried.append(count)
-            return fit_family("network", x, y, settings, None, w)
-
-        return Fitter(fit, True)
-
-    monkeypatch.setattr(selection, "TERMS", (16,))
-    straight = SplineSettings(degree=1, pieces=4)
-    fitters = Fitters(FITTERS.kriging, tuple(network(count) for count in (1, 2, 4, 8)))
-    few = samples(2500, noise=2e-6)
-    found = fit_cheapest(TRUE.space, few, drawn(), fitters, 1e-6, straight, TRUE.degree)
-    assert tried[0] == 1
-    assert 2 <= len(tried) <= 4
-    assert [point.size for point in found.front[1:]] == [8 * count for count in tried]
-    reached = found.front[1].load_error * 1.01
-    tried.clear()
-    again = fit_cheapest(TRUE.space, few, drawn(), fitters, reached, straight, TRUE.degree)
-    assert tried == [1]
-    assert again.point.family == "network"
-
-
-def test_errors_of_the_front_are_those_at_new_poses():
-    found = selected(samples(2500, noise=2e-6), 1e-2)
-    load, height = found.point.load_error, found.point.height_error
-    # The heights of the samples are noisy, those of new poses are not.
-    assert height == pytest.approx(2e-6, rel=0.1)
-    assert errors_at_poses(found.trained.surrogate)[0] < load
-    coarse = fit_compartment(
-        "inverted", TRUE.space, samples(2500),
-        Fitter(lambda x, y, w: fit_family("spline", x, y, SplineSettings(degree=1), None, w), True),
-        TRUE.degree,
-    )  # fmt: skip
-    point = front_point("spline", 1, coarse, samples(2500))
-    actual = errors_at_poses(coarse.surrogate)
-    assert point.load_error == pytest.approx(actual[0], rel=0.35)
-    assert point.height_error == pytest.approx(actual[1], rel=0.25)
-
-
 def test_few_samples_are_learnt_by_kriging_and_compressed():
     found = selected(samples(40), 5e-3)
     assert found.front[0].family == "kriging"
@@ -200,11 +152,4 @@ def test_samples_of_one_flexion_stay_with_kriging(monkeypatch):
 
     monkeypatch.setattr(selection, "fit_splines", refused)
     found = selected(samples(40), 1e-4)
-    assert [point.family for point in found.front] == ["kriging"]
-
-
-def test_a_compression_is_cheaper_than_kriging(monkeypatch):
-    monkeypatch.setattr(selection, "TERMS", (252,))
-    wide = SplineSettings(degree=5, pieces=4)
-    found = fit_cheapest(TRUE.space, samples(1), drawn(), FITTERS, 1e-9, wide, TRUE.degree)
     assert [point.family for point in found.front] == ["kriging"]

@@ -5,14 +5,12 @@ from dataclasses import replace
 import core_probe
 import numpy as np
 import pytest
-from compartment_twin import carrying
 from made_knees import HALF_HEIGHT, compartment, knee_of, poses_about
 from numpy.testing import assert_allclose, assert_array_equal
 
 import surrogates
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from surrogates.core.in_numba import knee_wrench
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError
@@ -109,39 +107,6 @@ def test_recommended_width_changes_no_load_by_more_than_a_thousandth(formulation
     assert (share.max() > 0.0) == (formulation == "inverted")
 
 
-def test_the_change_of_the_axial_load_falls_with_the_square_of_the_width():
-    sharp = smoothable("inverted", "polynomial", 0.0)
-    start = trained(sharp, 1)[0]
-    poses = np.array(
-        [carrying(sharp, start, sharp.largest * r**2) for r in np.linspace(0, 0.2, 81)]
-    )
-    loads = sharp.evaluate_batch(poses)[0][:, 1]
-    changes = [
-        np.abs(sharp.smoothed(w).evaluate_batch(poses)[0][:, 1] - loads).max()
-        for w in (0.1, 0.05, 0.025)
-    ]
-    assert_allclose(np.divide(changes[:-1], changes[1:]), 4.0, rtol=0.1)
-
-
-def test_no_width_is_the_surrogate_itself():
-    model = smoothable("inverted", "kriging", 0.0)
-    poses = poses_about(model)
-    for old, new in zip(
-        model.evaluate_batch(poses), model.smoothed(0.1).smoothed(0.0).evaluate_batch(poses),
-        strict=True,
-    ):  # fmt: skip
-        assert_array_equal(new, old)
-
-
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_centre_of_pressure_is_finite_out_of_contact(formulation):
-    model = smoothable(formulation, "polynomial")
-    loads = model.evaluate_batch(poses_about(model))[0]
-    assert np.isfinite(loads).all()
-    if formulation == "inverted":
-        assert (loads[:, :9] == 0.0).all(axis=1).any()
-
-
 # ---- derivatives
 
 
@@ -181,15 +146,6 @@ def test_hessian_is_the_derivative_of_the_jacobian(formulation, family):
     check_hessians(model, poses_about(model, 60))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_hessians_at_a_thousand_poses(formulation, family, seed):
-    model = smoothable(formulation, family, seed=seed)
-    check_hessians(model, poses_about(model, 1000, seed))
-
-
 def check_hessians(model, poses):
     loads = model.evaluate_batch(poses)[0]
     found = model.hessians(poses)
@@ -213,42 +169,6 @@ def test_hessian_without_smoothing_inside_the_box(formulation):
 # ---- continuity
 
 
-def lines(model, count, seed):
-    """Poses at first contact and directions (N, 6) through it, mostly along the height."""
-    rng = np.random.default_rng(seed)
-    poses = trained(model, count, seed, 0.0, 0.1)
-    touch = np.array([carrying(model, pose, 1e-6 * model.largest) for pose in poses])
-    directions = 0.02 * rng.uniform(-1.0, 1.0, (count, 6)) * SIZES / SIZES[4]
-    directions[:, 4] = np.where(rng.random(count) < 0.5, 1.0, -1.0)
-    return touch, directions
-
-
-def largest_jump(model, touch, direction, step):
-    """Largest change of the second derivatives from one step [m] of a line to the next."""
-    along = np.arange(-4e-6, 4e-6, step)[:, None]
-    bends = model.hessians(touch + along * direction)[:, 1]
-    bends = np.einsum("i,nij,j->n", direction, bends, direction)
-    return np.abs(np.diff(bends)).max(), np.abs(bends).max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [4, 100])
-def test_second_derivatives_pass_first_contact_without_a_jump(count):
-    """The change from step to step falls with the step; a jump, of F ~ root^2, would stay."""
-    model = smoothable("inverted", "polynomial", 0.0)
-    smooth = model.smoothed()
-    touch, directions = lines(model, count, 7)
-    assert len(touch) == count
-    for pose, direction in zip(touch, directions, strict=True):
-        jumps = [largest_jump(smooth, pose, direction, step)[0] for step in (1e-9, 1e-8, 1e-7)]
-        assert 8.0 < jumps[1] / jumps[0] < 11.0
-        assert 5.0 < jumps[2] / jumps[1] < 11.0
-        # without smoothing the jump stays
-        sharp = [largest_jump(model, pose, direction, step)[0] for step in (1e-9, 1e-8)]
-        assert 0.9 < sharp[1] / sharp[0] < 1.1
-        assert jumps[0] < 0.01 * sharp[0]
-
-
 # ---- knees, files and refusals
 
 
@@ -269,26 +189,12 @@ def test_knee_sums_up_its_compartments_and_keeps_its_kind(tmp_path):
     assert read.compartment("medial").smoothing == RECOMMENDED_SMOOTHING
 
 
-def test_wrench_without_jacobian_is_smooth_too():
-    knee = knee_of(*(smoothable("inverted", family) for family in ("polynomial", "network")))
-    for pose in poses_about(knee.compartment("medial"), 100):
-        loads, x = np.zeros((2, 12)), np.zeros((2, 7))
-        knee_wrench(pose, knee.packed.address, loads, x, knee.packed.work())
-        assert_allclose(loads[:, :6], knee.fill(pose[None])[0][0, :, :6], rtol=1e-12, atol=1e-9)
-
-
 def test_leaving_the_domain_with_errors_stops_a_hessian():
     model = smoothable("inverted", "polynomial")
     knee = knee_of(model, model).on_leaving("error")
     far = Pose.from_array(model.space.path.poses([0.5])[0] + [3.0, 0, 0, 0, 0, 0])
     with pytest.raises(OutsideDomainError, match="flexion"):
         knee.hessian(far)
-
-
-@pytest.mark.parametrize("width", [-0.1, 0.3, np.nan])
-def test_width_out_of_range(width):
-    with pytest.raises(InputError, match=r"^smoothing width: expected"):
-        compartment("inverted", "polynomial").smoothed(width)
 
 
 def test_rough_correlations_are_refused():

@@ -108,16 +108,6 @@ def model():
     return manufactured.compartment("inverted", "kriging")
 
 
-def test_prediction_at_poses(model):
-    poses = samples(20)[0].copy()
-    poses[3, 4] += 0.05
-    found = predict_at_pose(model, poses)
-    for k, pose in enumerate(poses):
-        np.testing.assert_array_equal(found[k], model.evaluate(pose)[0])
-    assert np.isnan(found[3, 9:]).all()
-    assert predict_at_pose(model, np.zeros((0, 6))).shape == (0, 12)
-
-
 def test_errors_of_a_surrogate_are_those_of_its_answers(model):
     poses, loads = samples()
     figures = errors_at_pose(model, poses, loads)
@@ -158,12 +148,3 @@ def test_errors_at_load_in_the_terms_that_users_judge_by(model):
     assert found.maximum == pytest.approx(apart.max(), rel=1e-10)
     axes = [figures[f"cop_{axis}_m"].rmse for axis in "xyz"]
     assert found.rmse == pytest.approx(np.linalg.norm(axes), rel=1e-10)
-
-
-def test_an_exact_surrogate_has_no_errors():
-    model = manufactured.compartment("inverted", "polynomial")
-    poses, loads = samples()
-    for figures in (errors_at_pose(model, poses, loads), errors_at_load(model, poses, loads)):
-        for name, found in figures.items():
-            assert found.nrmse < 1e-7, name
-            assert found.points == 60

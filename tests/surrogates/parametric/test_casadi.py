@@ -1,10 +1,9 @@
 """Functions of CasADi over pose and design against the surrogates of single designs."""
 
-import made_designs
 import numpy as np
 import pytest
 from lazily import casadi as ca
-from made_designs import designs_of, fourth_order, knee_over_designs, poses_of_design
+from made_designs import designs_of, fourth_order, knee_over_designs, off, poses_of_design
 from some_slow import first_rows, slow_rows
 
 from foundation.base.errors import InputError
@@ -12,11 +11,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
-FAMILIES = ("polynomial", "network", "spline", "beside")
-EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
 FEW = [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")]
-#: Steps of differences by the pose [rad, m].
-STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-7, 1e-7, 1e-7])
 
 
 def differentiated(knee, second=False):
@@ -46,13 +41,6 @@ def differentiated(knee, second=False):
     return at
 
 
-def off(found, wanted):
-    """Largest difference of rows (N, C, ...) over the largest number of each column."""
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
-    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
-    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
-
-
 def check_without_smoothing(formulation, family, count):
     knee = knee_over_designs(formulation, family)
     at = differentiated(knee)
@@ -72,12 +60,6 @@ def check_without_smoothing(formulation, family, count):
 @pytest.mark.parametrize(("formulation", "family"), FEW)
 def test_without_smoothing_as_of_single_designs(formulation, family):
     check_without_smoothing(formulation, family, 40)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), EVERY)
-def test_without_smoothing_as_of_single_designs_at_many_poses(formulation, family):
-    check_without_smoothing(formulation, family, 500)
 
 
 @pytest.mark.parametrize(("formulation", "family"), first_rows(FEW, 2))
@@ -133,50 +115,6 @@ def test_a_moving_contact_dissipates_as_of_single_designs():
         assert np.array(function(pose, rate, design)[0]) == pytest.approx(wanted, rel=1e-9)
     with pytest.raises(InputError, match="dissipation"):
         knee.casadi(-1.0)
-
-
-def test_names_and_shapes_and_expansion():
-    knee = knee_over_designs("inverted", "polynomial", count=3)
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    assert (function.name(), function.name_in()) == ("knee", ["pose", "design"])
-    assert function.size_in(1) == (3, 1)
-    assert (function.size_out(0), function.size_out(1)) == ((12, 2), (12, 2))
-    pose = poses_of_design(knee, design, 4)[1]
-    wanted = np.array(function(pose, design)[0])
-    expanded = function.expand()
-    assert expanded.class_name() == "SXFunction"
-    for other in (expanded, ca.Function.deserialize(function.serialize())):
-        assert np.array(other(pose, design)[0]) == pytest.approx(wanted, rel=1e-9, nan_ok=True)
-
-
-@pytest.mark.parametrize("count", [1, 8])
-def test_the_fewest_and_the_most_parameters(count):
-    knee = knee_over_designs("inverted", "polynomial", count)
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    poses = poses_of_design(knee, design, 6)
-    found = np.array([np.array(function(pose, design)[0]).T for pose in poses])
-    assert off(found, knee.at(design).evaluate_batch(poses)[0]) < 1e-11
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_parameter_that_is_not_finite_gives_no_loads(bad):
-    knee = made_designs.knee_over_designs("direct", "polynomial")
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    pose = poses_of_design(knee, design, 2)[0]
-    assert np.isfinite(np.array(function(pose, design)[0])).all()
-    for k in range(2):
-        broken = np.where(np.arange(2) == k, bad, design)
-        assert np.isnan(np.array(function(pose, broken)[0])).all()
-        assert np.isnan(np.array(function(pose, broken)[1])).all()
-
-
-def test_slopes_of_a_smoothed_surrogate_name_the_remedy():
-    knee = knee_over_designs("inverted", "polynomial", width=0.01)
-    design = designs_of(knee, 1)[0]
-    with pytest.raises(
-        InputError, match=r"smoothing: .* width of 0\.01; use casadi\(\) or jax\(\)"
-    ):
-        knee.loads_and_slopes(poses_of_design(knee, design, 1), design)
 
 
 def test_smoothing_reaches_single_designs_and_arrays():

@@ -1,16 +1,13 @@
 """Exported C over pose and design, compiled and called, against Python."""
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from c_library import COMPILER, compile_c, needs_compiler, pointer
 from made_designs import (
     designs_of,
-    domain_of,
     fourth_order,
     knee_over_designs,
+    off,
     over_designs,
     parameters,
     poses_of_design,
@@ -18,7 +15,7 @@ from made_designs import (
 from some_slow import first_rows
 
 from foundation.base.errors import InputError
-from surrogates.export.c_export import export_designs, export_regressor
+from surrogates.export.c_export import export_designs
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.parametric.surrogate import ParametricSurrogate
 
@@ -45,13 +42,6 @@ def answers(library, knee, poses, design):
         for i, pose in enumerate(poses)
     ]
     return *filled, np.array(status)
-
-
-def off(found, wanted):
-    """Largest difference of rows (N, C, ...) over the largest number of each column."""
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
-    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
-    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
 def check_without_smoothing(folder, knee, count, *options):
@@ -124,47 +114,3 @@ def test_designs_outside_the_ranges_are_told(tmp_path):
                 knee.at(design)
     for bad in (np.nan, np.inf):
         assert answers(library, knee, pose, [bad, middle[1]])[4] == 1
-
-
-def test_the_header_tells_of_parameters_and_shapes():
-    knee = knee_over_designs("inverted", "network")
-    pair = ParametricSurrogate(
-        replace(knee.parameters, names=("radius*/_mm", "slope_deg")),
-        {"patella": over_designs("inverted", "network")},
-    )
-    header = export_designs(pair, "pair").header
-    assert "radius* /_mm: 20.0 to 30.0\n" in header
-    assert "slope_deg: 17.0 to 31.0\n" in header
-    assert "patella: inverted, network" in header
-    for words in ("int pair_loads(const double pose[6], const double design[2],\n",
-                  "double loads[1][12], double jacobian[1][12][6],\n",
-                  "double slopes[1][12][2], double variables[1][6]);"):  # fmt: skip
-        assert words in header
-    assert "not smoothed" in header
-    assert "not smoothed" not in export_designs(knee.smoothed()).header
-
-
-def test_the_source_has_no_state_and_is_the_same_every_time():
-    knee = knee_over_designs("inverted", "network")
-    files = export_designs(knee)
-    assert files == export_designs(knee)
-    assert "surrogate" not in files.source.lower()
-    variables = [line for line in files.source.splitlines() if re.match(r"\w.* = \{$", line)]
-    assert len(variables) > 40
-    assert all(line.startswith("static const ") for line in variables)
-    assert not re.search(r"^ +static|alloc|/\* (if|end)\b|hessian", files.source, re.MULTILINE)
-    with pytest.raises(InputError, match="prefix"):
-        export_designs(knee, "no good")
-
-
-@needs_compiler
-def test_regressors_of_many_inputs_give_the_same_numbers(tmp_path):
-    """Rows of more than eight numbers: an exported regressor of its own."""
-    regressor = domain_of(13).regressor
-    library = compile_c(tmp_path, "-O1", one=export_regressor(regressor, "one"))
-    for x in np.random.default_rng(1).uniform(-1.0, 1.0, (5, 13)):
-        value, jacobian = np.empty(3), np.empty((3, 13))
-        library.one_evaluate(pointer(x), pointer(value), pointer(jacobian))
-        wanted, slopes = regressor.packed.evaluate(x[None], 1)
-        assert value == pytest.approx(wanted[0], rel=1e-12)
-        assert jacobian == pytest.approx(slopes[0], rel=1e-11, abs=1e-13)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from lazily import casadi as ca
 from lazily import jax
-from made_designs import designs_of, fourth_order, knee_over_designs, poses_of_design
+from made_designs import designs_of, knee_over_designs, off, poses_of_design
 from some_slow import slow_rows
 
 from foundation.base.errors import InputError
-from surrogates.expressions.jax_knee import in_batches
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -25,12 +24,6 @@ def differentiated(function):
         return (*function(pose, design), *both)
 
     return jax.jit(jax.vmap(every, (0, None)), compiler_options=QUICK)
-
-
-def off(found, wanted):
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
-    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
-    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
 @pytest.mark.parametrize(("formulation", "family"), slow_rows(FEW[1:]))
@@ -63,42 +56,6 @@ def test_smoothed_as_by_casadi(formulation, family):
     rows = [[np.array(v) for v in function(own, design)] for own in poses]
     for found, own in zip(at(poses, design), zip(*rows, strict=True), strict=True):
         assert off(np.array(found), np.reshape(own, found.shape)) < 1e-10
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), FEW[1:2])
-def test_second_derivatives(formulation, family):
-    """By pose and design, forwards and backwards, differences of a single design's Jacobians."""
-    knee = knee_over_designs(formulation, family, width=0.05)
-    function, design = knee.jax(), designs_of(knee, 1)[0]
-    poses = poses_of_design(knee, design, 8)
-
-    def wrench(pose, values):
-        return function(pose, values)[0][:, :6]
-
-    steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
-    wanted = fourth_order(lambda d: knee.at(d).evaluate_batch(poses)[1], design, steps)
-    for inner in (jax.jacfwd, jax.jacrev):
-        mixed = jax.vmap(jax.jacfwd(inner(wrench), argnums=1), (0, None))
-        found = np.array(jax.jit(mixed, compiler_options=QUICK)(poses, design))
-        assert off(found, wanted) < 1e-6
-
-
-@pytest.mark.slow
-def test_types_batches_and_dissipation():
-    knee = knee_over_designs("direct", "polynomial")
-    function, design = knee.jax(), designs_of(knee, 1)[0]
-    poses = poses_of_design(knee, design, 6)
-    wanted = knee.at(design).evaluate_batch(poses)[0]
-    single = jax.eval_shape(function, poses[0].astype(np.float32), design)
-    assert [found.dtype for found in single] == [np.float32, np.float32]
-    batches = jax.jit(in_batches(function, 4), compiler_options=QUICK)
-    assert off(np.array(batches(poses, np.tile(design, (6, 1)))[0]), wanted) < 1e-12
-    rate = np.array([0.3, -0.2, 0.1, 0.02, -0.05, 0.01])
-    alone = jax.jit(knee.at(design).jax(2.0), compiler_options=QUICK)
-    moving = jax.jit(knee.jax(2.0), compiler_options=QUICK)
-    still = np.array(alone(poses[0], rate)[0])
-    assert np.array(moving(poses[0], rate, design)[0]) == pytest.approx(still, rel=1e-9)
 
 
 def test_arguments_of_another_shape_are_refused():

@@ -1,4 +1,4 @@
-"""Surrogates over pose and design: fits, single designs, derivatives by the parameters."""
+"""Surrogates over pose and design: parameters, fits, single designs, derivatives, domains."""
 
 from __future__ import annotations
 
@@ -8,23 +8,81 @@ import designed_condyles as made
 import numpy as np
 import pytest
 from differences import differences
+from made_designs import knee_over_designs, poses_of_design
+from numpy.testing import assert_array_equal
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from surrogates.families.network import NetworkSettings, fit_network
-from surrogates.formulations.compartment_fit import Fitter
+from surrogates.families.basis import basis_matrix
+from surrogates.families.training import polynomial_exponents
+from surrogates.parametric.domain_fit import OverDesigns
 from surrogates.parametric.fit import DesignSamples, fit_parametric
 from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.parametric.smooth_array import SmoothArray
+
+PARAMETERS = Parameters(("radius_mm", "slope_deg"), np.array([20.0, -3.0]), np.array([30.0, 9.0]))
+
+
+def test_a_design_by_name_is_scaled_to_its_ranges():
+    np.testing.assert_allclose(PARAMETERS.scaled({"slope_deg": 9.0, "radius_mm": 20.0}), [-1, 1])
+    np.testing.assert_allclose(PARAMETERS.scaled([25.0, 0.0]), [0.0, -0.5])
+    np.testing.assert_allclose(PARAMETERS.from_unit(np.array([[0.5, 0.25]])), [[25.0, 0.0]])
+    assert PARAMETERS.named(np.array([21.0, 1.0])) == {"radius_mm": 21.0, "slope_deg": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        ({"radius_mm": 25.0}, "expected values of radius_mm, slope_deg, found radius_mm"),
+        ({"radius_mm": 25.0, "slope_deg": 1.0, "varus_deg": 0.0}, "found .*varus_deg"),
+        ({"radius_mm": 31.0, "slope_deg": 1.0}, "radius_mm: expected 20 to 30, found 31"),
+        ([25.0], r"expected shape \(2\), found \(1,\)"),
+        ([25.0, np.nan], "expected finite numbers"),
+    ],
+)
+def test_other_designs_are_refused(design, message):
+    with pytest.raises(InputError, match=message):
+        PARAMETERS.values(design)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (((), [], []), "at least one"),
+        ((("a", "a"), [0, 0], [1, 1]), "unique names"),
+        ((("a",), [1.0], [1.0]), "a: expected low < high"),
+        ((tuple("abcdefghi"), np.zeros(9), np.ones(9)), "at most 8, found 9"),
+    ],
+)
+def test_other_parameters_are_refused(fields, message):
+    with pytest.raises(InputError, match=message):
+        Parameters(*fields)
+
+
+def test_the_header_gives_the_parameters_back():
+    found = Parameters.from_header(PARAMETERS.to_header())
+    assert found.names == PARAMETERS.names
+    np.testing.assert_array_equal(found.low, PARAMETERS.low)
+    with pytest.raises(InputError, match="expected name, low and high"):
+        Parameters.from_header([{"name": "a"}])
+
+
+def test_a_quadratic_array_is_found_exactly():
+    rng = np.random.default_rng(1)
+    exponents = polynomial_exponents(3, 2)
+    coefficients = rng.normal(size=(len(exponents), 2, 4))
+    z = rng.uniform(-1.0, 1.0, (20, 3))
+    arrays = np.tensordot(basis_matrix(z, exponents), coefficients, axes=1)
+    found = SmoothArray.fit(z, arrays)
+    np.testing.assert_allclose(found.coefficients, coefficients, atol=1e-12)
+    np.testing.assert_allclose(found.at(z[3]), arrays[3], atol=1e-12)
+    slopes = np.moveaxis(differences(found.at, z[3], 1e-4), -1, 0)
+    np.testing.assert_allclose(found.slopes(z[3]), slopes, rtol=1e-8, atol=1e-8)
+
 
 DESIGN = np.array([17.0, 5e-3, 9.5])
 SIDES = dict(zip(COMPARTMENTS, (-made.ARM, made.ARM), strict=True))
-
-
-def network_fitter():
-    settings = NetworkSettings(8, 1, terms=0, steps=400)
-    return Fitter(lambda x, y, w: fit_network(x, y, settings, weights=w), joint=True)
 
 
 def poses_in_contact(count=40, seed=5, side=-made.ARM, reach=1.0):
@@ -47,15 +105,6 @@ def test_a_design_that_was_not_learnt_has_the_loads_of_the_truth(name):
     assert np.abs(found - truth)[:, 9:].max() < 1e-4
 
 
-def test_a_surrogate_without_the_parameters_misses_the_design():
-    """The same fit to the designs in the middle alone: what the parameters explain is missed."""
-    middle = made.knee().at(made.PARAMETERS.from_unit(np.full((1, 3), 0.5))[0])
-    poses = poses_in_contact()
-    truth = made.truth(DESIGN, poses, -made.ARM)[:, 1]
-    found = middle.compartment("medial").evaluate_batch(poses)[0][:, 1]
-    assert np.abs(found - truth).max() > 0.2 * truth.max()
-
-
 @pytest.mark.parametrize("formulation", ["inverted", "direct"])
 @pytest.mark.parametrize("reach", [1.0, 1.4])
 def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
@@ -75,22 +124,6 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
 
 
-def test_slopes_of_a_network_are_those_of_the_loads():
-    knee = made.knee("inverted", network_fitter())
-    poses = poses_in_contact()
-
-    def loads(values):
-        return knee.at(values).evaluate_batch(poses)[0]
-
-    step = 1e-5 * (made.PARAMETERS.high - made.PARAMETERS.low)
-    expected, slopes = differences(loads, DESIGN, step), knee.loads_and_slopes(poses, DESIGN)[1]
-    axial = loads(DESIGN)[..., 1]
-    touching = (axial > 1.0) & (axial < made.LOAD[1])
-    assert touching.any()
-    sizes = np.abs(expected[touching]).max(axis=0)
-    assert (np.abs(slopes - expected)[touching] / sizes).max() < 1e-6
-
-
 def test_slope_by_the_thickness_is_that_of_the_truth():
     """A thicker insert presses the condyle: dF/dt = 2 K depth, 1 mm of thickness 1e-3 m."""
     poses = poses_in_contact()
@@ -101,21 +134,6 @@ def test_slope_by_the_thickness_is_that_of_the_truth():
     assert np.sqrt((misses**2).mean()) < 0.03 * expected.max()
 
 
-def test_slopes_of_the_total_wrench_are_sums():
-    pose = poses_in_contact(1)[0]
-    knee = made.knee()
-    parts = knee.loads_and_slopes(pose[None], DESIGN)[1][0]
-    total = knee.slopes(Pose.from_array(pose), DESIGN)
-    np.testing.assert_array_equal(total, parts[0, :6] + parts[1, :6])
-
-
-def test_out_of_contact_the_slopes_are_zero():
-    pose = poses_in_contact(1)[0] + [0.0, 0.0, 0.0, 0.0, 5e-3, 0.0]
-    loads, slopes = made.knee().loads_and_slopes(pose[None], DESIGN)
-    assert not loads[..., :9].any()
-    assert not slopes.any()
-
-
 def test_the_path_is_that_of_the_design():
     knee = made.knee()
     flexion = np.linspace(0.0, 1.0, 5)
@@ -124,22 +142,6 @@ def test_the_path_is_that_of_the_design():
     np.testing.assert_array_equal(
         knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path(DESIGN).poses(flexion)
     )
-
-
-def test_the_header_of_a_design_states_its_values():
-    header = made.knee().at(DESIGN).header
-    assert header["design"] == made.PARAMETERS.named(DESIGN)
-    assert header["name"] == "designed condyles"
-
-
-def test_a_copy_gives_the_same_loads():
-    knee = made.knee()
-    copy = deepcopy(knee)
-    poses = poses_in_contact(5)
-    np.testing.assert_array_equal(
-        copy.at(DESIGN).evaluate_batch(poses)[0], knee.at(DESIGN).evaluate_batch(poses)[0]
-    )
-    assert "stiffness_GN_per_m2" in repr(copy)
 
 
 def test_designs_outside_the_ranges_are_refused():
@@ -157,7 +159,61 @@ def test_other_fits_are_refused():
         fit_parametric("inverted", space, [row], made.polynomial_fitter(), 0.5)
 
 
-def test_compartments_of_other_parameters_are_refused():
+@pytest.fixture(scope="module")
+def rows():
+    """Return a compartment, scaled designs (N, P) of the rows, and poses (N, 6)."""
+    knee = knee_over_designs("inverted", "network")
+    designs = np.array([[-0.4, 0.3], [0.6, -0.2], [-0.4, 0.3]])
+    z = np.repeat(designs, 4, axis=0)
+    half, middle = (
+        0.5 * (knee.parameters.high - knee.parameters.low),
+        knee.parameters.from_unit(np.full(2, 0.5)),
+    )
+    poses = np.concatenate(
+        [poses_of_design(knee, middle + half * each, 4, seed=2) for each in designs]
+    )
+    return knee.by_name["medial"], z, poses
+
+
+def test_each_row_is_that_of_its_own_design(rows):
+    part, z, poses = rows
+    over = OverDesigns(part, z)
+    loads, jacobians, variables = over.evaluate_batch(poses)
+    assert (loads[:, 1] > 0.0).any()
+    for k, (pose, own) in enumerate(zip(poses, z, strict=True)):
+        single = part.at(own)
+        for found, wanted in zip(
+            (loads, jacobians, variables), single.evaluate_batch(pose[None]), strict=True
+        ):
+            assert_array_equal(found[k], wanted[0])
+        assert over.gaps(poses)[k] == single.gaps(pose[None])[0]
+        assert_array_equal(over.standard_error(poses)[k], single.standard_error(pose[None])[0])
+    assert over.learns_heights
+    assert over.largest_load == part.space.load[1]
+
+
+def test_domain_has_the_parameters_before_the_last_input(rows):
+    part, z, poses = rows
+    over = OverDesigns(part, z)
+    variables = over.evaluate_batch(poses)[2]
+    inputs = over.domain_inputs(variables)
+    assert_array_equal(inputs[:, 5:7], z)
+    assert_array_equal(np.delete(inputs, [5, 6], axis=1), variables[:, :6])
+
+
+def test_a_copy_gives_the_same_loads():
     knee = made.knee()
-    with pytest.raises(InputError, match="expected 1 parameters, found 3"):
-        ParametricSurrogate(Parameters(("a",), np.zeros(1), np.ones(1)), knee.by_name)
+    copy = deepcopy(knee)
+    poses = poses_in_contact(5)
+    np.testing.assert_array_equal(
+        copy.at(DESIGN).evaluate_batch(poses)[0], knee.at(DESIGN).evaluate_batch(poses)[0]
+    )
+    assert "stiffness_GN_per_m2" in repr(copy)
+
+
+def test_slopes_of_the_total_wrench_are_sums():
+    pose = poses_in_contact(1)[0]
+    knee = made.knee()
+    parts = knee.loads_and_slopes(pose[None], DESIGN)[1][0]
+    total = knee.slopes(Pose.from_array(pose), DESIGN)
+    np.testing.assert_array_equal(total, parts[0, :6] + parts[1, :6])

@@ -1,45 +1,35 @@
-"""The planar knee: loads, impacts in closed form, energy, outputs, laws, ligaments, clearance."""
+"""The planar knee beside tests/literature: impact, energy, sliding, profiles, contact points."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
 from differences import differences
 from numpy.testing import assert_allclose
-from scipy.integrate import cumulative_simpson, quad, solve_ivp
-from scipy.optimize import brentq
-from some_slow import first_of, first_rows
+from some_slow import first_of
 
-from dynamics.mechanics.contact import Mode
 from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
-    ClearanceJoint,
     LigamentLimitWarning,
     PlanarKnee,
-    PlanarLigament,
-    PolarProfile,
-    ProfileContact,
-    Pull,
     machado_clearance_knee,
     machado_knee,
-    machado_laws,
     machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
+from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint, ProfileContact
+from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
 from dynamics.simulator.equations import SimulationError
-from foundation.contact_laws import HertzLaw, LankaraniNikraveshLaw, LinearHysteresisLaw
+from foundation.contact_laws import HertzLaw
 
 MASS, INERTIA, STIFFNESS = 3.75, 0.165, 8e5
 R, H = 0.04, 0.2255
 #: Pushed into the femur and turned, LCL and PCL taut.
 STATE = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
-LIGAMENT = PlanarLigament("one", [-0.02, -0.01], [0.16, 0.01], 0.06, 15e6)
-START = [-0.35, 0.0, 0.0, -1.0, 0.2, 0.5]
 
 
 def plane_knee(law, gravity: float = 0.0) -> PlanarKnee:
@@ -50,79 +40,6 @@ def plane_knee(law, gravity: float = 0.0) -> PlanarKnee:
 
 def before(gap: float, speed: float) -> list[float]:
     return [-(0.24 + gap), 0.0, 0.0, speed, 0.0, 0.0]
-
-
-def force(knee, state, *, time=0.0, approach=0.1) -> np.ndarray:
-    """Force and moment (3,) on the moving tibia in contact, by its accelerations."""
-    problem, order = knee.problem(), [2, 0, 1]
-    problem.mode = Mode(np.array([True]), np.array([approach]))
-    full = np.concatenate([state[:3][order], state[3:][order], np.zeros(5)])
-    turn, x, y = problem.derivative(time, full)[3:6]
-    return np.array([x, y, turn]) * [knee.mass, knee.mass, knee.inertia]
-
-
-# ---- loads ----
-
-
-def test_conservative_loads_are_minus_the_gradient_of_the_energy():
-    still = replace(machado_knee(), pull=None)
-    lengths = np.array([each.length(tuple(STATE[:3])) for each in still.ligaments])
-    taut = lengths > [each.rest_length for each in still.ligaments]
-    assert taut.tolist() == [False, True, False, True]
-
-    def potential(state: np.ndarray) -> float:
-        x, y, angle = state[:3]
-        held = still.assembly.evaluate(0.0, [angle, x, y], np.zeros(3)).potential
-        return held + float(still.law.energy(still.contact_state(state).indentation))
-
-    assert still.contact_state(STATE).indentation > 5e-4
-    slope = -differences(potential, STATE)[:3]
-    assert_allclose(force(still, STATE), slope, rtol=1e-6, atol=1e-5)
-
-
-def test_pull_adds_its_force_and_decays():
-    still = replace(machado_knee(), pull=None)
-    upward = replace(still, pull=Pull(50.0, direction=[0.0, 3.0]))
-    size = 50.0 * math.exp(-4.73 * 0.27**2) * math.sin(0.27 * math.pi)
-    gain = force(upward, STATE, time=0.0135) - force(still, STATE)
-    assert_allclose(gain, [0.0, size, 0.0], rtol=0.0, atol=1e-10)
-    times = np.linspace(-0.01, 0.2, 21001)
-    sizes = np.array([Pull(150.0).magnitude(t) for t in times])
-    assert (sizes[times <= 0.0] == 0.0).all()
-    assert_allclose(sizes.max(), 0.5318 * 150.0, rtol=1e-4)
-    assert_allclose(times[sizes.argmax()], 0.278 * 0.05, rtol=2e-3)
-    assert np.abs(sizes[times >= 0.05]).max() < 0.0011 * 150.0
-
-
-def test_impact_rate_has_a_lower_limit():
-    knee = machado_knee(law="lankarani-nikravesh")
-    found = [force(knee, STATE, approach=rate)[0] for rate in (1e-9, 0.01, 0.02)]
-    assert found[0] == found[1] != found[2]
-
-
-def test_ligament_tension_is_the_slope_of_its_energy():
-    assert LIGAMENT.tension(0.06) == LIGAMENT.tension(0.05) == 0.0
-    assert_allclose(LIGAMENT.tension(0.062), 15e6 * 0.002**2, rtol=1e-13)
-    for each in (LIGAMENT, replace(LIGAMENT, stiffness=5e4, kind="linear")):
-        knee = replace(machado_knee(), ligaments=(each,), gravity=0.0)
-        for x, y in ((-0.21, -0.19), (-0.19, -0.01)):
-            length = each.length((x, y, 0.7))
-            stored = knee.assembly.evaluate(0.0, [0.7, x, y], np.zeros(3)).potential
-            wanted = quad(each.tension, 0.06, max(length, 0.06))[0]
-            assert_allclose(stored, wanted, rtol=1e-10, atol=1e-12)
-
-
-# ---- motion in closed form ----
-
-
-def test_free_flight_is_a_parabola():
-    motion = simulate_planar_knee(plane_knee(HertzLaw(STIFFNESS), 9.0), START, 0.1)
-    t = motion.time
-    wanted = np.column_stack((-0.35 - t, 0.2 * t - 4.5 * t**2, 0.5 * t))
-    assert_allclose(motion.state[:, :3], wanted, rtol=0.0, atol=1e-13)
-    assert motion.impacts == ()
-    assert not motion.contact_force.any()
-    assert motion.ligament_force.shape == (201, 0)
 
 
 def test_hertz_impact_in_closed_form():
@@ -138,71 +55,6 @@ def test_hertz_impact_in_closed_form():
     assert_allclose(motion.state[-1, 3:], [-speed, 0.0, 0.0], rtol=0.0, atol=1e-7)
 
 
-@pytest.mark.parametrize("restitution", [0.3, 0.8])
-def test_lankarani_nikravesh_impact_returns_what_the_law_does(restitution):
-    law = LankaraniNikraveshLaw(STIFFNESS, restitution)
-    motion = simulate_planar_knee(plane_knee(law), before(0.001, 0.2), 0.12)
-    a = 0.75 * (1.0 - restitution**2)
-    truth = brentq(lambda e: a * (1.0 + e) - math.log((1.0 + a) / (1.0 - a * e)), 1e-6, 1.0)
-    assert_allclose(-motion.state[-1, 3] / 0.2, truth, rtol=1e-6)
-    lost = 0.5 * MASS * 0.2**2 * (1.0 - truth**2)
-    assert_allclose(motion.contact_loss[-1], lost, rtol=1e-6)
-    assert (np.diff(motion.contact_loss) >= 0.0).all()
-
-
-def test_eccentric_impact_conserves_momentum_and_energy():
-    """A blow beside the centre of mass: moment = arm times impulse, no loss."""
-    start = np.array([-0.242, 0.03, 0.0, 0.2, 0.0, 0.0])
-    motion = simulate_planar_knee(plane_knee(HertzLaw(STIFFNESS)), start, 0.1)
-    end = motion.state[-1]
-    impulse = MASS * (end[3] - 0.2)
-    effective = 1.0 / (1.0 / MASS + 0.03**2 / INERTIA)
-    assert_allclose(impulse, -2.0 * effective * 0.2, rtol=2e-2)
-    assert_allclose(INERTIA * end[5], 0.03 * impulse, rtol=2e-2)
-    assert abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
-
-
-def test_start_in_contact_and_uneven_end():
-    knee = plane_knee(HertzLaw(STIFFNESS))
-    motion = simulate_planar_knee(knee, before(-0.002, 0.0), 0.0123, step=1e-3)
-    assert (len(motion.time), motion.time[-1], motion.impacts) == (14, 0.0123, ())
-    stored = STIFFNESS * 0.002**2.5 / 2.5
-    left = simulate_planar_knee(knee, before(-0.002, 0.0), 0.1)
-    assert_allclose(0.5 * MASS * left.state[-1, 3] ** 2, stored, rtol=1e-7)
-
-
-def test_tibia_that_leaves_the_profile_is_an_error():
-    start = [-0.242, 0.0, 0.0, 0.0, 2.0, 0.0]
-    with pytest.raises(SimulationError, match="expected a common normal"):
-        simulate_planar_knee(plane_knee(HertzLaw(STIFFNESS)), start, 0.2)
-
-
-def pendulum(time: np.ndarray) -> np.ndarray:
-    """φ of a tibia that hangs at the origin by a frictionless hinge."""
-    x, y, angle = machado_state()[:3]
-    arm, lean = math.hypot(x, y), math.atan2(y, x) - angle
-    inertia = 0.165 + 3.75 * arm**2
-
-    def derivative(_: float, q: np.ndarray) -> list[float]:
-        return [q[1], -3.75 * 9.80665 * arm * math.cos(q[0] + lean) / inertia]
-
-    return solve_ivp(
-        derivative, (0.0, time[-1]), [angle, 0.0], "DOP853", t_eval=time, rtol=1e-11, atol=1e-12
-    ).y[0]
-
-
-@pytest.mark.slow
-def test_small_clearance_is_a_hinge():
-    error = []
-    for clearance in (1e-3, 1e-4):
-        joint = machado_clearance_knee(clearance, law="lankarani-nikravesh", ligaments=False)
-        knee = replace(joint, pull=None)
-        motion = simulate_planar_knee(knee, machado_state(), 0.3, step=2e-3)
-        error.append(np.abs(motion.state[:, 2] - pendulum(motion.time)).max())
-    assert error[1] < 0.6 * error[0]
-    assert error[1] < math.radians(0.15)
-
-
 def test_short_flight_is_not_missed():
     """Bounces shorter than a step of the integrator once let the journal through the wall."""
     knee = machado_clearance_knee(1e-3, 150.0, ligaments=False)
@@ -211,41 +63,9 @@ def test_short_flight_is_not_missed():
     assert abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
 
 
-@pytest.mark.slow
-def test_tolerance_decides_the_error_and_step_does_not():
-    # Profiles with a continuous curvature: a jump costs the integrator its order.
-    run = partial(simulate_planar_knee, machado_knee(kind="cubic"), machado_state(), 0.1)
-    fine = run(step=5e-3, tolerance=1e-11).state
-    error = [np.abs(run(step=5e-3, tolerance=t).state - fine).max() for t in (1e-5, 1e-9)]
-    assert error[1] < 1e-7
-    assert error[1] <= error[0]
-    assert_allclose(run(step=2.5e-3, tolerance=1e-11).state[::2], fine, rtol=0.0, atol=1e-12)
-
-
-# ---- outputs ----
-
-
 @cache
-def free(law: str = "hertz", pull: float = 50.0, duration: float = 0.3):
-    return simulate_planar_knee(machado_knee(pull, law), machado_state(), duration)
-
-
-def test_contact_points_lie_on_both_bodies_the_indentation_apart():
-    found = free()
-    assert_allclose(np.hypot(*found.femoral_contact.T), R, rtol=0.0, atol=1e-12)
-    # Between its samples the shape-preserving spline of a line is not straight.
-    assert_allclose(found.tibial_contact[:, 0], H, rtol=0.0, atol=1e-6)
-    x, y, angle = found.state[:, :3].T
-    z = x + 1j * y + np.exp(1j * angle) * (found.tibial_contact @ [1.0, 1j])
-    apart = np.column_stack((z.real, z.imag)) - found.femoral_contact
-    outward = (apart * found.femoral_contact).sum(axis=1) / R
-    assert_allclose(outward, -found.indentation, rtol=0.0, atol=1e-12)
-    # The knee rolls and slides from the back of the tibia to its middle.
-    assert 0.025 < found.tibial_contact[:, 1].max() < 0.03
-    integral = cumulative_simpson(found.indentation_rate, x=found.time, initial=0.0)
-    gained = found.indentation - found.indentation[0]
-    assert_allclose(integral, gained, rtol=0.0, atol=1e-6)
-    assert np.abs(gained).max() > 4e-3
+def free(law: str):
+    return simulate_planar_knee(machado_knee(law=law), machado_state(), 0.3)
 
 
 @pytest.mark.parametrize("joint", [False, True])
@@ -270,9 +90,6 @@ def test_sliding_is_the_velocity_of_the_point_of_the_tibia(joint):
     assert abs(contact.sliding) > 0.01
 
 
-# ---- the knee of Machado et al. (2010), beside tests/literature ----
-
-
 @pytest.mark.parametrize("law", first_of(MACHADO_LAWS, 2))
 def test_energy_balances_and_dissipative_laws_only_lose(law):
     motion = free(law)
@@ -288,36 +105,6 @@ def test_energy_balances_and_dissipative_laws_only_lose(law):
 
 
 @pytest.mark.slow
-def test_damping_makes_contact_shallower_and_motion_smaller():
-    """Without damping, and with the largest factor of the laws, a at c = 0.3."""
-    factors = [law.hysteresis_factor for n, law in machado_laws().items() if n != "hertz"]
-    assert_allclose(factors, [1.05, 0.6825, 8 * 0.7 / 1.5], rtol=1e-12)
-    elastic, damped = (free(name, duration=0.5) for name in ("hertz", "flores"))
-    moved = np.degrees([np.ptp(elastic.flexion), np.ptp(damped.flexion)])
-    assert_allclose(moved, [51.0, 43.8], rtol=0.0, atol=0.06)
-    deepest = 1e3 * np.array([elastic.indentation.max(), damped.indentation.max()])
-    assert_allclose(deepest, [8.52, 5.6], rtol=0.0, atol=0.06)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("clearance", "moved"), first_rows([(0.2, 46.09), (1e-3, 10.63), (1e-2, 21.75)])
-)
-@pytest.mark.filterwarnings("ignore::dynamics.mechanics.planar_knee.LigamentLimitWarning")
-def test_clearance_joint_with_its_ligaments_moves_less_than_the_free_knee(clearance, moved):
-    motion = simulate_planar_knee(machado_clearance_knee(clearance), machado_state(), 0.5)
-    assert_allclose(np.degrees(np.ptp(motion.flexion)), moved, rtol=0.0, atol=0.05)
-    assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
-
-
-@pytest.mark.slow
-def test_clearance_joint_without_ligaments_hyperextends():
-    knee = machado_clearance_knee(1e-3, ligaments=False)
-    motion = simulate_planar_knee(knee, machado_state(), 0.5)
-    assert_allclose(np.degrees(motion.flexion.min()), -26.36, rtol=0.0, atol=0.05)
-
-
-@pytest.mark.slow
 def test_a_ligament_beyond_its_limit_is_told():
     with pytest.warns(
         LigamentLimitWarning, match=r"ligament ACL: expected a force of at most 622 N, found 671 N"
@@ -330,68 +117,164 @@ def test_a_ligament_beyond_its_limit_is_told():
     assert_allclose(passed.time, motion.time[np.flatnonzero(pulls > 622.0)[0]], rtol=0.0)
 
 
+KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
+
+
+def turn(angle: float) -> np.ndarray:
+    return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+
+
+def place_for(gap: float, slide: float, angle: float) -> tuple[float, float, float]:
+    """Tibia whose plane has a gap to the circle, its foot point `slide` along eta."""
+    x, y = turn(angle) @ np.array([-(R + gap + H), -slide])
+    return float(x), float(y), angle
+
+
+def oval(kind: str, samples: int = 160) -> PolarProfile:
+    """A smooth femur far from a circle, convex, its pole not in its middle."""
+    t = 2.0 * np.pi * np.arange(samples) / samples
+    points = np.column_stack((0.006 + 0.05 * np.cos(t), 0.035 * np.sin(t) + 0.004 * np.cos(2 * t)))
+    return PolarProfile.from_points(points, kind, closed=True)
+
+
+@pytest.mark.parametrize("gap", [0.03, 1e-6, 0.0, -1e-6, -0.008])
+@pytest.mark.parametrize("angle", [0.6, 1.5, -2.4])
+def test_circle_on_a_line(gap, angle):
+    slide = 0.0237
+    contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(H, 0.35, 161))
+    found = contact.contact(place_for(gap, slide, angle))
+    normal = turn(angle) @ np.array([-1.0, 0.0])
+    assert_allclose(found.gap, gap, rtol=0.0, atol=2e-10)
+    assert_allclose(found.normal, normal, rtol=0.0, atol=1e-6)
+    assert_allclose(found.point, R * normal, rtol=0.0, atol=1e-7)
+    assert_allclose(found.angles[1], math.atan2(slide, H), rtol=0.0, atol=1e-6)
+
+
+@KINDS
+@pytest.mark.parametrize("gap", [0.05, 0.0, -0.02])
+def test_circle_on_a_circle_never_on_the_far_side(kind, gap):
+    femur, tibia = PolarProfile.circle(R, kind=kind), PolarProfile.circle(0.03, kind=kind)
+    reach = R + 0.03 + gap
+    found = ProfileContact(femur, tibia).contact(
+        (reach * math.cos(2.0), reach * math.sin(2.0), 0.7)
+    )
+    assert_allclose(found.gap, gap, rtol=0.0, atol=1e-14)
+    assert_allclose(found.normal, [math.cos(2.0), math.sin(2.0)], rtol=0.0, atol=1e-12)
+
+
+@KINDS
+@pytest.mark.parametrize("offset", [0.004, 0.006])
+def test_circle_in_a_socket(kind, offset):
+    """A concave arc of radius 0.045: gap of the journal in a socket, on either side of zero."""
+    centre, radius = 0.25, 0.045
+    t = np.linspace(math.pi + 1.2, math.pi - 1.2, 401)
+    points = np.column_stack((centre + radius * np.cos(t), radius * np.sin(t)))
+    tibia = PolarProfile.from_points(points, kind)
+    direction = turn(0.3) @ np.array([-1.0, 0.0])
+    x, y = np.array([-centre, 0.0]) - offset * direction
+    found = ProfileContact(PolarProfile.circle(R, kind=kind), tibia).contact((x, y, 0.0))
+    assert_allclose(found.gap, radius - R - offset, rtol=0.0, atol=3e-8)
+    assert_allclose(found.normal, direction, rtol=0.0, atol=1e-3)
+    joint = ClearanceJoint(R, radius - R, np.array([centre, 0.0])).contact((x, y, 0.0))
+    assert_allclose(joint.gap, radius - R - offset, rtol=0.0, atol=1e-15)
+    assert_allclose(joint.normal, direction, rtol=0.0, atol=1e-13)
+    assert_allclose(joint.point, R * direction, rtol=0.0, atol=1e-14)
+
+
+@KINDS
+@pytest.mark.parametrize("gap", [0.01, -0.004])
+@pytest.mark.parametrize("angle", [0.2, 1.1, 2.3])
+def test_oval_on_a_line_against_brute_force(kind, gap, angle):
+    femur, tibia = oval(kind), PolarProfile.line(H, 0.4, 201, kind)
+    dense, _, _ = femur.frames(np.linspace(0.0, 2.0 * np.pi, 20_001))
+    normal = turn(angle) @ np.array([-1.0, 0.0])
+    height = (dense @ normal).max()
+    x, y = -(height + gap + H) * -normal + 0.01 * turn(angle)[:, 1]
+    found = ProfileContact(femur, tibia).contact((float(x), float(y), angle))
+    assert_allclose(found.gap, gap, rtol=0.0, atol=2e-7 if kind == "pchip" else 2e-9)
+    assert_allclose(found.point, dense[np.argmax(dense @ normal)], rtol=0.0, atol=2e-4)
+
+
+@KINDS
+def test_start_changes_nothing(kind):
+    contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
+    place = place_for(-0.002, 0.01, 0.8)
+    alone = contact.contact(place)
+    for start in (
+        contact.contact(place_for(-0.001, 0.012, 0.78)).angles,
+        (0.3, 0.0),
+        (alone.angles[0] + math.pi, -0.3),
+        (0.0, 2.0),
+    ):
+        found = contact.contact(place, start)
+        assert_allclose(found.gap, alone.gap, rtol=0.0, atol=1e-14)
+        assert_allclose(found.angles, alone.angles, rtol=0.0, atol=1e-9)
+
+
+@KINDS
+@pytest.mark.parametrize("gap", [0.006, -0.003])
+def test_gradient_of_the_gap_is_the_normal(kind, gap):
+    contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
+    place = np.array(place_for(gap, 0.01, 0.8))
+    at = contact.contact(tuple(place))
+    arm = at.point - place[:2]
+    wanted = [*at.normal, arm[0] * at.normal[1] - arm[1] * at.normal[0]]
+    # The moment arm is that of any point of the common normal.
+    slope = differences(lambda at: contact.contact(tuple(at)).gap, place)
+    assert_allclose(slope, wanted, rtol=0.0, atol=1e-8)
+
+
+def test_no_common_normal_is_an_error():
+    contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(H, 0.1))
+    with pytest.raises(
+        SimulationError, match="expected a common normal of the profiles, found none"
+    ):
+        contact.contact(place_for(0.001, 0.05, 0.3))
+
+
+def test_concentric_journal_has_the_clearance_for_a_gap():
+    found = ClearanceJoint(R, 1e-3, np.array([0.2, 0.1])).contact((-0.2, -0.1, 0.0))
+    assert found.gap == 1e-3
+    assert np.isfinite(found.normal).all()
+
+
+# Half axes of the ellipse [m].
+LONG, SHORT = 0.05, 0.035
+
+
+def ellipse(samples: int, kind: str) -> PolarProfile:
+    t = 2.0 * np.pi * np.arange(samples) / samples
+    points = np.column_stack((LONG * np.cos(t), SHORT * np.sin(t)))
+    return PolarProfile.from_points(points, kind, closed=True)
+
+
+@KINDS
+def test_tangent_and_curvature_are_derivatives(kind):
+    profile, step = ellipse(40, kind), 1e-6
+    for angle in (0.21, 1.3, 2.9, 4.4):
+        x, y, t_x, t_y, curvature, speed = profile.frame(angle)
+        ahead, behind = profile.frame(angle + step), profile.frame(angle - step)
+        slope = (np.array(ahead) - np.array(behind)) / (2.0 * step)
+        assert_allclose(slope[:2], np.array([t_x, t_y]) * speed, rtol=1e-7, atol=1e-10)
+        # d t / ds = -kappa n with n = (t_y, -t_x).
+        wanted = -curvature * speed * np.array([t_y, -t_x])
+        assert_allclose(slope[2:4], wanted, rtol=1e-6, atol=1e-7)
+        assert t_y * x - t_x * y > 0.0  # outward
+
+
+@KINDS
+def test_seam_of_a_closed_profile_is_nowhere(kind):
+    one = ellipse(30, kind)
+    shifted = np.roll(one.angle, -11)
+    shifted[-11:] += 2.0 * np.pi
+    other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
+    for angle in np.linspace(-1.0, 7.5, 63):
+        assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
+
+
 def test_linear_ligaments_meet_the_quadratic_ones_at_one_strain():
     for quadratic, linear in zip(machado_ligaments(), machado_ligaments("linear"), strict=True):
         length, half = 1.05 * quadratic.rest_length, 1.025 * quadratic.rest_length
         assert_allclose(linear.tension(length), quadratic.tension(length), rtol=1e-12)
         assert_allclose(linear.tension(half), 2.0 * quadratic.tension(half), rtol=1e-12)
         assert linear.force_limit == quadratic.force_limit
-    motion = simulate_planar_knee(machado_knee(ligaments="linear"), machado_state(), 0.1)
-    assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
-
-
-def test_a_socket_through_the_plane_becomes_the_free_contact_as_it_widens():
-    """With the foot of the journal s beside the bottom, the wall is s²/(2c) nearer, s/c steeper."""
-    plane = machado_knee(kind="cubic").geometry
-    for moved in ([0.0, 0.0, 0.0], [0.004, -0.001, 0.12], [-0.003, 0.004, -0.1]):
-        place = tuple(machado_state()[:3] + moved)
-        wanted = plane.contact(place)
-        for clearance in (10.0, 1e3):
-            joint = machado_clearance_knee(clearance).geometry
-            found = joint.contact(place)
-            beside = abs(wanted.on_tibia(place)[1] - joint.socket_centre[1])
-            nearer = beside**2 / (2.0 * clearance)
-            assert_allclose(wanted.gap - found.gap, nearer, rtol=0.01, atol=1e-9)
-            steeper = np.hypot(*(found.normal - wanted.normal))
-            assert_allclose(steeper, beside / clearance, rtol=0.01, atol=1e-6)
-
-
-ANGLES = np.linspace(0.0, 1.0, 6)
-joint = partial(ClearanceJoint, journal_radius=R, clearance=1e-3, socket_centre=[0.0, 0.0])
-ligament = partial(
-    PlanarLigament, name="X", femoral=[0, 0], tibial=[0, 0], rest_length=0.1, stiffness=1.0
-)
-knee = partial(replace, machado_knee(law="hertz"))
-profile = partial(PolarProfile, angle=ANGLES, radius=np.ones(6))
-run = partial(simulate_planar_knee, machado_knee(), initial=machado_state(), duration=0.1)
-
-
-@pytest.mark.parametrize(
-    ("call", "change", "message"),
-    [
-        (machado_knee, {"law": "hooke"}, r"law: expected one of .*'hertz'.*, found 'hooke'"),
-        (machado_knee, {"direction": [0, 0]}, r"pull direction: expected a nonzero vector"),
-        (machado_clearance_knee, {"clearance": -1e-3}, r"clearance: expected > 0 m"),
-        (machado_ligaments, {"kind": "toe"}, r"ligament kind: expected one of"),
-        (joint, {"clearance": 0.0}, r"clearance: expected > 0 m, found 0.0"),
-        (ligament, {"rest_length": 0.0}, r"ligament X: rest_length: expected > 0 m, found 0.0"),
-        (ligament, {"kind": "toe"}, r"ligament X: kind: expected one of \['linear', 'quadratic'\]"),
-        (ligament, {"strain_limit": 0.0}, r"ligament X: strain_limit: expected > 0, found 0.0"),
-        (knee, {"inertia": 0.0}, r"inertia: expected > 0 kg m²"),
-        (knee, {"law": "hertz"}, r"law: expected a ContactLaw, found 'hertz'"),
-        (knee, {"law": LinearHysteresisLaw(5e4, 0.5)}, r"law: .* continuous .* KelvinVoigtLaw"),
-        (knee, {"pull": 50.0}, r"pull: expected a Pull or None, found 50.0"),
-        (knee, {"ligaments": [ligament()] * 2}, r"ligaments: expected unique names, found X, X"),
-        (profile, {"kind": "spline"}, r"profile kind: .*'akima'.*found 'spline'"),
-        (profile, {"radius": [1, 1, -1, 1, 1, 1]}, r"profile radius: expected > 0 m, found -1"),
-        (profile, {"angle": ANGLES[::-1]}, r"profile angle: expected strictly increasing"),
-        (profile, {"angle": 7.0 * ANGLES}, r"over less than 2 pi"),
-        (profile, {"radius": [9, 9, 9, 1e-3, 9, 9]}, r"found -.* between the samples"),
-        (PolarProfile.line(0.2, 0.3).frames, {"angles": [0.31]}, r"-0.3 to 0.3 rad, found 0.31"),
-        (run, {"initial": [0.0] * 5}, r"initial: expected shape \(6\), found \(5,\)"),
-        (run, {"tolerance": 1.0}, r"tolerance: expected"),
-    ],
-)
-def test_bad_arguments_are_named(call, change, message):
-    with pytest.raises(ValueError, match=message):
-        call(**change)

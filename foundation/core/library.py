@@ -1,0 +1,168 @@
+"""The library, loaded: its functions, structs and constants, as the headers state them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.core import building
+
+#: Headers that declare structs and functions, each after the headers that it needs.
+_DECLARING = ("surrogates/core/knee.h", "surrogates/core/fields.h")
+_HEADERS = "".join(
+    (building.FOLDER.parents[1] / name).read_text(encoding="ascii") for name in _DECLARING
+)
+_PLAIN = re.sub(r"/\*.*?\*/", "", _HEADERS, flags=re.DOTALL)
+_NUMBERS = {"int": ctypes.c_int, "double": ctypes.c_double}
+_FIELD = re.compile(r"(?:const )?(\w+) (?:(\*)(?:const \*)?)?(\w+)(?:\[(\d+)\])?$")
+_FUNCTION = re.compile(r"KNEE_API (\w+) (\w+)\(([^)]*)\);")
+_RESULTS = {"void": None, "ptrdiff_t": ctypes.c_ssize_t, **_NUMBERS}
+
+#: Constants of the headers, by name.
+CONSTANTS = {
+    name: float(value) for name, value in re.findall(r"#define (\w+) ([-+.\de]+)\s", _PLAIN)
+}
+REACH, FOLLOWED, FARTHEST = (CONSTANTS[name] for name in ("REACH", "FOLLOWED", "FARTHEST"))
+#: Places of a group and of a block of a bed.
+GROUP, BLOCK = (int(CONSTANTS[name]) for name in ("GROUP_PLACES", "BLOCK_PLACES"))
+MOST_LOAD, LEAST_FALL, TOLERANCE = (
+    CONSTANTS[name] for name in ("MOST_LOAD", "LEAST_FALL", "TOLERANCE")
+)
+
+
+def _structs() -> dict[str, Any]:
+    """Return the structs of the headers by name; a pointer is an address."""
+    found: dict[str, Any] = dict(_NUMBERS)
+    for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", _PLAIN, flags=re.DOTALL):
+        fields = []
+        for line in filter(None, map(str.strip, body.split(";"))):
+            kind, pointer, field, count = _parts(line)
+            own = ctypes.c_void_p if pointer else found[kind]
+            fields.append((field, own * int(count) if count else own))
+        found[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+    return found
+
+
+def _parts(line: str) -> tuple[str, str, str, str]:
+    matched = _FIELD.match(line.replace("unsigned char", "char"))
+    if matched is None:
+        raise ValueError(f"header: cannot read {line!r}")
+    kind, pointer, field, count = matched.groups()
+    return kind, pointer, field, count
+
+
+STRUCTS = _structs()
+
+
+def open_library(build: str | None = None) -> Any:
+    """Return a build of the library, by default the fastest one that the processor can run.
+
+    Raises `InputError` if the library was not compiled.
+    """
+    plain = building.library("plain")
+    if not plain.exists():
+        raise InputError(
+            f"library: expected {plain.name} among the packages, found none; run `make install`, "
+            "or `python foundation/core/building.py`"
+        )
+    found: Any = ctypes.CDLL(str(plain))
+    if build is None:
+        build = building.builds()[min(found.knee_level(), len(building.builds()) - 1)]
+    if build != "plain":
+        found = ctypes.CDLL(str(building.library(build)))
+    for result, name, arguments in _FUNCTION.findall(_PLAIN):
+        function = getattr(found, name)
+        function.restype = _RESULTS[result]
+        kinds = (each.split() for each in arguments.split(","))
+        function.argtypes = [
+            ctypes.c_void_p if "*" in "".join(kind) else _RESULTS[kind[0]] for kind in kinds
+        ]
+    return found
+
+
+CORE = open_library()
+
+
+def address(array: NDArray[Any]) -> int:
+    """Return the address of a C-contiguous array."""
+    return int(array.__array_interface__["data"][0])
+
+
+def aligned(size: int) -> FloatArray:
+    """Return memory for `size` numbers [any unit] that begins at a cache line."""
+    memory = np.zeros(size + 8)
+    first = (-memory.ctypes.data // memory.itemsize) % 8
+    return memory[first : first + size]
+
+
+class _Scratch(threading.local):
+    """Scratch memory of a thread, which grows with the largest demand."""
+
+    def __init__(self) -> None:
+        self._size, self._address, self._memory = 0, 0, np.empty(0)
+
+    def of(self, size: int) -> int:
+        """Return the address of `size` numbers or more."""
+        if size > self._size:
+            self._memory = aligned(size)
+            self._size, self._address = size, address(self._memory)
+        return self._address
+
+
+SCRATCH = _Scratch()
+
+
+class Struct:
+    """A struct of the library and all that its pointers refer to.
+
+    Parameters
+    ----------
+    name : str
+        Name of the struct in a header.
+    fields : mapping
+        Value of each field by its name: a number, an array, a struct, several structs, or None. An
+        array or several structs are the elements of an array field, or what a pointer points to; a
+        struct is the field itself, or what a pointer points to.
+    """
+
+    def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
+        self.name, self.fields = name, fields
+        self.value = STRUCTS[name]()
+        self._kept: list[Any] = []
+        for field, kind in self.value._fields_:
+            setattr(self.value, field, self._converted(fields[field], kind))
+        self.address = ctypes.addressof(self.value)
+
+    def _converted(self, value: Any, kind: Any) -> Any:
+        several = hasattr(kind, "_length_")
+        if isinstance(value, Struct):
+            self._kept.append(value)
+            return value.address if kind is ctypes.c_void_p else value.value
+        if isinstance(value, np.ndarray):
+            return kind(*value.tolist()) if several else address(self._held(value))
+        if isinstance(value, Sequence):
+            self._kept.append(value)
+            if several:
+                return kind(*[each.address for each in value])
+            row = (type(value[0].value) * len(value))(*[each.value for each in value])
+            self._kept.append(row)
+            return ctypes.addressof(row)
+        return value
+
+    def _held(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy of an array in the library's type."""
+        if array.dtype.kind == "f":
+            held: NDArray[Any] = aligned(array.size)
+        else:
+            held = np.empty(array.size, np.uint8 if array.dtype.kind == "b" else np.intc)
+        held[:] = array.ravel()
+        self._kept.append(held)
+        return held

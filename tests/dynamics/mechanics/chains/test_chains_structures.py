@@ -1,0 +1,348 @@
+"""Trees and closed structures: against MuJoCo, and a four-bar and a slider crank in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mujoco_chains import Tree, at_row, check_reactions, joints_of, motion, needed_forces
+from numpy.testing import assert_allclose
+from random_chains import random_assembly, random_state
+
+from dynamics.mechanics.chains import (
+    GROUND,
+    Assembly,
+    Attachment,
+    Chain,
+    ChainSegment,
+    FreeBase,
+    Joint,
+    PinClosure,
+    PrescribedMotion,
+    SlidingJoint,
+    simulate_chains,
+)
+from dynamics.simulator.equations import SimulationError
+from foundation.base.errors import InputError
+
+G = 9.80665
+TIMES = np.linspace(0.0, 2.0, 41)
+CRANK = ChainSegment("crank", 0.2, 1.0, 0.01, [0.1, 0.0])
+COUPLER = ChainSegment("coupler", 0.7, 2.0, 0.05, [0.3, 0.05])
+ROCKER = ChainSegment("rocker", 0.5, 1.5, 0.04, [0.2, -0.03])
+GROUND_LINK = 0.8
+
+
+def four_bar(**options) -> Assembly:
+    chains = (
+        Chain("left", (CRANK, COUPLER)),
+        Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
+    )
+    pin = PinClosure("pin", ("left", "coupler"), [0.7, 0.0], ("right", "rocker"), [0.5, 0.0])
+    return Assembly(chains, closures=(pin,), **options)
+
+
+def bars_at(crank: float) -> np.ndarray:
+    """Angles of coupler and rocker by the intersection of two circles."""
+    elbow, pivot = 0.2 * np.exp(1j * crank), complex(GROUND_LINK)
+    way = pivot - elbow
+    d = abs(way)
+    along = (0.7**2 - 0.5**2 + d**2) / (2.0 * d)
+    pin = elbow + way / d * (along + 1j * np.sqrt(0.7**2 - along**2))
+    return np.angle([pin - elbow, pin - pivot])
+
+
+def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
+    """Effective inertia, potential energy, and angles' rates per rate of the crank."""
+    angles = np.array([crank, *bars_at(crank)])
+    unit = np.exp(1j * angles)
+    # Rates from the loop 0.2 i u0 + 0.7 i u1 w1 = 0.5 i u2 w2.
+    matrix = np.array([[(0.7 * unit[1]).real, -(0.5 * unit[2]).real],
+                       [(0.7 * unit[1]).imag, -(0.5 * unit[2]).imag]])  # fmt: skip
+    w = np.array([1.0, *np.linalg.solve(matrix, [-(0.2 * unit[0]).real, -(0.2 * unit[0]).imag])])
+    centres = np.array([0.1 * unit[0], 0.2 * unit[0] + (0.3 + 0.05j) * unit[1],
+                        GROUND_LINK + (0.2 - 0.03j) * unit[2]])  # fmt: skip
+    speeds = np.array([0.1j * unit[0], 0.2j * unit[0] + 1j * (0.3 + 0.05j) * unit[1] * w[1],
+                       1j * (0.2 - 0.03j) * unit[2] * w[2]])  # fmt: skip
+    mass, inertia = np.array([1.0, 2.0, 1.5]), np.array([0.01, 0.05, 0.04])
+    return mass @ np.abs(speeds) ** 2 + inertia @ w**2, G * mass @ centres.imag, w
+
+
+def start_of_four_bar(crank: float, rate: float) -> tuple[list[float], list[float]]:
+    return [crank, *bars_at(crank)], list(rate * oracle_at(crank)[2])
+
+
+def test_a_four_bar_moves_as_its_one_coordinate():
+    """The angle of the crank has the others, and the energy I(θ) θ'²/2 + V(θ) the rate."""
+    found = simulate_chains(four_bar(), TIMES[:21], *start_of_four_bar(1.0, 6.0))
+    crank, rate = found.angles[:, 0], found.rates[:, 0]
+    assert np.ptp(crank) > 2.0
+    bars = np.unwrap([bars_at(each) for each in crank], axis=0)
+    assert_allclose(found.angles[:, 1:], bars, rtol=0.0, atol=1e-8)
+    inertia, height = np.array([oracle_at(each)[:2] for each in crank]).T
+    energy = 0.5 * inertia * rate**2 + height
+    assert_allclose(energy, energy[0], rtol=0.0, atol=1e-8)
+    assert_allclose(found.energy, energy, rtol=0.0, atol=1e-8)
+    assert found.drift.max() < 1e-9
+
+
+@pytest.mark.parametrize("method", ["RK4", "Radau"])
+def test_other_integrators_find_the_same_four_bar(method):
+    start = start_of_four_bar(1.0, 6.0)
+    times = TIMES[:6]
+    expected = simulate_chains(four_bar(), times, *start).angles
+    found = simulate_chains(four_bar(), times, *start, method=method, rtol=1e-7, atol=1e-9)
+    assert_allclose(found.angles, expected, rtol=0.0, atol=1e-5)
+
+
+def pinned(seed: int) -> Assembly:
+    """A random tree with two pins: one to the ground, one between two of its chains."""
+    assembly = random_assembly(seed, prescribed=False)
+    segments = {each.name: each.segments[-1].name for each in assembly.chains}
+    pins = (
+        PinClosure("wall", GROUND, [0.3, 0.4], ("a", segments["a"]), [0.15, 0.0]),
+        PinClosure("bridge", ("c", segments["c"]), [0.1, 0.1], ("b", segments["b"]), [0.2, 0.0]),
+    )
+    links = tuple(each for each in assembly.links if not each.pull_only)
+    return replace(assembly, links=links, closures=pins)
+
+
+SEEDS = [s for s in range(30) if len(pinned(s).coordinate_names) > 7][:8]
+
+
+def closed_state(seed: int) -> tuple[Assembly, np.ndarray, np.ndarray]:
+    assembly = pinned(seed)
+    state, rates = random_state(assembly, seed)
+    return assembly, *assembly.close(0.0, state, rates)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pinned_trees_accelerate_and_react_as_in_mujoco(seed):
+    """With the forces of the pins MuJoCo needs no others, and the pins stay closed."""
+    assembly, state, rates = closed_state(seed)
+    assert max(assembly.gaps(0.0, state, rates)) < 1e-11
+    found = assembly.evaluate(0.0, state, rates)
+    tree, needed = needed_forces(assembly, found)
+    largest = np.abs(found.closure_forces).max()
+    assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * largest + 1e-9)
+    check_reactions(tree, found, atol=1e-9 * largest + 1e-8)
+    change = assembly.accelerations(0.0, state, rates)
+    h = 2e-7
+    _, opening = assembly.gaps(0.0, state + h * rates, rates + h * change)
+    assert opening / h < 1e-5 * np.abs(change).max()
+
+
+TABLE = np.linspace(-0.1, 2.1, 221)
+
+
+def test_the_nearest_closed_state_moves_heavy_segments_least():
+    assembly = four_bar()
+    angles, _ = start_of_four_bar(1.0, 0.0)
+    shifted = np.add(angles, [0.02, -0.01, 0.01])
+    closed, rates = assembly.close(0.0, shifted, [1.0, 0.0, 0.0])
+    assert assembly.gaps(0.0, shifted, [1.0, 0.0, 0.0])[0] > 1e-3
+    assert max(assembly.gaps(0.0, closed, rates)) < 1e-12
+    # The change is along M⁻¹ Gᵀ: every motion that keeps the pin does no work on it.
+    mass, _, _ = assembly.terms(0.0, closed, rates)
+    allowed = oracle_at(closed[0])[2]
+    assert_allclose(allowed @ mass @ (closed - shifted), 0.0, rtol=0.0, atol=1e-4)
+    assert_allclose(allowed @ mass @ (rates - [1.0, 0.0, 0.0]), 0.0, rtol=0.0, atol=1e-12)
+
+
+def test_a_wide_open_structure_is_closed():
+    """From angles that are radians off, in steps that do not fling the bars around."""
+    assembly = four_bar()
+    closed, _ = assembly.close(0.0, [1.0, 1.5, 0.2], [0.0] * 3)
+    assert max(assembly.gaps(0.0, closed, [0.0] * 3)) < 1e-12
+    assert np.abs(closed - [1.0, 1.5, 0.2]).max() < np.pi
+
+
+def test_a_structure_far_from_the_origin_closes_too():
+    near, (left, right) = four_bar(), four_bar().chains
+    far = replace(
+        near, chains=(replace(left, base=[3e4, 1e4]), replace(right, base=[3e4 + 0.8, 1e4]))
+    )
+    start = start_of_four_bar(1.0, 6.0)
+    found, expected = (simulate_chains(each, TIMES[:11], *start) for each in (far, near))
+    assert_allclose(found.angles, expected.angles, rtol=0.0, atol=1e-7)
+    assert_allclose(found.joint_moments, expected.joint_moments, rtol=0.0, atol=1e-5)
+
+
+def test_an_open_start_is_refused_by_its_gap():
+    angles, rates = start_of_four_bar(1.0, 0.0)
+    with pytest.raises(InputError, match=r"open by at most 1e-06 m .* found 0.005 m and 0 m/s"):
+        simulate_chains(four_bar(), [0.0, 1.0], [*angles[:2], angles[2] + 0.01], rates)
+    with pytest.raises(InputError, match=r"found 0.005 m and 0 m/s: .* Assembly.close"):
+        four_bar().evaluate(0.0, [*angles[:2], angles[2] + 0.01], rates)
+    with pytest.raises(InputError, match=r"found .* m and 0.2 m/s: .* Assembly.close"):
+        simulate_chains(four_bar(), [0.0, 1.0], angles, [1.0, 0.0, 0.0])
+
+
+def test_closures_that_repeat_each_other_are_refused():
+    bar = four_bar()
+    twice = replace(bar, closures=(bar.closures[0], replace(bar.closures[0], name="again")))
+    start = start_of_four_bar(1.0, 0.0)
+    with pytest.raises(InputError, match=r"closures: expected independent closures"):
+        simulate_chains(twice, [0.0, 1.0], *start)
+    with pytest.raises(SimulationError, match=r"closures: expected independent closures"):
+        twice.evaluate(0.0, *start)
+
+
+def test_a_structure_that_cannot_close_is_refused():
+    apart = replace(four_bar().chains[1], base=[3.0, 0.0])
+    assembly = replace(four_bar(), chains=(four_bar().chains[0], apart))
+    with pytest.raises(InputError, match=r"closures: expected"):
+        assembly.close(0.0, [0.3, 0.1, 2.0], [0.0] * 3)
+
+
+@pytest.mark.slow
+def test_a_slider_crank_by_its_closed_form():
+    """A crank that turns evenly, a rod, and a piston on a rail: x = r cos θ + √(l² - r² sin² θ)."""
+    turning = PrescribedMotion(TABLE, 0.5 + 4.0 * TABLE[:, None])
+    rod = ChainSegment("rod", 0.6, 1.2, 0.03, [0.25, 0.0])
+    piston = ChainSegment("piston", 0.1, 2.0, 0.01, [0.05, 0.0])
+    assembly = Assembly(
+        (
+            Chain("motor", (CRANK,), angles=turning),
+            Chain("rod", (rod,), Attachment("motor", "crank", [0.2, 0.0])),
+            Chain("piston", (piston,), [0.0, 0.0], (SlidingJoint(),)),
+        ),
+        closures=(PinClosure("pin", ("rod", "rod"), [0.6, 0.0], ("piston", "piston"), [0, 0]),),
+    )
+    theta = 0.5 + 4.0 * TIMES
+    x = 0.2 * np.cos(theta) + np.sqrt(0.36 - 0.04 * np.sin(theta) ** 2)
+    tilt = -np.arcsin(0.2 * np.sin(theta) / 0.6)
+    state = assembly.close(0.0, [tilt[0], x[0]], [0.0, 0.0])
+    found = simulate_chains(
+        assembly, TIMES, state[0][:1], state[1][:1], slides=state[0][1:], slide_rates=state[1][1:]
+    )
+    assert_allclose(found.slides[:, 0], x, rtol=0.0, atol=1e-9)
+    assert_allclose(found.angles[:, 1], tilt, rtol=0.0, atol=1e-9)
+    # The guide carries the weight of the piston and the side force of the pin.
+    side = found.joint_forces[:, 2, 1] + found.closure_forces[:, 0, 1]
+    assert_allclose(side, 2.0 * G, rtol=1e-9)
+    power = found.torques[:, 0] * 4.0
+    slope = np.gradient(found.energy, TIMES, edge_order=2)
+    assert np.abs(power - slope)[1:-1].max() < 0.05 * np.abs(power).max()
+
+
+def test_joints_drive_the_closed_structure_as_prescribed_ones_need():
+    """The torque found for a prescribed crank, as a drive, moves the free one alike."""
+    joint = Joint(2.0, 0.1, 0.4)
+    turning = PrescribedMotion(TABLE, 1.0 + 3.0 * np.sin(TABLE)[:, None])
+    right, pin = four_bar().chains[1], four_bar().closures[0]
+    pin = replace(pin, first=("left", "coupler"))
+    motor = Chain("motor", (CRANK,), angles=turning, joints=(joint,))
+    left = Chain("left", (COUPLER,), Attachment("motor", "crank", [0.2, 0.0]))
+    given = Assembly((motor, left, right), closures=(pin,))
+    angles, rates = start_of_four_bar(1.0, 3.0)
+    found = given.evaluate(0.0, angles[1:], rates[1:])
+    driven = replace(motor, angles=None, drive=lambda t, a, r: found.torques[:1])
+    moved = Assembly((driven, left, right), closures=(pin,)).evaluate(0.0, angles, rates)
+    assert abs(found.torques[0]) > 0.5
+    assert_allclose(moved.accelerations, found.accelerations, rtol=1e-8, atol=1e-7)
+    assert_allclose(moved.closure_forces, found.closure_forces, rtol=1e-8, atol=1e-8)
+
+
+def test_steps_that_leave_the_structure_open_are_an_error():
+    start = start_of_four_bar(1.0, 6.0)
+    with pytest.raises(SimulationError, match=r"closures: expected gaps of at most 1e-05 m"):
+        simulate_chains(four_bar(), [0.0, 0.5, 1.0], *start, method="RK4", step=0.04)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_accelerations_of_free_trees(seed):
+    assembly = random_assembly(seed, prescribed=False)
+    found = assembly.evaluate(0.0, *random_state(assembly, seed))
+    tree = Tree(assembly)
+    tree.set(*joints_of(tree, found))
+    expected = tree.absolute(tree.data.qacc)
+    assert_allclose(found.accelerations, expected, rtol=0.0, atol=1e-10 * np.abs(expected).max())
+    slides = [tree.data.qacc[tree.at(name)] for name in assembly.slide_names]
+    assert_allclose(found.slide_accelerations, slides, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_torques_and_reactions_of_trees_free_and_prescribed(seed):
+    """MuJoCo's inverse dynamics needs our torques at prescribed joints, and none at free ones."""
+    assembly = random_assembly(seed, prescribed=True)
+    time = 0.7
+    state = random_state(assembly, seed)
+    found = assembly.evaluate(time, *state)
+    tree, needed = needed_forces(assembly, found)
+    scale = np.abs(needed).max()
+    torques = [needed[tree.at(name)] for name in assembly.columns]
+    assert_allclose(found.torques, torques, rtol=0.0, atol=1e-10 * scale)
+    for name, force in zip("ab", (np.zeros(2), None), strict=True):
+        index = [c.name for c in assembly.chains].index(name)
+        felt = [needed[tree.at(f"{name}.s0 {axis}")] for axis in "xy"]
+        assert_allclose(found.base_forces[index], felt, rtol=0.0, atol=1e-10 * scale)
+        if force is not None:
+            assert_allclose(felt, force, rtol=0.0, atol=1e-9 * scale)
+    check_reactions(tree, found)
+
+
+def walker(base) -> Assembly:
+    """Two legs on one pelvis, with passive joints."""
+    pelvis = ChainSegment("pelvis", 0.12, 12.0, 0.1, [0.08, 0.01])
+    thigh = ChainSegment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01])
+    shank = ChainSegment("shank", 0.43, 3.5, 0.06, [0.19, -0.01])
+    legs = [
+        Chain(name, (thigh, shank), Attachment("trunk", "pelvis", [x, -0.05]),
+              (Joint(20.0, 1.0, -1.5), Joint(10.0, 0.5, -0.2)))
+        for name, x in (("left", 0.02), ("right", -0.02))
+    ]  # fmt: skip
+    return Assembly((Chain("trunk", (pelvis,), base, (Joint(),)), *legs))
+
+
+def start_of(assembly, found) -> tuple[np.ndarray, np.ndarray]:
+    """Return the free coordinates and rates that a result without prescribed chains starts from."""
+    pins = [name not in assembly.slide_names for name in assembly.columns]
+    bases = [isinstance(chain.base, FreeBase) for chain in assembly.chains]
+    return (
+        assembly.free_coordinates(found.angles[0, pins], found.slides[0], found.bases[0, bases]),
+        assembly.free_coordinates(
+            found.rates[0, pins], found.slide_rates[0], found.base_rates[0, bases]
+        ),
+    )
+
+
+def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) -> None:
+    """Compare angles, displacements and bases with MuJoCo's own RK4."""
+    tree = Tree(assembly, step=step)
+    first = assembly.evaluate(0.0, *start_of(assembly, found))
+    positions, _ = motion(tree, *joints_of(tree, first), found.time)
+    moved = positions - positions[0]
+    angles = np.array([tree.absolute(each) for each in moved])
+    assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=atol)
+    for m, name in enumerate(assembly.slide_names):
+        assert_allclose(found.slides[:, m], positions[:, tree.at(name)], rtol=0.0, atol=atol)
+    for name in tree.moving:
+        chain = [each.name for each in assembly.chains].index(name.split(".")[0])
+        for axis in (0, 1):
+            expected = positions[:, tree.at(f"{name} {'xy'[axis]}")]
+            assert_allclose(found.bases[:, chain, axis], expected, rtol=0.0, atol=atol)
+
+
+def assert_same_reactions(assembly, found) -> None:
+    """Compare torques, and forces and moments at all joints, at some instants."""
+    for row in (0, 7, 23, 40):
+        at = at_row(found, row)
+        tree, needed = needed_forces(assembly, at)
+        torques = [needed[tree.at(name)] for name in assembly.columns]
+        assert_allclose(at.torques, torques, rtol=0.0, atol=1e-9)
+        check_reactions(tree, at)
+    assert np.abs(found.joint_forces).max() > 10.0
+
+
+@pytest.mark.parametrize("base", [FreeBase(), [0.0, 1.0]], ids=["free", "fixed"])
+def test_two_legs_on_one_pelvis_over_two_seconds(base):
+    assembly = walker(base)
+    free = isinstance(base, FreeBase)
+    start = {"bases": [[0.0, 1.0]], "base_rates": [[0.5, 2.0]]} if free else {}
+    angles, rates = [0.1, -1.2, -1.5, -1.9, -2.2], [1.0, 0.0, 2.0, -1.0, 0.5]
+    found = simulate_chains(assembly, TIMES, angles, rates, **start)
+    assert np.ptp(found.angles, axis=0).min() > 0.1
+    assert_same_motion(assembly, found)
+    assert_same_reactions(assembly, found)

@@ -1,0 +1,182 @@
+"""Examples of mechanics: each runs, and figures of each are those of another computation."""
+
+from __future__ import annotations
+
+import runpy
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+from some_slow import some_slow
+
+from foundation.base.pose import Pose
+
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "mechanics"
+QUICK = {"limb_in_orthosis", "two_joint_muscles", "leg_muscles", "oblique_impact"}
+
+
+@cache
+def example(name: str) -> dict:
+    return runpy.run_path(str(FOLDER / f"{name}.py"))
+
+
+@cache
+def results_of(name: str) -> dict[str, float]:
+    return example(name)["main"]()
+
+
+@pytest.mark.parametrize(
+    "name", some_slow(sorted(each.stem for each in FOLDER.glob("*.py")), QUICK.__contains__)
+)
+def test_every_example_runs_and_returns_finite_numbers(name):
+    assert np.isfinite(list(results_of(name).values())).all()
+
+
+@pytest.mark.slow
+def test_two_legs_on_a_pelvis():
+    results = results_of("two_legs_on_a_pelvis")
+    found, alone = example("two_legs_on_a_pelvis")["simulate"]()
+    # The swing leg turns the ankle by its force at the hip, which the stance leg carries.
+    hip, pull = found.joints[:, 3], -found.base_forces[:, 1]
+    moment = hip[:, 0] * pull[:, 1] - hip[:, 1] * pull[:, 0]
+    assert_allclose(found.torques[:, 0], alone.torques[:, 0] - moment, rtol=0.0, atol=1e-8)
+    assert results["ankle"] > 1.2 * results["bare"]
+    assert max(results["momentum"], results["angular"]) < 1e-10
+
+
+def test_the_cuffs_alone_carry_the_orthosis():
+    cuffs = example("limb_in_orthosis")["simulate"]().link_forces.sum(axis=1)
+    assert_allclose(cuffs[:, 1].mean(), 1.8 * 9.80665, rtol=0.1)
+
+
+@pytest.mark.slow
+def test_two_legs_heel_strike():
+    """Both feet on the ground for some time, and the energy never rises."""
+    found = results_of("two_legs_heel_strike")
+    assert 0.03 < found["heel strike"] < found["toe off"] - 0.05 < 0.1
+    assert 1.2 < found["peak reaction"] < 2.5
+    assert found["energy lost"] > 5.0
+    assert found["largest rise"] <= 1e-9
+    assert found["balance"] < 1e-6
+
+
+def test_fitted_surfaces():
+    found = results_of("fitted_surfaces")
+    for side in ("medial", "lateral"):
+        given, scaled = (
+            found[f"{side}, force, {label}"]
+            for label in ("E* of the material", "scaled to the springs")
+        )
+        assert 5.0 < scaled < given < 90.0
+
+
+def test_fitted_ellipsoid_on_a_tilted_plateau_has_the_force_of_hertz():
+    """A ball on a plane: F = 4/3 E* √R d^(3/2) along the normal (Johnson 1985, 4.23)."""
+    module = example("fitted_surfaces")
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(60, 3)) - [0.0, 2.0, 0.0]
+    ball = 30e-3 * points / np.linalg.norm(points, axis=1)[:, None]
+    x, z = rng.uniform(-0.02, 0.02, (2, 40))
+    plane = np.column_stack([x, 0.1 * x - 0.2 * z, z])
+    contact = module["FittedContact"](
+        module["Ellipsoid"].through(ball), module["Plateau"].through(plane)
+    )
+    normal = np.array([-0.1, 1.0, 0.2]) / np.sqrt(1.05)
+    pose = Pose.from_array([0.3, 0.1, 0.2, *(normal * (30e-3 - 0.4e-3))])
+    depth, along, _ = contact.meeting(pose)
+    assert_allclose(depth, 0.4e-3, rtol=1e-4)
+    assert_allclose(along, normal, atol=1e-6)
+    force, peak = contact.loads(pose, 1e8)
+    assert_allclose(force, 4.0 / 3.0 * 1e8 * np.sqrt(30e-3) * 0.4e-3**1.5, rtol=1e-3)
+    assert_allclose(peak, 1.5 * force / (np.pi * 30e-3 * 0.4e-3), rtol=1e-3)
+
+
+def test_two_joint_muscles():
+    found = results_of("two_joint_muscles")
+    # By hand: muscle 1 alone balances the hip, muscle 2 the knee.
+    line = np.array([0.8, 6.0])
+    assert_allclose(found["force 1"], 10.0 / 1.5 * np.hypot(*line) / line[1], rtol=1e-9)
+    printed = {"force 2": 5.349, "hip": np.hypot(0.889, 6.667), "knee": np.hypot(4.339, 3.128)}
+    for key, value in printed.items():
+        assert_allclose(found[key], value, rtol=0.0, atol=7e-4)
+    for number in (3, 4, 5):
+        assert found[f"force {number}"] == 0.0
+    assert_allclose(found["rotation of the thigh"], -0.023, rtol=0.0, atol=5e-4)
+    assert_allclose(found["rotation of the shank"], -0.039, rtol=0.0, atol=5e-4)
+    assert found["switched"] == 1
+
+
+def test_leg_muscles_balance_the_whole_leg():
+    module, found = example("leg_muscles"), results_of("leg_muscles")
+    for calf in ("1", "0.2"):
+        # All that acts on the leg from outside: ground, hip, muscles from the pelvis.
+        total = np.array([found[f"hip x at {calf}"], found[f"hip y at {calf}"]])
+        total += module["GROUND_REACTION"]
+        at = np.array(module["FOREFOOT"]) - [0.0, 0.90]
+        moment = at[0] * 700.0
+        for name, (body, start, _, end, _) in module["MUSCLES"].items():
+            force = found[f"{name} at {calf}"]
+            assert force >= 0.0
+            if body == "ground":
+                pull = force * np.subtract(start, end) / np.linalg.norm(np.subtract(start, end))
+                total += pull
+                arm = np.array(end) - [0.0, 0.90]
+                moment += arm[0] * pull[1] - arm[1] * pull[0]
+        assert_allclose(total, 0.0, rtol=0.0, atol=1e-6)
+        assert_allclose(moment, 0.0, rtol=0.0, atol=1e-6)
+    # The calf is not called upon, so that the hamstrings flex the knee and load the hip more.
+    assert found["gastrocnemius at 0.2"] < 0.5 * found["gastrocnemius at 1"]
+    assert found["hip y at 0.2"] < found["hip y at 1"]
+
+
+def test_oblique_impact():
+    module, found = example("oblique_impact"), results_of("oblique_impact")
+    k, depth, mass = module["STIFFNESS"], module["DOUBLING_DEPTH"], module["MASS"]
+    weight = mass * module["GRAVITY"]
+
+    def force(height, speed):
+        return -k * height * (1.0 - height / depth) - module["DAMPING"] * speed
+
+    fine = solve_ivp(
+        lambda _, s: [s[1], (force(*s) - weight) / mass],
+        (0.0, 0.1), [0.0, module["VELOCITY"][1]], rtol=1e-10, atol=1e-12, max_step=1e-4,
+    )  # fmt: skip
+    peak = force(*fine.y).max() / weight
+    assert_allclose(found["converged coefficient"], peak, rtol=3e-3)
+    assert found["coefficient"] < peak
+    # At rest k U (1 + U / Um) is the weight.
+    rest = 0.5 * depth * (np.sqrt(1.0 + 4.0 * weight / (k * depth)) - 1.0)
+    assert_allclose(found["indentation at rest"], rest, rtol=1e-4)
+    assert_allclose(found["reaction at rest"], 1.0, rtol=1e-4)
+    assert found["contacts"] > 1
+    # Friction, at most the coefficient times the normal force, stops the body.
+    motion = module["impact"]()
+    assert_allclose(motion.velocity[-1], 0.0, rtol=0.0, atol=0.05)
+    limit = module["FRICTION"] * motion.normal
+    assert (np.abs(motion.friction) <= limit * (1.0 + 1e-9) + 1e-9).all()
+    impulse = mass * (motion.velocity[:, 0] - module["VELOCITY"][0])
+    assert_allclose(np.cumsum(motion.friction) * module["STEP"], impulse[1:], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_two_bodies_at_wall():
+    module, found = example("two_bodies_at_wall"), results_of("two_bodies_at_wall")
+    between = module["STIFFNESS"]
+    for ratio in module["RATIOS"]:
+        wall = ratio * between
+
+        def slope(_, s, wall=wall):
+            first, second = between * max(s[0] - s[1], 0.0), wall * max(s[1], 0.0)
+            return [s[2], s[3], -first, first - second]
+
+        fine = solve_ivp(
+            slope, (0.0, 0.12), [0.0, 0.0, 1.0, 1.0], rtol=1e-9, atol=1e-12, max_step=1e-4
+        )
+        ends = [found[f"first {ratio:g}"], found[f"second {ratio:g}"]]
+        assert_allclose(ends, fine.y[2:, -1], rtol=0.0, atol=0.03)
+        assert_allclose(np.sum(np.square(ends)), 2.0, rtol=0.03)
+    spread = [found[f"second {ratio:g}"] for ratio in module["RATIOS"]]
+    assert max(spread) - min(spread) > 0.3

@@ -1,0 +1,235 @@
+"""Rules between arguments of mechanical systems, and choices, with messages that name them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dynamics.mechanics import ground, planar_knee, unilateral
+from dynamics.mechanics.chains import (
+    GROUND,
+    Assembly,
+    Attachment,
+    Chain,
+    ChainSegment,
+    FreeBase,
+    PrescribedMotion,
+    SlidingJoint,
+    ViscoelasticLink,
+    simulate_chains,
+)
+from dynamics.simulator.equations import SimulationError
+from foundation.contact_laws import LinearHysteresisLaw
+from tests.oracles.heel_strike import heel_strike, reversing_impact
+
+REFUSED = (ValueError, SimulationError, unilateral.ComplementarityError)
+TIME = np.linspace(0.0, 1.0, 11)
+
+
+def table(columns: int) -> PrescribedMotion:
+    return PrescribedMotion(TIME, np.zeros((11, columns)))
+
+
+THIGH, SHANK = (ChainSegment(name, 0.4, 7.0, 0.1, [0.17, 0.0]) for name in ("thigh", "shank"))
+LEG, ARM = Chain("leg", (THIGH, SHANK)), Chain("arm", (THIGH,))
+MOVED = replace(LEG, angles=table(2))
+segment = partial(ChainSegment, name="s", length=0.4, mass=1.0, inertia=0.01, centre=[0.2, 0.0])
+chain = partial(Chain, name="leg", segments=(THIGH, SHANK))
+link = partial(
+    ViscoelasticLink, name="cuff", first=("leg", "thigh"), first_point=[0.1, 0.0],
+    second=("arm", "thigh"), second_point=[0.1, 0.0], stiffness=1e3,
+)  # fmt: skip
+assembly = partial(Assembly, chains=(LEG, ARM))
+run = partial(simulate_chains, Assembly((MOVED, ARM)), times=[0.0, 0.5], angles=[0.0], rates=[0.0])
+motion = partial(PrescribedMotion, time=TIME, values=TIME[:, None])
+
+
+def to(name: str, part: str = "thigh", **options) -> Attachment:
+    return Attachment(name, part, [0.0, 0.0], **options)
+
+
+def free(**options):
+    moving = Assembly((Chain("arm", (THIGH,), FreeBase()),))
+    return simulate_chains(moving, [0.0, 0.5], [0.0], [0.0], **options)
+
+
+def swinging(base=(0.0, 0.0), **options):
+    hung = Assembly((Chain("arm", (THIGH,), base, **options),))
+    return simulate_chains(hung, [0.0, 1.5], [0.0], [0.0])
+
+
+CHAINS = [
+    (segment, {"inertia": 0.0, "centre": [0.0, 0.0]}, r"inertia: expected > 0 kg m² about"),
+    (chain, {"segments": ()}, r"chain leg: segments: expected at least one, .* found none"),
+    (chain, {"segments": THIGH}, r"chain leg: segments: expected a tuple of ChainSegment, \(one"),
+    (chain, {"segments": (THIGH, THIGH)}, r"unique names, found thigh, thigh"),
+    (chain, {"name": ""}, r"chain: name: expected a name, found ''"),
+    (chain, {"joints": (1.0, 2.0)}, r"joints: expected a tuple of Joint or Sliding"),
+    (chain, {"joints": (SlidingJoint(),)}, r"chain leg: joints: expected 2, found 1"),
+    (chain, {"angles": table(3)}, r"angles: expected 2 columns, found 3"),
+    (chain, {"angles": np.zeros((11, 2))}, r"chain leg: angles: expected a PrescribedMotion"),
+    (chain, {"base": table(3)}, r"base: expected 2 columns, found 3"),
+    (chain, {"angles": table(2), "drive": len}, r"drive: expected none with prescribed angles"),
+    (chain, {"drive": 5.0}, r"chain leg: drive: expected a function, found 5.0"),
+    (chain, {"segments": (THIGH,), "base": FreeBase(), "joints": (SlidingJoint(),)},
+     r"leg: joints: expected a pin"),
+    (chain, {"segments": (replace(THIGH, inertia=0.0),), "base": FreeBase()},
+     r"leg: segments: expected a first segment of inertia > 0"),
+    (chain, {"base": to("arm", relative=True)}, r"expected prescribed angles with a relative att"),
+    (link, {"rest_length": 0.1, "kind": "bushing"}, r"rest_length: .* <= 0 m, found 0.1"),
+    (link, {"kind": "bushing", "pull_only": True}, r"pull_only: expected the kind 'line'"),
+    (link, {"kind": "cable"}, r"link cuff: kind: expected one of .* found 'cable'"),
+    (link, {"first": "leg"}, r"link cuff: first: expected \(chain, segment\), found 'leg'"),
+    (link, {"second": ("leg", "thigh")}, r"link cuff: second: expected a segment other than"),
+    (link, {"first": GROUND, "second": GROUND}, r"second: expected a segment other than"),
+    (assembly, {"chains": ()}, r"chains: expected at least one chain, found none"),
+    (assembly, {"chains": LEG}, r"chains: expected a tuple of Chain, .* found Chain"),
+    (assembly, {"chains": (LEG, LEG)}, r"chains: expected unique names, found leg, leg"),
+    (assembly, {"chains": (Chain("leg.a", (THIGH,)), chain(segments=(segment(name="a.thigh"),)))},
+     r"chain.segment: expected unique names"),
+    (assembly, {"links": (link(), link())}, r"links: expected unique names, found cuff, cuff"),
+    (assembly, {"links": (link(first=("hip", "s")),)}, r"link cuff: chain: .* found 'hip'"),
+    (assembly, {"links": (link(first=("leg", "s")),)}, r"cuff: segment of leg: .* found 's'"),
+    (assembly, {"chains": (Chain("c", (THIGH,), to("d")),)},
+     r"chain c: base: chain: expected one of \['c'\], found 'd'"),
+    (assembly, {"chains": (ARM, Chain("d", (THIGH,), to("arm", "x")))},
+     r"chain d: base: segment of arm: expected one of \['thigh'\], found 'x'"),
+    (assembly, {"chains": tuple(Chain(a, (THIGH,), to(b)) for a, b in ("cd", "dc"))},
+     r"chains c, d: expected bases .* found a ring of attachments"),
+    (free, {}, r"bases: expected shape \(1, 2\)"),
+    (free, {"bases": [[0, 0]], "base_rates": [0.0]}, r"base_rates: expected shape \(1, 2\)"),
+    (run, {"slides": [0.0]}, r"slides: expected shape \(0\)"),
+    (run, {"times": [0.0, 1.0, 1.0]}, r"times: expected at least two increasing"),
+    (run, {"times": [0.0, 1.2]}, r"chain leg: angles: time: expected 0 to 1 s.*, found 1.2"),
+    (run, {"times": [-0.1, 0.5]}, r"chain leg: angles: time: expected 0 to 1 s.*, found -0.1"),
+    (run, {"method": "Euler"}, r"method: expected one of .* found 'Euler'"),
+    (swinging, {"base": table(2)}, r"chain arm: base: time: expected 0 to 1 s"),
+    (swinging, {"drive": lambda t, a, r: 1.0}, r"chain arm: drive: expected shape \(1\)"),
+    (motion, {"time": TIME[::-1]}, r"motion: time: .* found 0.9 s in row 1 after 1 s"),
+    (motion, {"time": TIME[:5]}, r"motion: time: expected at least 6 rows, found 5"),
+    (motion, {"values": TIME}, r"motion: values: expected shape \(11, any\), found \(11,\)"),
+]  # fmt: skip
+
+ONE = unilateral.PinnedSegment("one", [0.0, 0.0])
+TWO = unilateral.PinnedSegment("two", [0.0, 1.0], "three")
+ROD = unilateral.Member("ground", [0.0, 0.0], "one", [1.0, 0.0], 1.0)
+problem = partial(unilateral.solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
+masses = partial(
+    unilateral.simulate_links, mass=np.eye(2), links=[], position=[0.0, 0.0],
+    velocity=[1.0, 0.0], step=0.1, n_steps=2,
+)  # fmt: skip
+one_way = partial(unilateral.UnilateralLink, direction=[1.0], stiffness=1.0)
+structure = partial(unilateral.solve_structure, [[1.0, -1.0]], stiffness=[1.0, 2.0], load=[1.0])
+planar = partial(unilateral.PlanarStructure, segments=[ONE], members=[])
+member = partial(unilateral.Member, "ground", [0.0, 0.0], "one", end=[1.0, 0.0], stiffness=1.0)
+UNILATERAL = [
+    (problem, {"matrix": np.eye(3)}, r"matrix: expected shape \(2, 2\), found \(3, 3\)"),
+    (problem, {"rule": "first"}, r"rule: expected one of .* found 'first'"),
+    (problem, {"matrix": -np.eye(2), "constant": [-1.0, -1.0]}, "no solution"),
+    (masses, {"mass": -np.eye(2)}, r"mass, damping, stiffness: expected positive definite"),
+    (masses, {"mass": [[2.0, 1.0], [0.0, 2.0]]}, r"mass: expected a symmetric matrix"),
+    (masses, {"damping": [[0.0, 3.0], [-3.0, 0.0]]}, r"damping: expected a symmetric .* by 6"),
+    (masses, {"load": [1.0]}, r"load at 0.1 s: expected shape \(2\)"),
+    (masses, {"links": [one_way()]}, r"link: direction: expected shape \(2\)"),
+    (masses, {"mass": np.empty((0, 0)), "position": [], "velocity": []},
+     r"position: expected at least one coordinate"),
+    (one_way, {"friction": 0.1}, r"link: tangent: expected a direction with friction"),
+    (one_way, {"friction": 0.1, "tangent": [1, 2]}, r"link: tangent: expected shape \(1\)"),
+    (structure, {"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0"),
+    (partial(unilateral.solve_structure, load=[1.0]),
+     {"balance": np.empty((1, 0)), "stiffness": []}, r"stiffness: expected at least one member"),
+    (structure, {"activation": 0.0}, r"load: .* can balance, found \[1.0\]; \[1.0\] remains"),
+    (planar, {"segments": [TWO]}, r"segment two: parent: expected one of .* found 'three'"),
+    (planar, {"segments": [ONE, ONE]}, r"bodies: expected unique names"),
+    (planar, {"segments": [], "members": [ROD]}, r"member: body: .* found 'one'"),
+    (member, {"end": [0.0, 0.0]}, r"member ground to one: length: expected > 0 m"),
+    (partial(planar().generalised_force, point=[0, 0], force=[0, 0]), {"body": "two"},
+     r"body: expected one of .* found 'two'"),
+    (partial(planar().joint_reactions, []), {"loads": [("two", [0.0, 1.0])]},
+     r"loads: body: expected one of"),
+]  # fmt: skip
+
+START, KANE = heel_strike(), reversing_impact()
+HIT = {"assembly": KANE.leg, "position": KANE.position, "velocity": KANE.velocity,
+       "restitution": 0.5, "friction": 0.5}  # fmt: skip
+LED = replace(KANE.leg, chains=(replace(KANE.leg.chains[0], base=table(2)),))
+strike = partial(
+    ground.simulate_strike, START.leg, points=START.points, ground=ground.PenaltyGround(),
+    position=START.position, velocity=START.velocity, duration=0.1,
+)  # fmt: skip
+newton = partial(ground.newton_impact, points=KANE.points, **HIT)
+path = partial(ground.path_impact, point=KANE.points[0], **HIT)
+standing = partial(
+    ground.standing_start, *ground.striking_legs(), ground.PenaltyGround(),
+    position=[0.0] * 6, velocity=[0.0] * 6,
+)  # fmt: skip
+point = partial(ground.ContactPoint, "heel", position=[0, 0])
+STRIKES = [
+    (ground.PenaltyGround, {"friction": 0.5}, r"friction: expected a CompliantFriction, found 0.5"),
+    (ground.striking_legs, {"ankle": "free"}, r"ankle: expected one of .* found 'free'"),
+    (ground.striking_legs, {"joint_stiffness": [1.0]}, r"joint_stiffness: .* shape \(2, 2\)"),
+    (strike, {"points": []}, r"contact points: expected at least one, .* found none"),
+    (strike, {"points": [point(segment=("leg", "hand"))]}, r"heel: segment: "),
+    (strike, {"position": [0.0, 1.0]}, r"position: expected shape \(4\)"),
+    (strike, {"method": "Euler"}, r"method: expected one of .* found 'Euler'"),
+    (strike, {"ground": 1e5}, r"ground: expected a PenaltyGround"),
+    (point, {"segment": "shank"}, r"heel: segment: expected \(chain, segment\), found 'shank'"),
+    (newton, {"assembly": LED}, r"assembly: expected free chains .* found prescribed"),
+    (newton, {"restitution": 1.2}, r"restitution: expected >= 0 and <= 1"),
+    (path, {"velocity": -KANE.velocity}, r"normal velocity of the point: expected < 0 m/s"),
+    (path, {"law": "newton"}, r"law: expected one of .* found 'newton'"),
+    (standing, {"standing": []}, r"standing: expected at least one point, found none"),
+    (standing, {"standing": ["toe"]}, r"standing: expected one of .* found 'toe'"),
+    (standing, {"standing": "stance ball"}, r"position: expected stance heel above the ground"),
+]
+
+ANGLES = np.linspace(0.0, 1.0, 6)
+ligament = partial(
+    planar_knee.PlanarLigament, name="X", femoral=[0, 0], tibial=[0, 0], rest_length=0.1,
+    stiffness=1.0,
+)  # fmt: skip
+knee = partial(replace, planar_knee.machado_knee(law="hertz"))
+profile = partial(planar_knee.PolarProfile, angle=ANGLES, radius=np.ones(6))
+line = planar_knee.PolarProfile.line(0.2, 0.3)
+simulated = partial(
+    planar_knee.simulate_planar_knee, planar_knee.machado_knee(), duration=0.1,
+    initial=planar_knee.machado_state(),
+)  # fmt: skip
+KNEES = [
+    (planar_knee.machado_knee, {"law": "hooke"}, r"law: .*'hertz'.*, found 'hooke'"),
+    (planar_knee.machado_knee, {"direction": [0, 0]}, r"pull direction: expected a nonzero"),
+    (planar_knee.machado_ligaments, {"kind": "toe"}, r"ligament kind: expected one of"),
+    (ligament, {"kind": "toe"}, r"ligament X: kind: expected one of \['linear', 'quadratic'\]"),
+    (knee, {"law": "hertz"}, r"law: expected a ContactLaw, found 'hertz'"),
+    (knee, {"law": LinearHysteresisLaw(5e4, 0.5)}, r"law: .* continuous .* KelvinVoigtLaw"),
+    (knee, {"pull": 50.0}, r"pull: expected a Pull or None, found 50.0"),
+    (knee, {"ligaments": [ligament()] * 2}, r"ligaments: expected unique names, found X, X"),
+    (profile, {"kind": "spline"}, r"profile kind: .*'akima'.*found 'spline'"),
+    (profile, {"angle": ANGLES[::-1]}, r"profile angle: expected strictly increasing"),
+    (profile, {"angle": 7.0 * ANGLES}, r"over less than 2 pi"),
+    (profile, {"radius": [9, 9, 9, 1e-3, 9, 9]}, r"found -.* between the samples"),
+    (line.frames, {"angles": [0.31]}, r"-0.3 to 0.3 rad, found 0.31"),
+    (simulated, {"initial": [0.0] * 5}, r"initial: expected shape \(6\), found \(5,\)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "words"), [*CHAINS, *UNILATERAL, *STRIKES, *KNEES], ids=lambda _: ""
+)
+def test_arguments_that_do_not_fit_are_named(call, change, words):
+    with pytest.raises(REFUSED, match=words):
+        call(**change)
+
+
+@pytest.mark.parametrize("name", ["body", "leg.right"])  # "leg.right" begins as "leg" does
+def test_a_path_that_moves_with_another_chain_is_refused(name):
+    times = np.linspace(0.0, 0.2, 21)
+    carrier = Chain(name, (THIGH,))
+    fall = simulate_chains(Assembly((carrier,)), times, [0.0], [0.0])
+    knee = 0.4 * np.stack([np.cos(fall.angles[:, 0]), np.sin(fall.angles[:, 0])], axis=1)
+    carried = Chain("leg", (SHANK,), PrescribedMotion(times, knee))
+    with pytest.raises(ValueError, match=r"chain leg: base: expected an Attachment"):
+        simulate_chains(Assembly((carrier, carried)), times, [0.0, 0.0], [0.0, 0.0])
