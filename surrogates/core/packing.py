@@ -95,7 +95,7 @@ class PackedContact:
 
         Loads (C 12,) and derivatives of the total wrench (6, 6) [SI], variables (C 7,) [1].
         """
-        found = self._row()
+        found: Any = self._row()
         given = _POSE(
             pose.flexion, pose.adduction, pose.rotation, pose.anterior, pose.superior, pose.lateral
         )
