@@ -233,7 +233,7 @@ def spline_pieces(knots: FloatArray) -> tuple[FloatArray, FloatArray]:
 def packed_posterior(
     regressor: RegressorData, factors: tuple[FloatArray, FloatArray, FloatArray] | None
 ) -> Struct:
-    """Return what standard errors need: factors L (n, n), Q (n, T) and Rq (T, T) of Kriging."""
+    """Return what standard errors need: factors L (n, n), Q (n, T) and Rq (T, T) [1] of Kriging."""
     fields: dict[str, Any] = dict.fromkeys(("factor", "diagonal", "orthogonal", "triangle"))
     if factors:
         factor, orthogonal, triangle = factors
