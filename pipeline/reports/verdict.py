@@ -331,7 +331,7 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
         text, command = steps[next(name for name in steps if name in remedies)]
     elif evidence.simulated and evidence.has_wear:
         text = "use it: vary the gait, the alignment and the material"
-        command = command_line("study", "montecarlo", "--set", f"study.run={FOLDER}")
+        command = command_line("run", "montecarlo", "--set", f"study.run={FOLDER}")
     else:
         text, command = "use it: in Python, or exported to C", command_line("export", FOLDER)
     return NextStep(text=text, command=command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -76,7 +77,15 @@ class Job:
     resume: bool = False
     #: Whether to replace results of another configuration of the same kind.
     replace: bool = False
+    #: What is doubtful or without effect, in the order in which it was found.
+    notes: list[str] = field(default_factory=list)
     _started: float = field(default_factory=time.perf_counter, repr=False)
+
+    def note(self, *texts: str) -> None:
+        """Keep notes, and tell each of them as a warning."""
+        for text in texts:
+            self.notes.append(text)
+            warnings.warn(text, stacklevel=2)
 
     @property
     def stored(self) -> Path:
@@ -145,13 +154,6 @@ class Job:
             )
         self.clear()
         self.write_config()
-
-    @contextmanager
-    def begun(self) -> Iterator[None]:
-        """Hold the folder in the block, which begins with `begin`."""
-        with self.held():
-            self.begin()
-            yield
 
     def clear(self) -> None:
         """Remove earlier results, except those to continue with, and no other files."""

@@ -19,8 +19,8 @@ from pipeline.studies.runs import FAILURES, nominal_inputs, run_once, run_rows
 from pipeline.studies.schema import StudyConfig
 
 
-def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig, Experiment]:
-    """Return a study with all parameters of the designs, and its simulations, checked.
+def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
+    """Return the simulations of a study with all parameters of the designs, checked.
 
     Raises `ConfigError` as `with_whole_design` and `study_table`, and `InputError` if a factor is
     not one of the gait cycle of the run.
@@ -35,12 +35,11 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig
     first = dict(zip(table.columns[1:], table.iloc[0, 1:].astype(float), strict=True))
     nominal, told = _nominal(task, run, first)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
-    experiment = Experiment(
-        catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
+    return Experiment(
+        whole, catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
         notes=(*notes, *told, *_doubted(study, run)),
         errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
-    return whole, experiment
 
 
 def _nominal(

@@ -169,7 +169,7 @@ def check_factor(name: str) -> str:
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
     hint = f"; similar names are {', '.join(near)}" if near else ""
-    raise InputError(f"expected a named input (`knee-contact study --factors` lists them){hint}")
+    raise InputError(f"expected a named input (`knee-contact factors` lists them){hint}")
 
 
 def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:

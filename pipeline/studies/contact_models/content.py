@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
-from pipeline.files import write_text
+import pandas as pd
+
 from pipeline.reports.judgement import judgement
 from pipeline.store.run_documents import Computed
 from pipeline.store.verdict_document import Judgement
@@ -135,19 +134,16 @@ def _row(kind: ModelKind, measured: Measured, truth: Truth, run: Path) -> Compar
     )
 
 
-def write_table(path: Path, content: ModelComparison) -> None:
-    """Write the figures as CSV: a row per model, a column per figure, whose name has the unit."""
+def table_of(content: ModelComparison) -> pd.DataFrame:
+    """Return a row per model and a column per figure, whose name has the unit."""
     keys = [column.key for column in content.columns]
-    stream = io.StringIO()
-    table = csv.writer(stream, lineterminator="\n")
-    table.writerow(["model", *keys, "weighted_sum", "known_beforehand", "failures"])
-    for row in content.models:
-        figures = [_cell(row.figures[key]) for key in keys]
-        total = _cell(row.weighted_sum)
-        reasons = "; ".join(f"{part}: {text}" for part, text in row.failures.items())
-        table.writerow([row.name, *figures, total, row.known_beforehand, reasons])
-    write_text(path, stream.getvalue())
-
-
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+    return pd.DataFrame(
+        {
+            "model": row.name,
+            **{key: row.figures[key] for key in keys},
+            "weighted_sum": row.weighted_sum,
+            "known_beforehand": row.known_beforehand,
+            "failures": "; ".join(f"{part}: {text}" for part, text in row.failures.items()),
+        }
+        for row in content.models
+    ).astype(dict.fromkeys([*keys, "weighted_sum"], float))

@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
-from pipeline.reports.pages import write_page
 from pipeline.studies.forward_motions.setup import ForwardSetup
 from pipeline.studies.forward_motions.summary import ForwardSummary
 from pipeline.studies.muscle_walks.charts import FrameCharts, for_people, sign_of
 from pipeline.studies.muscle_walks.interposed_loads import interposed_loads
 
 
-def write_forward_page(
-    folder: Path,
+def forward_page(
     summary: ForwardSummary,
     setup: ForwardSetup,
     result: SimulatedFrames,
     tensions: FloatArray,
-    *,
-    config: str,
     over: str | None,
-) -> None:
-    """Write `forward.html` to a folder, with the tensions of the ligaments (N, L) [N].
+) -> dict[str, Any]:
+    """Return the content of `forward.html`, with the tensions of the ligaments (N, L) [N].
 
-    The configuration is the resolved one as TOML, and `over` the coordinate along the horizontal
-    axes, None for the time; raises `InputError` if it is not in the model.
+    `over` is the coordinate along the horizontal axes, None for the time.
     """
     charts = _charts(setup, result, over)
-    write_page(
-        folder / "forward.html",
-        summary=summary,
-        over=over,
-        pictures={
+    return {
+        "summary": summary,
+        "pictures": {
             "secondary": list(charts.secondary()),
             "contact": list(charts.contact()),
             "shared": list(charts.shares(interposed_loads(setup, setup.contacts.contacts, result))),
             "ligaments": list(charts.ligaments(setup.plant.ligaments.names, tensions)),
             "muscles": list(charts.muscles()),
         },
-        config_text=config,
-    )
+    }
 
 
 def _charts(setup: ForwardSetup, result: SimulatedFrames, over: str | None) -> FrameCharts:

@@ -2,67 +2,73 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
+from typing import NamedTuple
 
 from foundation.base.errors import PoseError
-from pipeline.config.reading import load_section
-from pipeline.files import write_document, write_text
+from pipeline.files import write_text
 from pipeline.store.job import FORWARD, Job
-from pipeline.studies.forward_motions.page import write_forward_page
+from pipeline.studies.conduct import Outcome, Study
+from pipeline.studies.forward_motions.page import forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
-from pipeline.studies.forward_motions.setup import prepare_forward
-from pipeline.studies.forward_motions.summary import ForwardSummary, summarise
+from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
+from pipeline.studies.forward_motions.summary import summarise, summary_lines
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
-#: Results of a forward simulation.
-_FILES = (
-    *("model.osim", "states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
-    *("forward.json", "forward.html"),
-)
+
+class ReadyMotion(NamedTuple):
+    """A forward simulation whose input has been checked."""
+
+    file: ForwardFile
+    setup: ForwardSetup
 
 
-def load_forward(path: str | Path, overrides: tuple[str, ...] = ()) -> ForwardFile:
-    """Read the configuration of a forward simulation; paths are relative to the file."""
-    return load_section(path, ForwardFile, overrides)
+def _prepare(file: ForwardFile, job: Job) -> ReadyMotion:
+    setup = prepare_forward(file.forward)
+    job.note(*setup.warnings)
+    return ReadyMotion(file, setup)
 
 
-def simulate_forward_motion(
-    file: ForwardFile, folder: Path, *, replace: bool = False
-) -> ForwardSummary:
-    """Carry out a forward simulation, write its folder, and return its summary.
+def _carry_out(ready: ReadyMotion, job: Job) -> Outcome:
+    """Simulate a motion.
 
-    Files of an earlier simulation of the same configuration are replaced, with `replace` those of
-    another one too. Raises `ConfigError` or `InputError` if a file cannot be used, OpenSim is not
-    installed, or no balance of forces is found at the first instant, and `PoseError` if none is
-    found at a later instant; the folder has the instants before.
+    Raises `InputError` if no balance of forces is found at the first instant; if none is found at a
+    later one, the outcome fails with a `PoseError` and has the instants before.
     """
-    job = Job(FORWARD, folder, file, _FILES, replace=replace)
-    job.check()
-    setup = prepare_forward(file.forward)  # Checks the input before files are written.
-    for text in setup.warnings:
-        warnings.warn(text, stacklevel=2)
-    with job.begun():
-        prepared = job.seconds
-        result = setup.run()
-        simulated = job.seconds
-        # OpenSim opens no model with articular contact of JAM.
-        write_text(folder / "model.osim", setup.model.without_contact())
-        tensions = ligament_forces(setup, result)
-        write_tables(folder, setup, result, tensions)
-        seconds = {
-            "preparation": prepared,
-            "simulation": simulated - prepared,
-            "all": job.seconds,
-        }
-        summary = summarise(file, setup, result, tensions, seconds)
-        write_forward_page(
-            folder, summary, setup, result, tensions, config=job.text, over=file.forward.over
-        )
-        write_document(folder / "forward.json", summary)
+    file, setup = ready
+    prepared = job.seconds
+    result = setup.run()
+    simulated = job.seconds
+    # OpenSim opens no model with articular contact of JAM.
+    write_text(job.folder / "model.osim", setup.model.without_contact())
+    tensions = ligament_forces(setup, result)
+    write_tables(job.folder, setup, result, tensions)
+    seconds = {
+        "preparation": prepared,
+        "simulation": simulated - prepared,
+        "all": job.seconds,
+    }
+    summary = summarise(file, setup, result, tensions, seconds)
+    failure = None
     if summary.failure is not None:
-        raise PoseError(
-            f"{summary.failure}; {folder} has the {summary.instants} instants up to "
+        failure = PoseError(
+            f"{summary.failure}; {job.folder} has the {summary.instants} instants up to "
             f"{summary.interval_s[1]:g} s"
         )
-    return summary
+    return Outcome(
+        summary,
+        summary_lines(summary),
+        [summary.not_trusted] if summary.not_trusted else (),
+        forward_page(summary, setup, result, tensions, file.forward.over),
+        failure=failure,
+    )
+
+
+FORWARD_MOTION = Study(
+    FORWARD,
+    ForwardFile,
+    "forward.json",
+    "forward.html",
+    _prepare,
+    _carry_out,
+    files=("model.osim", "states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
+)

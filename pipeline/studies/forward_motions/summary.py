@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dynamics.musculoskeletal import ForwardFrames, SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.store.run_documents import Computed
@@ -133,7 +131,7 @@ def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, Coor
     }
 
 
-def summary_text(summary: ForwardSummary, folder: Path) -> str:
+def summary_lines(summary: ForwardSummary) -> list[str]:
     """Return the lines on the terminal for a forward simulation."""
     begin, end = summary.interval_s
     lines = [f"{summary.instants} instants, {begin:g} to {end:g} s, {summary.kind}"]
@@ -147,7 +145,4 @@ def summary_text(summary: ForwardSummary, folder: Path) -> str:
     lines += [f"flag: {flag}" for flag in summary.flags[:5]]
     seconds = summary.seconds
     lines.append(f"{seconds['simulation']:.1f} s for the motion, {seconds['all']:.1f} s in all")
-    lines += [f"page: {folder / 'forward.html'}"]
-    if summary.not_trusted:
-        lines.append(summary.not_trusted)
-    return "\n".join(lines)
+    return lines

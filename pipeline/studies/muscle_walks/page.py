@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,7 +14,6 @@ from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
-from pipeline.reports.pages import write_page
 from pipeline.studies.implant_forces.comparison import MeasuredWalk
 from pipeline.studies.implant_forces.page import implant_charts
 from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
@@ -26,27 +25,23 @@ from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, body_weight
 
 
-def write_walk_page(
-    folder: Path,
+def walk_page(
     summary: MuscleWalkSummary,
     setup: WalkSetup,
     result: ComakResult,
     tensions: FloatArray,
     measured: MeasuredWalk | None,
     knee: KneeLoads | None,
-    config: str,
-) -> None:
-    """Write `walk.html` to a folder.
+) -> dict[str, Any]:
+    """Return the content of `walk.html`.
 
-    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, `knee`
-    the loads of a knee without articular contact, and `config` is the resolved walk as TOML.
+    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, and
+    `knee` the loads of a knee without articular contact.
     """
     charts = FrameCharts(setup.plant.motion, result, "the walk", "time [s]", result.time)
-    write_page(
-        folder / "walk.html",
-        template="muscle_walk.html",
-        summary=summary,
-        pictures={
+    return {
+        "summary": summary,
+        "pictures": {
             "contact": list(_contact(charts, setup)),
             "knee": list(knee_charts(charts, knee, summary.body_weight_N)),
             "shared": list(charts.shares(interposed_loads(setup, setup.contacts, result))),
@@ -61,8 +56,7 @@ def write_walk_page(
             "residuals": list(_residuals(charts, setup)),
             "convergence": list(_convergence(charts, setup, result)),
         },
-        config_text=config,
-    )
+    }
 
 
 def _contact(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:

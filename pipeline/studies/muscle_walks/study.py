@@ -20,18 +20,12 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.flagged_instants import joined_kinds
 from pipeline.reports.judgement import stored_judgement
-from pipeline.store.job import STUDY, Job
+from pipeline.store.job import Job
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.design import study_table
-from pipeline.studies.experiment import (
-    FILES,
-    KEPT,
-    Experiment,
-    simulate_experiment,
-    summary_text,
-)
+from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.muscle_walks.contact_forces import contact_flags
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
@@ -43,7 +37,6 @@ from pipeline.studies.muscle_walks.walk_outputs import (
     walk_outputs,
     walk_waves,
 )
-from pipeline.studies.summary import StudySummary
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 _FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
@@ -67,7 +60,7 @@ class WalkTask:
             if not (folder / name).is_file():
                 raise RunError(
                     f"{folder}: expected the folder of a walk with articular contact, with {name}; "
-                    "make it with `knee-contact walk` and walk.record = true"
+                    "make it with `knee-contact run` and walk.record = true"
                 )
         content = hashlib.sha256(unconverged.encode())
         for path in (folder / "config.toml", folder / "plant.npz", *_files_of(folder)):
@@ -103,26 +96,9 @@ def replayed(file: MuscleWalkFile, record: str) -> WalkSetup:
     return prepare_walk(file.model_copy(update={"walk": walk}))
 
 
-def load_walk_study(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkStudyFile:
-    """Read the configuration of a study over a walk."""
-    return load_section(path, WalkStudyFile, overrides)
-
-
-def simulate_walk_study(
-    file: WalkStudyFile,
-    folder: Path,
-    *,
-    resume: bool = False,
-    replace: bool = False,
-) -> StudySummary:
-    """Simulate the walks of a study, write its folder, and return its summary.
-
-    Parameters are as of `pipeline.studies.study.simulate_study`. Raises `RunError`, `ConfigError`
-    or `InputError` if the study or its walk cannot be used.
-    """
+def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
+    """Return the walks of a study, prepared and checked."""
     study = file.study
-    job = Job(STUDY, folder, file, FILES, KEPT, resume=resume, replace=replace)
-    job.check()
     task = WalkTask.of(Path(study.walk), study.unconverged)
     setup, result, catalogue = recorded_walk(task.folder)
     for factor in study.factor:
@@ -131,16 +107,10 @@ def simulate_walk_study(
     varied_walk(setup, _values(table.iloc[0]))  # Factors that cannot be applied are refused here.
     nominal = walk_outputs(setup, result)
     judged = stored_judgement(Path(study.walk))
-    experiment = Experiment(
-        catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows, judged
-    )
-    return simulate_experiment(job, study, experiment)
-
-
-def walk_study_text(summary: StudySummary, folder: Path) -> str:
-    """Return the lines on the terminal for a study of a walk."""
-    walk = load_section(folder / STUDY.stored, WalkStudyFile).study.walk
-    return summary_text(summary, folder, recorded_walk(str(Path(walk).resolve()))[2])
+    return Experiment(
+        study, catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows,
+        judged,
+    )  # fmt: skip
 
 
 def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
@@ -209,3 +179,6 @@ def describe_walk_factors(folder: Path) -> str:
         f"{name:{width}}  [{factor.unit or 'factor'}] {factor.text}"
         for name, factor in factors.items()
     )
+
+
+WALK_STUDY = study_of_runs(WalkStudyFile, _prepare)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.config.schema_base import Section, describe_section
+from pipeline.config.schema_base import Section
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 
 
@@ -22,17 +22,12 @@ class WalkStudyConfig(DesignConfig):
     )
     factor: tuple[DistributionConfig, ...] = Field(
         min_length=1,
-        description="[[study.factor]]: the varied inputs; `knee-contact study --factors "
-        "--walk FOLDER` lists their names",
+        description="[[study.factor]]: the varied inputs; `knee-contact factors "
+        "FOLDER` lists their names",
     )
 
 
 class WalkStudyFile(Section):
-    """Configuration of `knee-contact study` for a walk of an OpenSim model."""
+    """Study over a recorded walk of an OpenSim model."""
 
     study: WalkStudyConfig
-
-
-def describe_walk_study() -> str:
-    """Return every key of a study over a walk as Markdown tables."""
-    return describe_section(WalkStudyFile, "Studies of walks")

@@ -313,7 +313,7 @@ def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Peak]:
     }
 
 
-def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
+def summary_lines(summary: MuscleWalkSummary, folder: Path) -> list[str]:
     """Return the lines on the terminal for a walk."""
     begin, end = summary.interval_s
     lines = [
@@ -335,7 +335,4 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
     lines += judgement_lines(summary.verdict)
     seconds = summary.seconds
     lines.append(f"{seconds['simulation']:.1f} s for the frames, {seconds['all']:.1f} s in all")
-    lines += [f"page: {folder / 'walk.html'}"]
-    if summary.not_trusted:
-        lines.append(summary.not_trusted)
-    return "\n".join(lines)
+    return lines

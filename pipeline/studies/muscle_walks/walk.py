@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
@@ -14,11 +14,10 @@ from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from pipeline.config.reading import load_section
-from pipeline.files import replacing, write_document, write_text
+from pipeline.files import replacing, write_text
 from pipeline.progress import bar, say
 from pipeline.store.job import WALK, Job
-from pipeline.store.sample_tables import write_csv
+from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
 from pipeline.studies.implant_forces.comparison import MeasuredWalk
 from pipeline.studies.muscle_walks.implant import check_implant_forces, measured_walk
@@ -26,112 +25,107 @@ from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.jam_tables import FILES as JAM_FILES
 from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
 from pipeline.studies.muscle_walks.knee_waveforms import WAVEFORMS, loads_of_knee, write_waveforms
-from pipeline.studies.muscle_walks.page import write_walk_page
+from pipeline.studies.muscle_walks.page import walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
-from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, first_lines, summarise
+from pipeline.studies.muscle_walks.summary import (
+    MuscleWalkSummary,
+    first_lines,
+    summarise,
+    summary_lines,
+)
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_walk_tables
 from pipeline.studies.muscle_walks.uncertainty import walk_uncertainty
 
-#: Results of a walk.
-_FILES = (
-    *("model.osim", "plant.npz", "walk.json", "walk.html", IMPLANT_TABLE, WAVEFORMS, *FILES),
-    *(f"*{end}" for end in JAM_FILES),
-)
+
+class ReadyWalk(NamedTuple):
+    """A walk whose input has been checked."""
+
+    file: MuscleWalkFile
+    #: None if the motion has yet to be found from markers.
+    setup: WalkSetup | None
+    #: Keys without effect.
+    ignored: tuple[str, ...]
 
 
-def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> MuscleWalkFile:
-    """Read the configuration of a walk; paths are relative to the file."""
-    return load_section(path, MuscleWalkFile, overrides)
-
-
-def simulate_muscle_walk(
-    file: MuscleWalkFile, folder: Path, *, replace: bool = False
-) -> MuscleWalkSummary:
-    """Simulate a walk, write its folder, and return its summary.
-
-    Parameters
-    ----------
-    file : MuscleWalkFile
-        Configuration.
-    folder : Path
-        Folder of the results; files of an earlier walk of the same configuration are replaced.
-    replace : bool
-        Whether to replace a walk of another configuration too.
-
-    Raises
-    ------
-    ConfigError, InputError
-        If a file cannot be used, OpenSim is needed and not installed, or the secondary coordinates
-        do not settle; if the measured forces cannot be compared (the results are written before).
-    SimulationError
-        If no frame converges; the results are written before.
-    """
-    job = Job(WALK, folder, file, _FILES, replace=replace)
-    job.check()
-    from_markers = file.inverse_kinematics is not None and file.walk.replay is None
+def _prepare(file: MuscleWalkFile, job: Job) -> ReadyWalk:
+    """Return a walk, checked; raises as `prepare_walk`, or if OpenSim is needed and missing."""
     check_implant_forces(file)
     ignored = _without_effect(file)
-    for text in ignored:
-        warnings.warn(text, stacklevel=2)
-    if from_markers:
-        opensim()  # Without OpenSim, the files of an earlier walk stay.
-    else:
-        setup = prepare_walk(file)  # Checks the input before files are written.
-    with job.held():
-        if from_markers:
-            job.begin()
-            moved, markers = with_motion(file, folder)
-            for text in markers.notes:
-                warnings.warn(text, stacklevel=2)
-            setup = prepare_walk(moved)
-            setup = dataclasses.replace(
-                setup, notes=(*markers.notes, *setup.notes), markers=markers
-            )
-        setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
-        for line in first_lines(setup):
-            say(line)
-        result, start, seconds = _simulate(setup)
-        job.begin()  # Until here, the results of an earlier walk stay.
-        # OpenSim opens no model with articular contact of JAM.
-        write_text(folder / "model.osim", setup.model.without_contact())
-        tensions = ligament_forces(setup, result)
-        write_walk_tables(folder, setup, result, tensions)
-        if file.walk.jam_tables is not None:
-            write_jam_tables(folder, file.walk.jam_tables, setup, result)
-        uncertain = None
-        knee, refused_waves = loads_of_knee(setup, result), list[str]()
-        if knee is not None and setup.knee is not None:
-            refused_waves += write_waveforms(folder, setup.knee, knee)
-        elif file.walk.record and not isinstance(setup.plant, RecordedPlant):
-            digest = model_digest(file, setup.model)
-            recorded = record_plant(setup.plant, result, start, setup.settings, digest)
-            with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
-                recorded.save(stream)
-            errors = measurement_errors(setup.plant)
-            uncertain = walk_uncertainty(setup, result, recorded, errors)
-        measured, refused = _measured(file, setup, result, knee)
-        if measured is not None:
-            write_csv(measured.table(), folder / IMPLANT_TABLE, "%.9g")
-            for text in measured.warnings:
-                warnings.warn(text, stacklevel=2)
-        times = setup.seconds | seconds | {"all": job.seconds}
-        summary = summarise(file, setup, result, tensions, measured, times, uncertain, knee)
-        summary.flags.extend(refused_waves)
-        write_walk_page(folder, summary, setup, result, tensions, measured, knee, job.text)
-        write_document(folder / "walk.json", summary)
+    job.note(*ignored)
+    if file.inverse_kinematics is None or file.walk.replay is not None:
+        return ReadyWalk(file, prepare_walk(file), ignored)
+    opensim()  # Without OpenSim, the files of an earlier walk stay.
+    return ReadyWalk(file, None, ignored)
+
+
+def _carry_out(ready: ReadyWalk, job: Job) -> Outcome:
+    """Simulate a walk.
+
+    Raises `InputError` if the secondary coordinates do not settle. The outcome fails with an
+    `InputError` if the measured forces cannot be compared, and with a `SimulationError` if no frame
+    converges.
+    """
+    file, folder = ready.file, job.folder
+    setup = ready.setup or _of_markers(file, job)
+    setup = dataclasses.replace(setup, notes=(*setup.notes, *ready.ignored))
+    for line in first_lines(setup):
+        say(line)
+    result, start, seconds = _simulate(setup)
+    # OpenSim opens no model with articular contact of JAM.
+    write_text(folder / "model.osim", setup.model.without_contact())
+    tensions = ligament_forces(setup, result)
+    write_walk_tables(folder, setup, result, tensions)
+    if file.walk.jam_tables is not None:
+        write_jam_tables(folder, file.walk.jam_tables, setup, result)
+    uncertain = None
+    knee, refused_waves = loads_of_knee(setup, result), list[str]()
+    if knee is not None and setup.knee is not None:
+        refused_waves += write_waveforms(folder, setup.knee, knee)
+    elif file.walk.record and not isinstance(setup.plant, RecordedPlant):
+        digest = model_digest(file, setup.model)
+        recorded = record_plant(setup.plant, result, start, setup.settings, digest)
+        with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
+            recorded.save(stream)
+        errors = measurement_errors(setup.plant)
+        uncertain = walk_uncertainty(setup, result, recorded, errors)
+    measured, refused = _measured(file, setup, result, knee)
+    job.note(*(measured.warnings if measured else ()))
+    times = setup.seconds | seconds | {"all": job.seconds}
+    summary = summarise(file, setup, result, tensions, measured, times, uncertain, knee)
+    summary.flags.extend(refused_waves)
+    return Outcome(
+        summary,
+        summary_lines(summary, folder),
+        [summary.not_trusted] if summary.not_trusted else (),
+        walk_page(summary, setup, result, tensions, measured, knee),
+        {} if measured is None else {IMPLANT_TABLE: Table(measured.table(), "%.9g")},
+        _failure(summary, refused, folder),
+    )
+
+
+def _of_markers(file: MuscleWalkFile, job: Job) -> WalkSetup:
+    """Return a walk whose motion is found from markers."""
+    moved, markers = with_motion(file, job.folder)
+    job.note(*markers.notes)
+    setup = prepare_walk(moved)
+    return dataclasses.replace(setup, notes=(*markers.notes, *setup.notes), markers=markers)
+
+
+def _failure(
+    summary: MuscleWalkSummary, refused: InputError | None, folder: Path
+) -> Exception | None:
+    """Return why a walk that has been written is none, or is not the one that was asked for."""
     if refused is not None:
         record = folder / "plant.npz"
         told = f'; walk.replay = "{record}" simulates the walk in less time'
         again = told if record.is_file() else ""
-        raise InputError(
-            f"{refused}; the walk without measured forces is in {folder}{again}"
-        ) from refused
+        return InputError(f"{refused}; the walk without measured forces is in {folder}{again}")
     if not summary.converged:
-        raise SimulationError(
+        return SimulationError(
             f"{folder}: none of {summary.frames} frames converged; frames.csv lists why"
         )
-    return summary
+    return None
 
 
 def _measured(
@@ -177,3 +171,18 @@ def _simulate(setup: WalkSetup) -> tuple[ComakResult, FloatArray, dict[str, floa
             "simulation": time.perf_counter() - settled,
         },
     )
+
+
+MUSCLE_WALK = Study(
+    WALK,
+    MuscleWalkFile,
+    "walk.json",
+    "walk.html",
+    _prepare,
+    _carry_out,
+    files=(
+        *("model.osim", "plant.npz", IMPLANT_TABLE, WAVEFORMS, *FILES),
+        *(f"*{end}" for end in JAM_FILES),
+    ),
+    template="muscle_walk.html",
+)

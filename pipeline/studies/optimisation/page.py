@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from foundation.base.checks import FloatArray
 from pipeline.design_space.document import TOLD
 from pipeline.design_space.errors import LIMITS
 from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.reports.pages import write_page
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.choice import BASE, BETTER
 from pipeline.studies.optimisation.document import (
@@ -34,20 +32,17 @@ _DIGITS = 7
 Content = dict[str, Any]
 
 
-def write_optimisation_page(
-    folder: Path,
+def optimisation_page(
     document: OptimisationDocument,
     settings: OptimisationConfig,
     run: TrainedDesigns,
     front: pd.DataFrame,
     slices: pd.DataFrame,
-    config: str,
-) -> None:
-    """Write `optimisation.html`.
+) -> Content:
+    """Return the content of `optimisation.html`.
 
     `front` is the table of the front (`pipeline.studies.optimisation.tables`), `slices` are
-    outcomes along the parameters through the chosen designs, `config` is the resolved configuration
-    as TOML.
+    outcomes along the parameters through the chosen designs.
     """
     parameters = _parameter_columns(document)
     columns = [*parameters, *_objective_columns(document)]
@@ -58,33 +53,31 @@ def write_optimisation_page(
     boxes = joint_boxes([row["outlines"] for row in (*rows, *own)])
     names = [row["name"] for row in rows]
     objectives = range(len(parameters), len(columns))
-    write_page(
-        folder / "optimisation.html",
-        found=document,
-        columns=columns,
-        parameters=parameters,
-        rows=rows,
-        boxes=boxes,
-        base=base,
-        better=better,
-        opened=chosen.name,
-        base_reason="" if base else document.base_reason or "it has no gait cycle",
-        counts=counted_designs(document.counts),
-        contradictions=contradictions(document),
-        measures=_measures(settings),
-        errors={key: words for key, words in TOLD.items() if f"{EXPECTED}{key}" in front},
-        pairs=list(combinations(objectives, 2)),
-        outputs=DESIGN_OUTPUTS,
-        expected_error=expected_error,
-        config_text=config,
-        data={
+    return {
+        "found": document,
+        "columns": columns,
+        "parameters": parameters,
+        "rows": rows,
+        "boxes": boxes,
+        "base": base,
+        "better": better,
+        "opened": chosen.name,
+        "base_reason": "" if base else document.base_reason or "it has no gait cycle",
+        "counts": counted_designs(document.counts),
+        "contradictions": contradictions(document),
+        "measures": _measures(settings),
+        "errors": {key: words for key, words in TOLD.items() if f"{EXPECTED}{key}" in front},
+        "pairs": list(combinations(objectives, 2)),
+        "outputs": DESIGN_OUTPUTS,
+        "expected_error": expected_error,
+        "data": {
             **{"columns": columns, "boxes": boxes},
             "designs": [_for_script(row) for row in rows],
             "base": _for_script(own[0]) if own else None,
             "first": names.index(chosen.name) if chosen.name in names else 0,
             "slices": _slices(document, slices, columns),
         },
-    )
+    }
 
 
 def _parameter_columns(document: OptimisationDocument) -> list[Content]:

@@ -9,8 +9,7 @@ import pandas as pd
 
 from pipeline.config.reading import dump_config
 from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.files import replacing, write_text
-from pipeline.store.samples import write_table
+from pipeline.files import write_text
 from pipeline.studies.optimisation.choice import Front, Pick
 from pipeline.studies.optimisation.gaits import SearchTask
 from pipeline.studies.optimisation.outputs import EXPECTED, doubts_of
@@ -35,13 +34,6 @@ def front_table(
     rows = errors.to_dict("records") if len(errors.columns) else [{}] * len(table)
     table["doubts"] = ["; ".join(doubts_of(task.measures, row)) for row in rows]
     return table
-
-
-def write_front(folder: Path, table: pd.DataFrame) -> None:
-    """Write the table of the front as Parquet and as CSV."""
-    write_table(table, folder / "front.parquet")
-    with replacing(folder / "front.csv") as partial:
-        table.to_csv(partial, index=False)
 
 
 def write_designs(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from pipeline.reports.units import ASCII
@@ -64,7 +62,7 @@ def bounds_found(settings: OptimisationConfig) -> list[BoundFound]:
     ]
 
 
-def summary_text(document: OptimisationDocument, folder: Path) -> str:
+def summary_lines(document: OptimisationDocument) -> list[str]:
     """Return the lines on the terminal for a search."""
     lines = [f"{counted_designs(document.counts)}; {document.seconds['all']:.0f} s"]
     lines += [
@@ -86,8 +84,7 @@ def summary_text(document: OptimisationDocument, folder: Path) -> str:
             f"one: {', '.join(doubted)}"
         )
     lines += [f"{each.name}: {each.reason}" for each in document.chosen if each.reason]
-    text = "\n".join([*lines, f"page: {folder / 'optimisation.html'}"])
-    return text.translate(ASCII)
+    return [line.translate(ASCII) for line in lines]
 
 
 def _better_lines(

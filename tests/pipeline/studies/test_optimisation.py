@@ -20,13 +20,12 @@ from pipeline.errors import StageError
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
-from pipeline.studies.dispatch import load_file
+from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.optimisation import evaluated, refinement, setup, verification
 from pipeline.studies.optimisation.choice import front_of, picked
 from pipeline.studies.optimisation.document import OptimisationDocument
 from pipeline.studies.optimisation.front import better_than, non_dominated, spread_over
 from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
-from pipeline.studies.optimisation.optimise import optimise_designs
 from pipeline.studies.optimisation.outputs import Measure
 from pipeline.studies.optimisation.problem import DesignProblem
 from pipeline.studies.optimisation.profiles import joint_boxes, profile
@@ -35,7 +34,7 @@ from pipeline.studies.optimisation.schema import OptimisationConfig
 from pipeline.studies.optimisation.verification import verified_by_elements
 from pipeline.studies.optimisation.words import (
     contradictions,
-    summary_text,
+    summary_lines,
 )
 from surrogates.parametric.parameters import Parameters
 
@@ -61,12 +60,12 @@ def tree(run, objective=OBJECTIVES, simulation=None, **changes):
 def load(folder, run, **changes):
     path = folder / "search.toml"
     path.write_text(tomli_w.dumps(tree(run, **changes)))
-    return load_file("optimisation", path)
+    return load_study(path)
 
 
 def searched(run, folder, *, resume=False, **changes):
     folder.parent.mkdir(exist_ok=True)
-    return optimise_designs(load(folder.parent, run, **changes), folder, resume=resume)
+    return carry_out(load(folder.parent, run, **changes), folder, resume=resume).document
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +184,7 @@ FACTOR = {"name": "axial_scale", "mean": 1.0, "sd": 0.1}
 def test_bad_input_is_named_with_status_2(tiny_designs, tmp_path, capsys, changes, words):
     path = tmp_path / "search.toml"
     path.write_text(tomli_w.dumps(tree(tiny_designs, **changes)))
-    assert main(["optimise", str(path), "--out", str(tmp_path / "bad"), "--quiet"]) == 2
+    assert main(["run", str(path), "--out", str(tmp_path / "bad"), "--quiet"]) == 2
     error = capsys.readouterr().err
     assert error.count("error: ") == 1
     assert re.search(words, error), error
@@ -434,7 +433,7 @@ def test_command_searches_without_a_base_design(tiny_designs, tmp_path, capsys):
     path = tmp_path / "search.toml"
     keys = {"population": 4, "generations": 1, "verify": "none", "chosen": 1}
     path.write_text(tomli_w.dumps(tree(tiny_designs, objective=OBJECTIVES[:1], **keys)))
-    command = ["optimise", str(path), "--out", str(tmp_path / "out"), "--quiet"]
+    command = ["run", str(path), "--out", str(tmp_path / "out"), "--quiet"]
     assert main(command) == 0
     assert "no base design: youngs_modulus_MPa" in capsys.readouterr().out
     document = read_document(tmp_path / "out" / "optimisation.json", OptimisationDocument)
@@ -452,7 +451,7 @@ def test_other_models_that_contradict_the_better_design_are_told(done):
     assert told[1].endswith("in peak pressure by finite elements: +9.8 %")
     document.objectives[0].goal = "largest"
     assert len(contradictions(document)) == 1
-    assert "worse than the base design in peak pressure" in summary_text(document, done)
+    assert "worse than the base design in peak pressure" in "\n".join(summary_lines(document))
 
 
 # ---- refinement, outlines, finite elements -------------------------------------------------
