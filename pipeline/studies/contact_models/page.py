@@ -16,6 +16,7 @@ from pipeline.reports import charts
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.overview_picture import PeakPressure, bounds_of, peak_map
+from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.studies.contact_models.content import (
     ComparedColumn,
     ComparedModel,
@@ -172,4 +173,4 @@ def _pressed(
         return None
     sides = np.asarray(knee.surfaces.compartments)
     peaks = 1e-6 * np.array([pressure[sides == side].max(initial=0.0) for side in range(2)])
-    return PeakPressure(float(percent), tibia, 1e-6 * pressure, peaks)
+    return PeakPressure(float(percent), tibia, 1e-6 * vertex_pressures(*tibia, pressure), peaks)
