@@ -17,20 +17,33 @@ from pipeline.progress import say
 from pipeline.store.job import OPTIMISATION, Job
 from pipeline.store.samples import FAILED, OK, write_table
 from pipeline.studies.conduct import Outcome, Study, Table
-from pipeline.studies.optimisation.choice import Front, front_of, picked
-from pipeline.studies.optimisation.chosen import verified
-from pipeline.studies.optimisation.document import OptimisationDocument
-from pipeline.studies.optimisation.evaluated import EvaluatedDesigns
-from pipeline.studies.optimisation.gaits import INFEASIBLE, outcome
+from pipeline.studies.optimisation.document import (
+    OptimisationDocument,
+    bounds_found,
+    objectives_found,
+    summary_lines,
+)
+from pipeline.studies.optimisation.gaits import (
+    INFEASIBLE,
+    EvaluatedDesigns,
+    outcome,
+    slices_through,
+)
 from pipeline.studies.optimisation.page import optimisation_page
-from pipeline.studies.optimisation.problem import DesignProblem
-from pipeline.studies.optimisation.refinement import refine_front
 from pipeline.studies.optimisation.schema import OptimisationFile
-from pipeline.studies.optimisation.search import require_pymoo, search
-from pipeline.studies.optimisation.setup import SearchSetup
-from pipeline.studies.optimisation.slices import slices_through
-from pipeline.studies.optimisation.tables import front_table, write_designs
-from pipeline.studies.optimisation.words import bounds_found, objectives_found, summary_lines
+from pipeline.studies.optimisation.search import (
+    DesignProblem,
+    Front,
+    SearchSetup,
+    front_of,
+    front_table,
+    picked,
+    refine_front,
+    require_pymoo,
+    search,
+    write_designs,
+)
+from pipeline.studies.optimisation.verification import verified
 
 _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 

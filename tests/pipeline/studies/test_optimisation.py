@@ -21,21 +21,27 @@ from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.optimisation import evaluated, refinement, setup, verification
-from pipeline.studies.optimisation.choice import front_of, picked
-from pipeline.studies.optimisation.document import OptimisationDocument
-from pipeline.studies.optimisation.front import better_than, non_dominated, spread_over
-from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
-from pipeline.studies.optimisation.outputs import Measure
-from pipeline.studies.optimisation.problem import DesignProblem
-from pipeline.studies.optimisation.profiles import joint_boxes, profile
-from pipeline.studies.optimisation.refinement import refined
-from pipeline.studies.optimisation.schema import OptimisationConfig
-from pipeline.studies.optimisation.verification import verified_by_elements
-from pipeline.studies.optimisation.words import (
+from pipeline.studies.optimisation import gaits, verification
+from pipeline.studies.optimisation import search as searching
+from pipeline.studies.optimisation.document import (
+    OptimisationDocument,
     contradictions,
     summary_lines,
 )
+from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
+from pipeline.studies.optimisation.outputs import Measure
+from pipeline.studies.optimisation.page import joint_boxes, profile
+from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.search import (
+    DesignProblem,
+    better_than,
+    front_of,
+    non_dominated,
+    picked,
+    refined,
+    spread_over,
+)
+from pipeline.studies.optimisation.verification import verified_by_elements
 from surrogates.parametric.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
@@ -77,7 +83,7 @@ def run(tiny_designs):
 def with_base(monkeypatch):
     """The base design of the searches: that of the tiny run has another modulus."""
     base = np.array(list(DESIGN.values()))
-    monkeypatch.setattr(setup, "base_design", lambda config, parameters: (base, ""))
+    monkeypatch.setattr(searching, "base_design", lambda config, parameters: (base, ""))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +92,7 @@ def done(tiny_designs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("search") / "done"
     with pytest.MonkeyPatch.context() as patch:
         base = np.array(list(DESIGN.values()))
-        patch.setattr(setup, "base_design", lambda config, parameters: (base, ""))
+        patch.setattr(searching, "base_design", lambda config, parameters: (base, ""))
         searched(tiny_designs, folder, limit=[LIMIT])
     return folder
 
@@ -217,7 +223,7 @@ def test_forbidden_design_and_design_without_a_cycle_have_a_reason(tiny_designs,
     found = outcome(SearchTask.of(off), DESIGN, "surrogate")
     assert found["status"] == "failed"
     assert found["reason"]
-    table = evaluated.outcomes(SearchTask.of(off), pd.DataFrame([DESIGN]))
+    table = gaits.outcomes(SearchTask.of(off), pd.DataFrame([DESIGN]))
     assert np.isnan(table[WEAR].iloc[0])
 
 
@@ -409,7 +415,7 @@ def test_page_has_every_design_of_the_front(done):
 def test_interrupted_search_continues_as_if_it_had_not_been(
     done, tiny_designs, tmp_path, with_base, monkeypatch
 ):
-    real, calls = evaluated.outcomes, []
+    real, calls = gaits.outcomes, []
 
     def interrupting(task, rows, model):
         calls.append(len(rows))
@@ -418,11 +424,11 @@ def test_interrupted_search_continues_as_if_it_had_not_been(
         return real(task, rows, model)
 
     folder = tmp_path / "search"
-    monkeypatch.setattr(evaluated, "outcomes", interrupting)
+    monkeypatch.setattr(gaits, "outcomes", interrupting)
     with pytest.raises(KeyboardInterrupt):
         searched(tiny_designs, folder, limit=[LIMIT])
     stored = len(read_table(folder / "evaluated.parquet"))
-    monkeypatch.setattr(evaluated, "outcomes", real)
+    monkeypatch.setattr(gaits, "outcomes", real)
     searched(tiny_designs, folder, resume=True, limit=[LIMIT])
     whole, found = (read_table(f / "evaluated.parquet") for f in (done, folder))
     pd.testing.assert_frame_equal(whole, found, check_exact=True)
@@ -472,7 +478,7 @@ def analytic(centres, forbidden=lambda x: False):
 
 def refine(monkeypatch, start, forbidden=lambda x: False, **changes):
     centres = np.array([[2.0, 2.0, 2.0], [8.0, 5.0, 2.0]])
-    monkeypatch.setattr(refinement, "outcome", analytic(centres, forbidden))
+    monkeypatch.setattr(searching, "outcome", analytic(centres, forbidden))
     parameters = Parameters(("a_mm", "b_mm", "c_mm"), np.zeros(3), np.full(3, 10.0))
     config = OptimisationConfig.model_validate({"objective": tuple(OBJECTIVES)} | changes)
     found = refined(None, DesignProblem(config, parameters), np.full(2, 50.0), np.array(start))
