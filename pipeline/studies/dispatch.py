@@ -20,8 +20,7 @@ from pipeline.studies.contact_models.compare import MODEL_COMPARISON
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.simulate import FORWARD_MOTION
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.study import WALK_STUDY
-from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
+from pipeline.studies.muscle_walks.study import WALK_STUDY, WalkStudyFile
 from pipeline.studies.muscle_walks.walk import MUSCLE_WALK
 from pipeline.studies.optimisation.optimise import OPTIMISATION_STUDY
 from pipeline.studies.optimisation.schema import OptimisationFile

@@ -19,8 +19,8 @@ from pipeline.reports.judgement import judgement_lines
 from pipeline.store.job import STUDY, Job
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.verdict_document import Judgement
-from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.conduct import File, Outcome, Study
+from pipeline.studies.factors import Catalogue
 from pipeline.studies.report import study_page
 from pipeline.studies.schema import DesignConfig
 from pipeline.studies.summary import StudySummary, summarise

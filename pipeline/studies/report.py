@@ -17,7 +17,7 @@ from pipeline.reports.figures import Picture, picture
 from pipeline.stages.cycle_outputs import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
-from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.factors import Catalogue
 from pipeline.studies.schema import PARAMETERS
 from pipeline.studies.summary import QUANTILES, Convergence, Sensitivity, SobolIndex, StudySummary
 

@@ -8,13 +8,10 @@ from pipeline.config.reading import ConfigError
 from pipeline.reports.judgement import judgement
 from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.job import Job
-from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.design import study_table
-from pipeline.studies.design_factors import of_designs
-from pipeline.studies.design_runs import DesignTask
-from pipeline.studies.design_study import design_experiment
+from pipeline.studies.design_runs import DesignTask, design_experiment, of_designs
 from pipeline.studies.experiment import Experiment, study_of_runs
-from pipeline.studies.factors import check_applicable
+from pipeline.studies.factors import CYCLES, check_applicable
 from pipeline.studies.runs import CycleSetup, Task, run_rows
 from pipeline.studies.schema import StudyConfig, StudyFile
 

@@ -26,13 +26,16 @@ from pipeline.store.run_documents import Computed
 from pipeline.studies.calibration.fits import (
     FIGURES,
     FITTED,
+    FREE_LAWS,
+    Keys,
+    check_laws,
     errors_of,
     fit_law,
+    free_springs,
     held_out_errors,
+    linear_springs,
 )
-from pipeline.studies.calibration.laws import FREE_LAWS, Keys
 from pipeline.studies.calibration.samples import CalibrationSamples
-from pipeline.studies.calibration.springs import check_laws, free_springs, linear_springs
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 

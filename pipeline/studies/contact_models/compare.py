@@ -15,17 +15,19 @@ from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.contact_models.content import ModelComparison, comparison_content, table_of
 from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 from pipeline.studies.contact_models.measurement import (
+    FOLDER,
     REASONS,
     GaitPoses,
     Measured,
     gait_poses,
     measure_at,
     measure_cycle,
+    read_measured,
+    truth_of,
+    write_measured,
 )
 from pipeline.studies.contact_models.page import comparison_page
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS, ModelKind, chosen
-from pipeline.studies.contact_models.results import FOLDER, read_measured, write_measured
-from pipeline.studies.contact_models.truth import truth_of
 
 
 def _prepare(config: Config, job: Job) -> ComparedKnee:

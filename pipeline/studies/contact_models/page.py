@@ -23,9 +23,8 @@ from pipeline.studies.contact_models.content import (
     ModelComparison,
 )
 from pipeline.studies.contact_models.knee import ComparedKnee
-from pipeline.studies.contact_models.measurement import Measured, gait_poses
+from pipeline.studies.contact_models.measurement import Measured, Truth, gait_poses
 from pipeline.studies.contact_models.registry import ELEMENTS
-from pipeline.studies.contact_models.truth import Truth
 
 #: Colour of each group of models; a marker tells the models of a group apart.
 COLOURS = {
@@ -173,4 +172,6 @@ def _pressed(
         return None
     sides = np.asarray(knee.surfaces.compartments)
     peaks = 1e-6 * np.array([pressure[sides == side].max(initial=0.0) for side in range(2)])
-    return PeakPressure(float(percent), tibia, 1e-6 * vertex_pressures(*tibia, pressure), peaks)
+    return PeakPressure(
+        float(percent), tibia, 1e-6 * vertex_pressures(tibia[0], tibia[1], pressure), peaks
+    )

@@ -35,7 +35,7 @@ from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
 from pipeline.reports.contact_words import CONTACT_WORDS
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
-from pipeline.studies.contact_models.configurations import elements_configuration
+from pipeline.studies.contact_models.knee import elements_configuration
 
 
 def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:

@@ -13,8 +13,7 @@ import tomli_w
 from pipeline.cli.main import main
 from pipeline.reports.pages import write_page
 from pipeline.store.samples import read_table
-from pipeline.studies.contact_models.content import RULE
-from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, weighted_sum
+from pipeline.studies.contact_models.content import COLUMNS, CRITERIA, RULE, weighted_sum
 
 pytestmark = pytest.mark.slow
 

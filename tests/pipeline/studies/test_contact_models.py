@@ -21,25 +21,30 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.made_with import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
-from pipeline.studies.contact_models.configurations import (
-    elements_configuration,
-    springs_configuration,
-)
-from pipeline.studies.contact_models.content import ModelComparison
-from pipeline.studies.contact_models.figures import (
+from pipeline.studies.contact_models.content import (
     COLUMNS,
     CRITERIA,
+    ModelComparison,
     marks_of,
     unknown_groups,
     weighted_sum,
 )
-from pipeline.studies.contact_models.figures import figures_of as of_model
-from pipeline.studies.contact_models.knee import Built, ComparedKnee
-from pipeline.studies.contact_models.measurement import Measured
-from pipeline.studies.contact_models.memory import held_bytes
+from pipeline.studies.contact_models.content import figures_of as of_model
+from pipeline.studies.contact_models.knee import (
+    Built,
+    ComparedKnee,
+    elements_configuration,
+    springs_configuration,
+)
+from pipeline.studies.contact_models.measurement import (
+    AT_POSES,
+    OVER_CYCLE,
+    Measured,
+    held_bytes,
+    read_measured,
+    truth_of,
+)
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS
-from pipeline.studies.contact_models.results import read_measured
-from pipeline.studies.contact_models.truth import AT_POSES, OVER_CYCLE, truth_of
 from pipeline.studies.dispatch import carry_out
 
 FEW = (

@@ -21,10 +21,14 @@ from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import walk as walk_module
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.study import WalkTask, replayed
+from pipeline.studies.muscle_walks.study import (
+    WalkTask,
+    replayed,
+    varied_walk,
+    walk_catalogue,
+    walk_factors,
+)
 from pipeline.studies.muscle_walks.summary import summary_lines
-from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
-from pipeline.studies.muscle_walks.walk_outputs import walk_catalogue
 
 pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 
