@@ -69,7 +69,7 @@ def design(
     """
     from pipeline.design_space.taken_design import design_lines, design_values, take_design
     from pipeline.design_space.trained_designs import TrainedDesigns
-    from pipeline.exchange.design_files import write_design
+    from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
     chosen = design_values(run, values)
@@ -110,10 +110,14 @@ def fit(
     --------
     $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
     """
-    from pipeline.design_space.fit_document import fit_document, fit_lines, fitted_surrogate
-    from pipeline.design_space.fitted_knee import fit_knee
+    from pipeline.design_space.fitted_knee import (
+        fit_document,
+        fit_knee,
+        fit_lines,
+        fitted_surrogate,
+    )
     from pipeline.design_space.trained_designs import TrainedDesigns
-    from pipeline.exchange.design_files import write_design
+    from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
     fitted = fit_knee(run, (str(femur), str(tibia)), values, side)

@@ -17,7 +17,7 @@ from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_reference import COUPLED_SPRINGS
 from pipeline.reports.elastic_layer import ComparedCompartment, LayerComparison
-from pipeline.reports.node_spacing import Spacing
+from pipeline.reports.mesh_resolution import Spacing
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.verdict_document import (

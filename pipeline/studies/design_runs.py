@@ -18,9 +18,8 @@ from pipeline.config.designs import design_space_of
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
-from pipeline.design_space.base_design import base_values
 from pipeline.design_space.design_gait import patch_at
-from pipeline.design_space.drawn_designs import infeasible
+from pipeline.design_space.drawn_designs import base_values, infeasible
 from pipeline.design_space.errors import (
     doubts,
     exceeded,

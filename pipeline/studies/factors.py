@@ -1,4 +1,7 @@
-"""Inputs of a simulated gait cycle, the factors by which a study varies them, and outputs."""
+"""Inputs of a simulated gait cycle, the factors by which a study varies them, and outputs.
+
+A waveform becomes `scale * nominal(t - shift) + additions`, in any order of the factors.
+"""
 
 from __future__ import annotations
 

@@ -172,6 +172,6 @@ def _pressed(
         return None
     sides = np.asarray(knee.surfaces.compartments)
     peaks = 1e-6 * np.array([pressure[sides == side].max(initial=0.0) for side in range(2)])
-    return PeakPressure(
-        float(percent), tibia, 1e-6 * vertex_pressures(tibia[0], tibia[1], pressure), peaks
-    )
+    vertices = np.asarray(knee.surfaces.tibia.vertices)
+    (shown,) = vertex_pressures(vertices, tibia[1], pressure[np.newaxis])
+    return PeakPressure(float(percent), tibia, 1e-6 * shown, peaks)

@@ -1,4 +1,8 @@
-"""Forces of contacts and groups, loads of bodies between surfaces, and jumps of forces."""
+"""Forces of contacts and groups, loads of bodies between surfaces, and jumps of forces.
+
+A body lies between the bed and the target of a contact if the body has contacts with both. Such a
+body, for example a meniscus, takes over load from the target and hands the load on to the bed.
+"""
 
 from __future__ import annotations
 

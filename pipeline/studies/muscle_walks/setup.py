@@ -1,4 +1,9 @@
-"""Preparation of a walk: settings, model, plant, contacts, first values."""
+"""Preparation of a walk: settings, model, plant, contacts, first values.
+
+A model with articular contact is simulated by COMAK. In any other model, the joint of the knee
+stands for its contact and ligaments: without secondary coordinates, the problem of a frame is
+static optimisation.
+"""
 
 from __future__ import annotations
 

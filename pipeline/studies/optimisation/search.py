@@ -1,4 +1,14 @@
-"""The search for the Pareto front: problem, first designs, NSGA-II, refinement, chosen designs."""
+"""The search for the Pareto front: problem, first designs, NSGA-II, refinement, chosen designs.
+
+NSGA-II (Deb et al. 2002, IEEE Trans Evol Comput 6:182-197, by pymoo) is repeated from its beginning
+where it continues an interrupted search: designs whose outcome is stored are not evaluated again,
+and the generations follow each other as before.
+
+NSGA-II ends near the front, not on it. From a design with objectives f0, the refinement minimises
+the largest of (f - f0) / range (achievement scalarisation, Wierzbicki 1980) by SLSQP, as the least
+upper bound of them all. Slopes are finite differences over whole gait cycles: outputs of the
+surrogate are smooth in the parameters, and a step of 0.25 % of a range is far above their rounding.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +26,7 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.design_space.base_design import STATED, base_values
-from pipeline.design_space.drawn_designs import infeasible
+from pipeline.design_space.drawn_designs import STATED, base_values, infeasible
 from pipeline.design_space.errors import error_of
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.errors import StageError
