@@ -19,13 +19,12 @@ from pydantic_core import from_json
 
 from foundation.base.errors import InputError
 from pipeline.advice import CONFIG, command_line
+from pipeline.config.schema import Config
 from pipeline.files import check_version
 
 # Files of stage h, by their stems.
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations", "elastic_layer")
 
-#: Sections of studies, whose folders have other files than those of runs.
-_STUDIES = frozenset({"study", "walk", "forward", "optimisation"})
 Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.
 Shape = tuple[int | str, ...]
@@ -40,7 +39,7 @@ def make_again(path: Path) -> str:
     folder = path.parent
     if "samples" in (folder.name, folder.parent.name):
         folder = folder.parent if folder.name == "samples" else folder.parent.parent
-    of_run = _STUDIES.isdisjoint(_keys_of(folder))
+    of_run = _keys_of(folder).keys() <= Config.model_fields.keys()
     if of_run and path.stem in _SIMULATED:
         return command_line("simulate", folder)
     if of_run and path.stem == "report":

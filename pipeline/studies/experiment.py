@@ -16,7 +16,7 @@ from pipeline.execution.backends import Execution
 from pipeline.files import write_npz
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
-from pipeline.store.job import STUDY, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.verdict_document import Judgement
 from pipeline.studies.conduct import File, Outcome, Study
@@ -101,7 +101,7 @@ def study_of_runs(
 ) -> Study[File, Experiment]:
     """Return a kind of study that varies simulations."""
     return Study(
-        STUDY,
+        JobKind("study", "study"),
         schema,
         "summary.json",
         "study.html",

@@ -21,7 +21,7 @@ from pipeline.files import write_text
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import say
 from pipeline.reports.units import number
-from pipeline.store.job import CALIBRATION, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed
 from pipeline.studies.calibration.fits import (
     FIGURES,
@@ -205,7 +205,8 @@ def summary_lines(content: Calibration, folder: Path) -> list[str]:
 
 
 LAW_CALIBRATION = Study(
-    CALIBRATION,
+    # Condensed finite elements, with which a calibration continues, do not depend on the laws.
+    JobKind("calibration", "run", "calibration.toml", ("calibration.",)),
     Config,
     "calibration.json",
     "",

@@ -10,7 +10,7 @@ from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.reports.units import number
-from pipeline.store.job import COMPARISON, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.contact_models.content import ModelComparison, comparison_content, table_of
 from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
@@ -119,7 +119,8 @@ def summary_lines(content: ModelComparison) -> list[str]:
 
 
 MODEL_COMPARISON = Study(
-    COMPARISON,
+    # Weights change only the page, and a measured model does not depend on the other models.
+    JobKind("comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")),
     Config,
     "compared_models.json",
     "compared_models.html",

@@ -8,7 +8,7 @@ from dynamics.musculoskeletal import ForwardFrames, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
 from pipeline.files import write_text
-from pipeline.store.job import FORWARD, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed
 from pipeline.studies.conduct import Outcome, Study
 from pipeline.studies.forward_motions.schema import ForwardFile
@@ -239,7 +239,7 @@ def _carry_out(ready: ReadyMotion, job: Job) -> Outcome:
 
 
 FORWARD_MOTION = Study(
-    FORWARD,
+    JobKind("forward simulation", "forward"),
     ForwardFile,
     "forward.json",
     "forward.html",

@@ -21,7 +21,7 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.files import replacing, write_text
 from pipeline.progress import bar, say
-from pipeline.store.job import WALK, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.implant_forces.comparison import (
     PARTS,
@@ -249,7 +249,7 @@ def _simulate(setup: WalkSetup) -> tuple[ComakResult, FloatArray, dict[str, floa
 
 
 MUSCLE_WALK = Study(
-    WALK,
+    JobKind("walk", "walk"),
     MuscleWalkFile,
     "walk.json",
     "walk.html",

@@ -14,7 +14,7 @@ import pandas as pd
 from foundation.base.wording import counted
 from pipeline.execution.backends import Execution
 from pipeline.progress import say
-from pipeline.store.job import OPTIMISATION, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.store.samples import FAILED, OK, write_table
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.optimisation.document import (
@@ -137,7 +137,12 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 OPTIMISATION_STUDY = Study(
-    OPTIMISATION,
+    # The designs of more generations begin with those of fewer ones; the rest is made of them.
+    JobKind(
+        "search of designs",
+        "optimisation",
+        free=("optimisation.generations", "optimisation.chosen", "optimisation.verify"),
+    ),
     OptimisationFile,
     "optimisation.json",
     "optimisation.html",

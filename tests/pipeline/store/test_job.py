@@ -16,10 +16,12 @@ from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.stages.run_folder import Run
-from pipeline.store.job import CALIBRATION, COMPARISON, RUN, Job
+from pipeline.store.job import RUN, Job
 from pipeline.store.made_with import check_configuration, configuration_digest
 from pipeline.store.workspace_lock import LOCK_FILE, RunError
+from pipeline.studies.dispatch import STUDIES
 
+COMPARISON, CALIBRATION = (STUDIES[name].kind for name in ("comparison", "calibration"))
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
 KINDS = pytest.mark.parametrize("kind", [RUN, COMPARISON, CALIBRATION], ids=lambda kind: kind.name)

@@ -1,10 +1,18 @@
 """What holds for every kind of study: folders, refusals, and what is left where input is bad."""
 
+import json
+
+import pandas as pd
 import pytest
 from studies import SMOKE
 
 from pipeline.cli.main import main
 from pipeline.config.schema_base import Section
+from pipeline.errors import StageError
+from pipeline.store.job import JobKind
+from pipeline.store.run_documents import Computed
+from pipeline.store.workspace_lock import RunError
+from pipeline.studies.conduct import Outcome, Study, Table, conduct
 from pipeline.studies.dispatch import STUDIES, WALK_STUDY, load_study, study_of
 
 #: A shipped configuration of each kind, with the keys that make it one.
@@ -68,3 +76,84 @@ def test_a_wrong_key_is_named_and_leaves_no_folder(tmp_path, capsys, section):
     assert main(command) == 2
     assert f"{section}.none: unknown key" in capsys.readouterr().err
     assert not out.exists()
+
+
+# ---- a made-up kind ------------------------------------------------------------------------------
+
+
+class Settings(Section):
+    name: str = "made"
+    value: int = 1
+
+
+class MadeFile(Section):
+    made: Settings = Settings()
+
+
+class Made(Computed):
+    value: int
+
+
+def made(source="a", failure=None):
+    """Return a kind of study that writes its value, and a file that it continues with."""
+
+    def prepare(file, job):
+        if file.made.value < 0:
+            raise StageError("expected a positive value")
+        job.note("a note")
+        return file.made.value
+
+    def carry_out(value, job):
+        kept = job.folder / "kept.txt"
+        kept.write_text(kept.read_text() + "again" if kept.exists() else "first")
+        table = Table(pd.DataFrame({"x": [1.0 / 3.0]}), "%.2f")
+        return Outcome(Made(value=value), ["done"], ["last"], None, {"x.csv": table}, failure)
+
+    kind = JobKind("made study", "made")
+    return Study(
+        kind, MadeFile, "made.json", "", prepare, carry_out, ("x.csv",), ("kept.txt",),
+        lambda value: (source, "the data"),
+    )  # fmt: skip
+
+
+def file(value=1):
+    return MadeFile(made=Settings(value=value))
+
+
+def test_results_of_a_study(tmp_path):
+    out = tmp_path / "out"
+    with pytest.warns(UserWarning, match="a note"):
+        found = conduct(made(), file(), out)
+    assert (found.document.value, found.text) == (1, "done\nlast")
+    assert json.loads((out / "made.json").read_text())["value"] == 1
+    assert (out / "x.csv").read_text() == "x\n0.33\n"
+    names = {"config.toml", "inputs.json", "kept.txt", "made.json", "x.csv"}
+    assert {path.name for path in out.iterdir()} == names
+
+
+@pytest.mark.filterwarnings("ignore:a note")
+def test_a_study_continues_what_it_is_made_from_alone(tmp_path):
+    conduct(made(), file(), tmp_path)
+    conduct(made(), file(), tmp_path, resume=True)
+    assert (tmp_path / "kept.txt").read_text() == "firstagain"
+    for study, other, told in (
+        (made("b"), file(), "the files of the data"),
+        (made(), file(2), r"made\.value"),
+    ):
+        with pytest.raises(RunError, match=f"differs in {told}"):
+            conduct(study, other, tmp_path, resume=True)
+    with pytest.raises(RunError, match=r"made study of another configuration: made\.value"):
+        conduct(made(), file(2), tmp_path)
+    assert (tmp_path / "kept.txt").read_text() == "firstagain"
+    conduct(made(), file(2), tmp_path, replace=True)
+    assert (tmp_path / "kept.txt").read_text() == "first"
+
+
+@pytest.mark.filterwarnings("ignore:a note")
+def test_a_failure_comes_after_the_results_and_bad_input_before(tmp_path):
+    with pytest.raises(StageError, match="half"):
+        conduct(made(failure=StageError("half")), file(), tmp_path / "out")
+    assert (tmp_path / "out" / "made.json").exists()
+    with pytest.raises(StageError, match="positive"):
+        conduct(made(), file(-1), tmp_path / "none")
+    assert not (tmp_path / "none").exists()

@@ -176,19 +176,6 @@ def test_interrupted_study_continues(done, tiny_run, tmp_path, monkeypatch, caps
     assert {path.name for path in folder.iterdir()} == FILES
 
 
-def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
-    folder = tmp_path / "other"
-    assert main(command(tiny_run, folder)) == 0
-    before = (folder / "runs.parquet").read_bytes()
-    assert main(command(tiny_run, folder, "--resume", seed=2, runs=8)) == 2
-    assert "differs in study.runs, study.seed" in capsys.readouterr().err
-    stored = json.loads((folder / "inputs.json").read_text())
-    (folder / "inputs.json").write_text(json.dumps(stored | {"source": "0" * 64}))
-    assert main(command(tiny_run, folder, "--resume")) == 2
-    assert f"the files of {tiny_run}" in capsys.readouterr().err
-    assert (folder / "runs.parquet").read_bytes() == before
-
-
 def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -400.0, "high": 400.0}]
     file = study(tiny_run, factors, runs=8, kind="latin_hypercube")
