@@ -39,7 +39,7 @@ PACKAGES = (
 )
 #: Commands of the pages that take a second or less, in an order that they can have.
 CHEAP = (
-    "study --factors",
+    "factors",
     "export runs/implant",
     "motion runs/implant --out cycle.mot",
     "loads runs/implant cycle.mot --out loads.sto",

@@ -307,7 +307,7 @@ def test_neutral_pose_along_a_path_is_refused():
 def test_unknown_name_shows_similar_names():
     with pytest.raises(ValueError, match=r"similar names are .*axial_scale"):
         check_factor("axial_scal")
-    with pytest.raises(ValueError, match="study --factors") as caught:
+    with pytest.raises(ValueError, match="knee-contact factors") as caught:
         check_factor("qqq")
     assert "near" not in str(caught.value)
 
