@@ -144,7 +144,7 @@ def _maps(
     found: list[tuple[str, list[PeakPressure | None]]] = []
     for name, model in measured.items():
         if "pressures" in model.arrays:
-            pair = [_pressed(knee, tibia, percent, p) for p in model.arrays["pressures"]]
+            pair = [pressed(knee, tibia, percent, p) for p in model.arrays["pressures"]]
             found.append((labels[name], pair))
     known = [each for _, pair in found for each in pair if each is not None]
     if not known:
@@ -164,7 +164,7 @@ def _map(found: PeakPressure | None, limit: float, corners: FloatArray) -> Pictu
     return None if found is None else peak_map(found, limit, corners)[1]
 
 
-def _pressed(
+def pressed(
     knee: ComparedKnee, tibia: Any, percent: float, pressure: FloatArray
 ) -> PeakPressure | None:
     """Return a pressure (F,) [Pa] at an instant for a map; None where the model gave none."""

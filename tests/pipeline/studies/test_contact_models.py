@@ -44,6 +44,7 @@ from pipeline.studies.contact_models.measurement import (
     read_measured,
     truth_of,
 )
+from pipeline.studies.contact_models.page import pressed
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS
 from pipeline.studies.dispatch import carry_out
 
@@ -125,6 +126,18 @@ def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, mo
     assert row.weighted_sum == 0.0
     page = (folder / "compared_models.html").read_text(encoding="utf-8")
     assert "Springs, linear law, set-up: no springs" in page
+
+
+def test_maps_have_a_pressure_at_each_vertex():
+    knee = ComparedKnee(load_config(SMOKE, FEW), None)
+    tibia = knee.surfaces.tibia
+    pressure = np.zeros(len(tibia.faces))
+    pressure[100] = 2e6
+    mesh = 1e3 * np.asarray(tibia.vertices), np.asarray(tibia.faces)
+    found = pressed(knee, mesh, 40.0, pressure)
+    assert found.pressure.shape == (len(tibia.vertices),)
+    assert found.peaks_MPa.max() == pytest.approx(2.0)
+    assert pressed(knee, mesh, 40.0, pressure * np.nan) is None
 
 
 def copied(folder, tmp_path):
