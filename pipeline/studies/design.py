@@ -64,6 +64,11 @@ def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataF
     return pd.DataFrame(columns)
 
 
+def first_values(table: pd.DataFrame) -> dict[str, float]:
+    """Return the values of the inputs in the first run of a study."""
+    return {str(name): float(value) for name, value in table.iloc[0, 1:].items()}
+
+
 def base_runs(config: DesignConfig, count: int) -> Any:
     """Return which of `count` runs are independent draws of the inputs, (N,) bool.
 

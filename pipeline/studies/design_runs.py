@@ -31,7 +31,7 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.studies.design import study_table
+from pipeline.studies.design import first_values, study_table
 from pipeline.studies.experiment import Experiment
 from pipeline.studies.factors import (
     CYCLES,
@@ -224,7 +224,7 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
     check_applicable(nominal_inputs(gait), others)
-    first = dict(zip(table.columns[1:], table.iloc[0, 1:].astype(float), strict=True))
+    first = first_values(table)
     nominal, told = _nominal(task, run, first)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(

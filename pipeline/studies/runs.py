@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 from foundation.base.flags import Flag, worded
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
@@ -30,19 +30,20 @@ from pipeline.config.reading import ConfigError, explain, shipped_configs
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.cycle_outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
+from pipeline.stages.cycle_outputs import cycle_outputs, cycle_waves
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_results, read_arrays
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.factors import CYCLES, Inputs, varied
+from pipeline.studies.factors import CYCLES, Catalogue, Inputs, varied
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
-FAILURES = SimulationError, EquilibriumError, InputError, ArithmeticError, np.linalg.LinAlgError
-#: Columns that a run adds to its row.
-RUN_COLUMNS = CYCLES.columns
+FAILURES = (
+    *(SimulationError, EquilibriumError, InputError, PoseError, ArithmeticError),
+    np.linalg.LinAlgError,
+)
 
 
 @dataclass(frozen=True)
@@ -177,21 +178,35 @@ def nominal_inputs(gait: GaitSimulation) -> Inputs:
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
-    """Return the results of one run by `RUN_COLUMNS`; `values` are in the units of the factors.
+    """Return the results of one run by `CYCLES.columns`; `values` are in the units of the factors.
+
+    A failed run is as of `tried`.
+    """
+
+    def simulate() -> dict[str, Any]:
+        setup, others = task.prepared(values)
+        return _simulated(task, setup, varied(setup.nominal, others))
+
+    return tried(simulate, CYCLES, task.simulation.samples)
+
+
+def tried(
+    simulate: Callable[[], dict[str, Any]], catalogue: Catalogue, instants: int
+) -> dict[str, Any]:
+    """Return the results of a run and its time.
 
     A failed run has the status "failed", the reason, and NaN outputs.
     """
     started = time.perf_counter()
     try:
-        setup, others = task.prepared(values)
-        row = _simulated(task, setup, varied(setup.nominal, others))
+        row = simulate()
     except FAILURES as error:
-        undefined = np.full(task.simulation.samples, np.nan, dtype=np.float32)
+        undefined = np.full(instants, np.nan, dtype=np.float32)
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
-            **dict.fromkeys(OUTPUTS, np.nan),
+            **dict.fromkeys(catalogue.outputs, np.nan),
             **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
-            **{f"wave_{name}": undefined for name in WAVES},
+            **{f"wave_{name}": undefined for name in catalogue.waves},
         }
     return row | {"seconds": time.perf_counter() - started}
 
@@ -219,8 +234,15 @@ def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
 
 def run_rows(task: Task, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a study, number of the run and input values, with their results."""
+    return with_results(rows, partial(run_once, task), CYCLES)
+
+
+def with_results(
+    rows: pd.DataFrame, run: Callable[[dict[str, float]], dict[str, Any]], catalogue: Catalogue
+) -> pd.DataFrame:
+    """Return rows of a study with the results of `run`, which takes the values of a row."""
     names = [name for name in rows.columns if name not in ("run", "source")]
     values = rows[names].to_numpy(dtype=np.float64).tolist()
-    results = [run_once(task, dict(zip(names, row, strict=True))) for row in values]
-    table = pd.DataFrame(results, columns=pd.Index(RUN_COLUMNS), index=rows.index)
+    results = [run(dict(zip(names, row, strict=True))) for row in values]
+    table = pd.DataFrame(results, columns=pd.Index(catalogue.columns), index=rows.index)
     return pd.concat([rows, table], axis=1)

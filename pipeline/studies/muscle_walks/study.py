@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,9 +38,9 @@ from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
 from pipeline.stages.cycle_outputs import Output
 from pipeline.store.job import Job
-from pipeline.store.samples import FAILED, OK
+from pipeline.store.samples import OK
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.design import study_table
+from pipeline.studies.design import first_values, study_table
 from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.factors import Catalogue, Factor
 from pipeline.studies.muscle_walks.charts import shown_secondary, sign_of
@@ -56,6 +55,7 @@ from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.tables import ligament_forces
+from pipeline.studies.runs import tried, with_results
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 
 
@@ -328,10 +328,6 @@ def walk_waves(setup: WalkSetup, result: ComakResult) -> dict[str, FloatArray]:
     return {name: np.interp(PERCENT, percent, wave) for name, wave in waves.items()}
 
 
-#: Errors of a run that become the reason of its failure; other errors are faults of the program.
-_FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
-
-
 @dataclass(frozen=True)
 class WalkTask:
     """Common settings of the runs of a study, as sent to worker processes."""
@@ -394,7 +390,8 @@ def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
     for factor in study.factor:
         check_walk_factor(factor.name, catalogue.factors)
     table = study_table(study, catalogue)
-    varied_walk(setup, _values(table.iloc[0]))  # Factors that cannot be applied are refused here.
+    # Factors that cannot be applied are refused here.
+    varied_walk(setup, first_values(table))
     nominal = walk_outputs(setup, result)
     judged = stored_judgement(Path(study.walk))
     return Experiment(
@@ -405,36 +402,20 @@ def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
 
 def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a study, number of the run and input values, with their results."""
-    catalogue = recorded_walk(task.folder)[2]
-    names = [name for name in rows.columns if name not in ("run", "source")]
-    results = [_run_once(task, _values(row)) for _, row in rows[names].iterrows()]
-    table = pd.DataFrame(results, columns=pd.Index(catalogue.columns), index=rows.index)
-    return pd.concat([rows, table], axis=1)
-
-
-def _values(row: pd.Series[Any]) -> dict[str, float]:
-    return {str(name): float(value) for name, value in row.items() if name != "run"}
-
-
-def _run_once(task: WalkTask, values: Mapping[str, float]) -> dict[str, Any]:
-    """Return the results of a run; a failed run has the status "failed" and NaN outputs."""
     setup, nominal, catalogue = recorded_walk(task.folder)
-    started = time.perf_counter()
-    try:
-        row = _simulated(task, varied_walk(setup, values), nominal.values)
-    except _FAILURES as error:
-        undefined = np.full(len(PERCENT), np.nan, dtype=np.float32)
-        row = {
-            **{"status": FAILED, "reason": " ".join(str(error).split())},
-            **dict.fromkeys(catalogue.outputs, np.nan),
-            **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
-            **{f"wave_{name}": undefined for name in catalogue.waves},
-        }
-    return row | {"seconds": time.perf_counter() - started}
+
+    def run(values: dict[str, float]) -> dict[str, Any]:
+        return tried(
+            lambda: _simulated(task, varied_walk(setup, values), nominal.values),
+            catalogue,
+            len(PERCENT),
+        )
+
+    return with_results(rows, run, catalogue)
 
 
 def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[str, Any]:
-    """Return the results of a run; raises one of `_FAILURES`.
+    """Return the results of a run; raises one of `pipeline.studies.runs.FAILURES`.
 
     `nominal` (N, S) are the secondary coordinates of the recorded walk [rad, m].
     """
