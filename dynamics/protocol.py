@@ -46,7 +46,7 @@ class ContactModel(Protocol):
 
 
 class CompiledContact(Protocol):
-    """Contact model that a compiled loop evaluates with `surrogates.core.in_numba`."""
+    """Contact model that the library evaluates without Python."""
 
     @property
     def compartments(self) -> tuple[str, ...]:

@@ -113,12 +113,10 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
         if config.simulation.kind == "gait":
             gait_cycle(config.simulation)
             gait_ligaments(config.simulation)
-        run.compile_kernels()
         heard = Findings()
         with heard.hearing(config.original.sections):
             original = build_original(config, folder)
         if config.feasibility.bounds == "gait":
-            run.wait_for_kernels()
             run.config = config = _bounded(config, original)
     run.prepare(resume=resume, original=original, replace=replace)
     with run.timed("reference path"):
@@ -151,7 +149,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":
         with run.timed("h: gait simulation"):
-            run.wait_for_kernels()
             simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)

@@ -72,6 +72,14 @@ def functions(numbers):
     return decayed, bent
 
 
+def solved(matrix, right):
+    """Whether a linear system has a solution, and the solution (n,)."""
+    matrix, right = np.array(matrix, dtype=float), np.array(right, dtype=float)
+    solution = np.empty(len(right))
+    found = probe().probe_solve(len(right), *_pointers(matrix, right, solution))
+    return bool(found), solution
+
+
 def size_of(name):
     """Bytes of a struct of the headers, as the compiler lays it out."""
     return probe().probe_size(name.encode())

@@ -1,9 +1,8 @@
 """Compilation of the kernels that most tests need, shared between the processes of a whole run.
 
 Two processes that compile the same kernel at the same time both wait for the same. In a whole run,
-one process compiles the kernels of the original models, another one those of
-simulations (`conftest.pytest_collection` and what follows); each then takes the other's from
-numba's cache.
+one process compiles the kernels of the original models (`conftest.pytest_collection` and what
+follows); the others take them from numba's cache.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from filelock import FileLock, Timeout
 
 from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw
 from foundation.implant.condylar_implant import CondylarImplant
-from pipeline.stages.kernels import compile_kernels
 
 
 def springs() -> None:
@@ -35,7 +33,6 @@ def springs() -> None:
 
 PARTS: dict[str, Callable[[], None]] = {
     "springs": springs,
-    "surrogates": compile_kernels,
 }
 
 

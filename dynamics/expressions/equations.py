@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from dynamics.core.problem import INERTIAL, PRESCRIBED, Problem
 from dynamics.expressions.elementary import Elementary, Scalar, Vector, added
 from dynamics.expressions.forces import applied_forces, restraint_forces, wrench_forces
 from dynamics.expressions.ligaments import ligament_forces
-from dynamics.kernels.equations import INERTIAL, INPUTS, PRESCRIBED, Problem, inputs_of_all
 from foundation.base.checks import FloatArray, check_array
 
 
@@ -19,7 +18,7 @@ class KneeExpressions:
     """Forces and equations of motion of a simulation in the functions of a package.
 
     M q'' + C q' = Q_contact + Q_applied + Q_restraint + Q_ligaments in the free coordinates, as of
-    `dynamics.kernels.equations`; the caller supplies the contact wrench, in the same package. The
+    `dynamics/core/equations.c`; the caller supplies the contact wrench, in the same package. The
     simulation is a `dynamics.KneeSimulator.problem`. `smoothing` rounds the kinks of ligaments and
     gaps: half width as a strain and as a share of the gap [1]. At 0 the forces are those of the
     simulator.
@@ -41,9 +40,7 @@ class KneeExpressions:
         [rad, m, N, N m, and per s].
         """
         instants = check_array("times", times, (None,))
-        values, rates = np.empty((2, len(instants), INPUTS))
-        inputs_of_all(instants, self.problem, values, rates)
-        return values, rates
+        return self.problem.inputs(instants)
 
     def pose(self, free: Vector, inputs: Vector) -> list[Scalar]:
         """Return the six pose coordinates [rad, m] of free coordinates and a row of `inputs`.
@@ -70,7 +67,7 @@ class KneeExpressions:
         `ligament_forces`.
         """
         functions, problem = self.functions, self.problem
-        factor = float(problem.factor[0])
+        factor = problem.factor
         loads = [factor * wrench[k] for k in range(6)]
         total = wrench_forces(functions, self.contact_pose(pose), loads)
         total = added(total, applied_forces(functions, pose, applied, problem))

@@ -1,14 +1,14 @@
 """Generalised forces of wrenches, lines of action, applied loads and springs as expressions.
 
-The formulas are those of `dynamics.kernels.virtual_work` and `dynamics.kernels.equations`.
+The formulas are those of `dynamics/core/equations.c`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from dynamics.core.problem import Problem
 from dynamics.expressions.elementary import Elementary, Scalar, Vector, cross, dot, plus
-from dynamics.kernels.equations import Problem
 
 
 class Line(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dynamics.core.problem import LINEAR, QUADRATIC, LigamentArguments
 from dynamics.expressions.elementary import (
     Elementary,
     Scalar,
@@ -15,7 +16,6 @@ from dynamics.expressions.elementary import (
     plus_integral,
 )
 from dynamics.expressions.forces import Line, line_at
-from dynamics.kernels.ligaments import LINEAR, QUADRATIC, LigamentArguments
 
 
 def ligament_forces(

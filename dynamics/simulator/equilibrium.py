@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from dynamics.core.problem import Problem
 from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
 from dynamics.simulator.variation import without_variation
@@ -186,7 +187,9 @@ def settle(
     for name in held:
         check_in("held", name, FREE_COORDINATES)
     free = np.array([name not in held for name in FREE_COORDINATES])
-    balance = _Balance(*without_variation(model), simulator, applied, free)
+    inner, offset, factor = without_variation(model)
+    problem = simulator.problem(offset=offset, factor=factor)
+    balance = _Balance(inner, problem, applied.array, simulator.inertia, free)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
     near, _ = _newton(balance, begin, *balance(begin), allowed)
     if near is not None and balance.unstable_direction(near) is None:
@@ -213,10 +216,9 @@ class _Balance:
     """Generalised forces on the free coordinates under constant loads."""
 
     model: ContactModel
-    offset: FloatArray
-    factor: float
-    simulator: KneeSimulator
-    applied: AppliedLoads
+    problem: Problem
+    applied: FloatArray
+    inertia: FloatArray
     free: NDArray[np.bool_]
     width: float = 0.0
 
@@ -255,12 +257,12 @@ class _Balance:
         """Return residual and Jacobian at a pose that is raised [m]."""
         pose = replace(pose, superior=pose.superior + higher)
         try:
-            loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
+            placed = _moved_by(pose, self.problem.offset)
+            loads, by_pose = self.model.loads_and_jacobian(placed)
         except (InputError, PoseError, ArithmeticError) as error:
             raise _failed(pose, error) from error
-        force, jacobian = self.simulator.forces(
-            pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
-        )
+        wrench, by_pose = np.ascontiguousarray(loads.wrench), np.ascontiguousarray(by_pose)
+        force, jacobian = self.problem.forces(pose.array, self.applied, wrench, by_pose)
         both = np.outer(self.free, self.free)
         # A held coordinate counts as restrained by a unit spring.
         held = np.diag(np.where(self.free, 0.0, -1.0))
@@ -269,7 +271,7 @@ class _Balance:
     def unstable_direction(self, pose: Pose) -> FloatArray | None:
         """Return a small move (5,) along which the knee would leave the pose, or None."""
         _, jacobian = self(pose)
-        growth, modes = np.linalg.eig(jacobian / self.simulator.inertia[:, None])
+        growth, modes = np.linalg.eig(jacobian / self.inertia[:, None])
         worst = int(growth.real.argmax())
         if growth[worst].real <= 1e-6 * np.abs(growth).max():
             return None
@@ -290,7 +292,7 @@ def _relax(
     near, count = _newton(balance, pose, force, jacobian, allowed)
     if near is not None:
         return near, count, balance
-    inertia = balance.simulator.inertia
+    inertia = balance.inertia
     size = _size(force)
     step = first = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
     stalled, boost, refused = 0, _BOOST, False

@@ -1,7 +1,7 @@
 """Simulation of the knee over gait cycles.
 
 Time stepping: the Rosenbrock methods Rodas5P (Steinebach 2023, BIT 63:27) and Rodas4P (Steinebach
-1995) of `dynamics.kernels`, or the methods of `scipy.integrate.solve_ivp`.
+1995) of `dynamics.core`, or the methods of `scipy.integrate.solve_ivp`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.kernels import rosenbrock
-from dynamics.kernels.knee import integrate_knee
-from dynamics.kernels.tableaus import TABLEAUS
+from dynamics.core import rosenbrock
+from dynamics.core.tableaus import TABLEAUS
 from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.equations import KneeEquations, SimulationError
 from dynamics.simulator.equilibrium import settle
@@ -221,33 +220,23 @@ def _rosenbrock(
     limits: rosenbrock.Limits,
 ) -> tuple[FloatArray, Counts]:
     """Return states (N, n) at times and the counts of `Statistics`."""
-    counts, where = np.zeros(4, dtype=np.int64), np.zeros(2)
-    states = np.empty((len(times), equations.size))
-    options = TABLEAUS[method], equations.mass, state, times, limits, counts, where, states
-    arguments = equations.compiled
-    if arguments is None:
-        ended = rosenbrock.integrate(equations.fill, None, *options)
-    else:
-        ended = integrate_knee(arguments, *options)
-        equations.evaluations += int(counts[rosenbrock.EVALUATIONS])
-    if ended != rosenbrock.DONE:
-        _failed(equations, ended, where, state, int(counts[:2].sum()))
-    steps, rejected, derivatives, jacobians = counts.tolist()
-    return states, (steps, rejected, derivatives, jacobians, equations.evaluations)
+    done = equations.integrate(TABLEAUS[method], limits, state, times)
+    if done.ended != rosenbrock.DONE:
+        _failed(equations, done)
+    steps, rejected, derivatives, jacobians = done.counts.tolist()
+    return done.states, (steps, rejected, derivatives, jacobians, equations.evaluations)
 
 
-def _failed(
-    equations: KneeEquations, ended: int, where: FloatArray, state: FloatArray, steps: int
-) -> NoReturn:
+def _failed(equations: KneeEquations, done: rosenbrock.Integration) -> NoReturn:
     """Raise the error that stopped an integration early."""
-    now, step = where.tolist()
-    if ended == rosenbrock.OUTSIDE:
-        equations.contact(now, state)  # raises the message of the model
-    pose = Pose.from_array(equations.coordinates(now, state))
+    now, ended = done.time, done.ended
+    if ended == rosenbrock.STOPPED:
+        equations.contact(now, done.state)  # raises the message of the model
+    pose = Pose.from_array(equations.coordinates(now, done.state))
     at = f"at {now:.6g} s, {describe_pose(pose)}"
     if ended == rosenbrock.DISLOCATED:
         raise SimulationError(_DISLOCATION.format(at=at))
-    why = _ENDED[ended].format(step=step, steps=steps)
+    why = _ENDED[ended].format(step=done.step, steps=done.counts[:2].sum())
     raise SimulationError(
         f"the integrator stopped {at}: {why}; the equations may have no solution beyond this state "
         "(nothing holds a coordinate), or the contact is not smooth enough for the tolerance"
@@ -262,7 +251,7 @@ def _scipy(
     limits: rosenbrock.Limits,
 ) -> tuple[FloatArray, Counts]:
     """As `_rosenbrock`, with `scipy.integrate.solve_ivp`."""
-    if not equations.mass.all():
+    if not equations.problem.mass.all():
         raise InputError(
             f"method: expected {' or '.join(TABLEAUS)} with quasi-static coordinates without "
             f"damping, found {method}"
@@ -291,7 +280,6 @@ def _scipy(
     if not np.isfinite(solution.y).all():
         raise SimulationError(f"the state is not finite; the last finite state was {at}")
     counts = watch.steps, -1, int(solution.nfev), int(solution.njev), equations.evaluations
-    # Rows that lie apart are of another type to numba, for which kernels are compiled once more.
     return np.ascontiguousarray(solution.y.T), counts
 
 

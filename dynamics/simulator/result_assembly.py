@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.kernels.equations import INPUTS, inputs_of_all
-from dynamics.kernels.knee import rates_of_all
 from dynamics.protocol import CompiledContact, compiled_contact
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import CountedFlag
@@ -38,8 +36,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
 
     Raises `SimulationError` if the contact model fails.
     """
-    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
-    inputs_of_all(times, equations.problem, values, rates)
+    values, rates = equations.problem.inputs(times)
     poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
@@ -49,7 +46,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
         values, rates, flags = _compiled(equations, knee, times, states, poses)
     else:
         names, values, rates, flags = _called(equations, times, states)
-    parts = scaled_loads(values, float(equations.problem.factor[0]))
+    parts = scaled_loads(values, equations.problem.factor)
     prescribed[:, columns] = rates[:, : len(columns)]
     by_part = np.moveaxis(parts, 1, 0)
     counted, flagged = counted_flags(flags), len({time for time, _ in flags})
@@ -65,11 +62,8 @@ def _compiled(
 ) -> tuple[FloatArray, FloatArray, list[tuple[float, Flag]]]:
     """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and flags."""
     loads, jacobian, x = knee.fill(poses + equations.problem.offset)
-    rates = np.empty_like(states)
-    rates_of_all(
-        equations.problem, equations.mass, times, states, loads[:, 0, WRENCH] + loads[:, 1, WRENCH],
-        jacobian[:, 0] + jacobian[:, 1], rates,
-    )  # fmt: skip
+    wrenches = loads[:, 0, WRENCH] + loads[:, 1, WRENCH]
+    rates = equations.problem.rates(times, states, wrenches, jacobian[:, 0] + jacobian[:, 1])
     rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
     if knee.outside == "clamp":
         of_rows = knee.flags_of(x[rows], loads[rows])

@@ -5,6 +5,7 @@
 #define KNEE_API __attribute__((visibility("default")))
 #endif
 #include "fields.h"
+#include "motion.h"
 
 #include "sums.c"
 #include "functions.c"
@@ -14,6 +15,9 @@
 #include "compartment.c"
 #include "posterior.c"
 #include "fields.c"
+#include "ligaments.c"
+#include "equations.c"
+#include "rosenbrock.c"
 
 /* How much of the builds the processor can run: 0 plain, 1 AVX2, 2 AVX-512. */
 KNEE_API int knee_level(void);

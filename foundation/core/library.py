@@ -16,12 +16,13 @@ from foundation.base.errors import InputError
 from foundation.core import building
 
 #: Headers that declare structs and functions, each after the headers that it needs.
-_DECLARING = ("surrogates/core/knee.h", "surrogates/core/fields.h")
+_DECLARING = ("surrogates/core/knee.h", "surrogates/core/fields.h", "dynamics/core/motion.h")
 _HEADERS = "".join(
     (building.FOLDER.parents[1] / name).read_text(encoding="ascii") for name in _DECLARING
 )
 _PLAIN = re.sub(r"/\*.*?\*/", "", _HEADERS, flags=re.DOTALL)
 _NUMBERS = {"int": ctypes.c_int, "double": ctypes.c_double}
+_NUMBERS |= dict.fromkeys(re.findall(r"typedef int \(\*(\w+)\)", _PLAIN), ctypes.c_void_p)
 _FIELD = re.compile(r"(?:const )?(\w+) (?:(\*)(?:const \*)?)?(\w+)(?:\[(\d+)\])?$")
 _FUNCTION = re.compile(r"KNEE_API (\w+) (\w+)\(([^)]*)\);")
 _RESULTS = {"void": None, "ptrdiff_t": ctypes.c_ssize_t, **_NUMBERS}

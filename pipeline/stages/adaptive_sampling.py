@@ -68,7 +68,6 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     along = training.head(0)
     if config.design.gait_samples:
         with run.timed("f: samples along gait"):
-            run.wait_for_kernels()
             # A larger budget does not move samples that lie along the gait of a smaller one.
             walking = fits[min(len(fits), config.design.rounds) - 1]
             along = gait_samples(run, original, space, walking.knee, training)

@@ -15,7 +15,6 @@ import pandas as pd
 from foundation.base.wording import counted
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
-from pipeline.execution.compilation import compiling_beside
 from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
@@ -60,7 +59,6 @@ class Run(AbstractContextManager["Run"]):
         self._prepared = False
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
-        self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
         self.earlier = EarlierSamples(folder / _EARLIER)
 
@@ -72,13 +70,6 @@ class Run(AbstractContextManager["Run"]):
         """Release the workers and the directory."""
         self.execution.close()
         self._held.close()
-
-    def compile_kernels(self) -> None:
-        """Compile the kernels of surrogates and dynamics in a second process, if not yet compiled.
-
-        Call `wait_for_kernels` before the first simulation.
-        """
-        self.wait_for_kernels = self._held.enter_context(compiling_beside(self.workers))
 
     @property
     def workers(self) -> int:

@@ -1,4 +1,4 @@
-"""Expressions of the simulator's forces against the compiled kernels, in three packages."""
+"""Expressions of the simulator's forces against the library, in three packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from dynamics.expressions import (
     plus,
 )
 from dynamics.expressions.elementary import plus_integral
-from dynamics.kernels.equations import INPUTS, SCRATCH, assemble, forces_at, inputs_at, pose_at
 from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
@@ -104,24 +103,22 @@ PACKAGES = {
 
 
 @pytest.mark.parametrize("package", some_slow(PACKAGES, ("numpy", "MX").__contains__))
-def test_forces_are_those_of_the_kernel(package, problem):
+def test_forces_are_those_of_the_library(package, problem):
     evaluate = PACKAGES[package](
         lambda functions, *vectors: KneeExpressions(functions, problem).forces(*vectors)
     )
     rng = np.random.default_rng(1)
-    force, jacobian, scratch = np.empty(6), np.empty((6, 6)), np.empty(SCRATCH)
     seen = np.zeros(6)
     for pose in poses(5):
         applied = rng.uniform(-1.0, 1.0, 4) * [2000.0, 200.0, 5.0, 9.0]
         wrench = rng.uniform(-1.0, 1.0, 6) * [200.0, 2000.0, 200.0, 20.0, 5.0, 20.0]
-        inputs = np.concatenate((np.zeros(6), applied))
-        forces_at(pose, inputs, wrench, np.zeros((6, 6)), problem, True, force, jacobian, scratch)
+        force, _ = problem.forces(pose, applied, wrench, np.zeros((6, 6)))
         assert_allclose(evaluate(pose, applied, wrench), force, rtol=1e-12, atol=1e-12 * 4e3)
         seen = np.maximum(seen, np.abs(force))
     assert seen.min() > 1.0
 
 
-def test_stretched_and_slack_bundles_have_the_tension_of_the_kernel():
+def test_stretched_and_slack_bundles_have_the_tension_of_the_library():
     ligaments = simulator().ligaments
     packed = bundles.pack(ligaments)
     everywhere = poses(30, seed=2)
@@ -132,7 +129,7 @@ def test_stretched_and_slack_bundles_have_the_tension_of_the_kernel():
     assert 0.2 < (expected > 0.0).mean() < 0.95
 
 
-def test_equations_of_motion_are_those_of_the_kernel(waves):
+def test_equations_of_motion_are_those_of_the_library(waves):
     reduced = simulator(quasi_static=REDUCED, anterior_damping=100.0)
     for each, motions in ((simulator(), {}), (reduced, {"rotation": 0.05})):
         cycle = waves(**motions)
@@ -142,11 +139,8 @@ def test_equations_of_motion_are_those_of_the_kernel(waves):
         n = len(knee.free) + len(inertial)
         rng = np.random.default_rng(4)
         state, wrench = rng.uniform(-1.0, 1.0, n) * 1e-3, rng.normal(size=6) * 100.0
-        f, by_time = np.empty(n), np.empty(n)
-        scratch, free = np.empty(SCRATCH), len(knee.free)
-        pose_at(0.3, state, problem, np.empty(6), scratch)
-        by_state = np.empty((n, n))
-        assemble(state, wrench, np.zeros((6, 6)), problem, True, f, by_state, by_time, scratch)
+        free = len(knee.free)
+        f, _, _ = problem.equations(0.3, state, wrench, np.zeros((6, 6)))
         inputs = knee.inputs([0.3])[0][0]
         force = knee.forces(knee.pose(state, inputs), inputs[6:], wrench)
         rates = dict(zip(knee.free, f[:free], strict=True))
@@ -156,14 +150,6 @@ def test_equations_of_motion_are_those_of_the_kernel(waves):
         changes = dict(zip(inertial, f[free:], strict=True))
         left = knee.residual(force, moving, [changes.get(k, np.nan) for k in knee.free])
         assert_allclose(left, 0.0, atol=1e-10 * np.abs(force).max())
-
-
-def test_inputs_over_time_are_those_of_the_kernel(problem):
-    values, rates = KneeExpressions(Elementary.of(np), problem).inputs([0.0, 0.31, 0.99])
-    expected, slopes = np.empty(INPUTS), np.empty(INPUTS)
-    inputs_at(0.31, problem, expected, slopes)
-    assert_allclose(values[1], expected, rtol=1e-14)
-    assert_allclose(rates[1], slopes, rtol=1e-14)
 
 
 def test_plus_is_smooth_and_exact_beyond_its_width():

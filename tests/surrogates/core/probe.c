@@ -32,9 +32,19 @@ PROBE void probe_functions(int count, double *numbers, double *decayed, double *
     tangent(count, bent);
 }
 
+PROBE int probe_solve(int n, double *matrix, const double *right, double *solution)
+{
+    int order[MOST_STATES];
+    const int found = factorise(n, matrix, order);
+    if (found)
+        solve(n, matrix, order, right, solution);
+    return found;
+}
+
 PROBE int probe_size(const char *name)
 {
 #define SIZE(kind) if (!strcmp(name, #kind)) return (int)sizeof(kind);
     SIZE(regressor) SIZE(path) SIZE(compartment) SIZE(posterior) SIZE(surface) SIZE(skin) SIZE(layer)
+    SIZE(ligaments) SIZE(simulation) SIZE(trained) SIZE(motion) SIZE(tableau) SIZE(step_limits)
     return 0;
 }

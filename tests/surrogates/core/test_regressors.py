@@ -200,7 +200,8 @@ def test_builds_agree(regressor, build, monkeypatch):
 
 
 def test_structs_are_as_large_as_the_librarys():
-    for name in ("regressor", "path", "compartment", "posterior", "surface", "skin", "layer"):
+    names = "regressor path compartment posterior surface skin layer ligaments simulation"
+    for name in (*names.split(), "trained", "motion", "tableau", "step_limits"):
         assert STRUCTS[name]._fields_
         assert core_probe.size_of(name) == core_probe.size_in_python(name)
 

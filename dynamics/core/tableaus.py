@@ -1,8 +1,4 @@
-"""Coefficients of Rosenbrock methods, transformed to avoid products with J (docs/theory.md).
-
-Between the ends of a step runs y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))) (Hairer
-& Wanner 1996, section IV.7).
-"""
+"""Coefficients of Rosenbrock methods; motion.h states their meaning."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.checks import FloatArray
+from foundation.core.library import Struct
 
 
 class Tableau(NamedTuple):
@@ -18,7 +15,7 @@ class Tableau(NamedTuple):
 
     Parameters
     ----------
-    shift : (1,) float64
+    shift : float
         g.
     stages, couplings : (s, s) float64
         a and C, strictly lower.
@@ -26,17 +23,22 @@ class Tableau(NamedTuple):
         c and d.
     dense : (2 or 3, s) float64
         H.
-    order : (2,) float64
+    order : (int, int)
         Order of the result and of the embedded one that the error is taken from.
     """
 
-    shift: FloatArray
+    shift: float
     stages: FloatArray
     couplings: FloatArray
     nodes: FloatArray
     slopes: FloatArray
     dense: FloatArray
-    order: FloatArray
+    order: tuple[int, int]
+
+    def packed(self) -> Struct:
+        """Return the struct `tableau`."""
+        fields = {**self._asdict(), "sums": self.stages, "rows": len(self.dense)}
+        return Struct("tableau", fields | {"stages": len(self.nodes), "order": self.order[1]})
 
 
 def _lower(rows: list[list[float]]) -> FloatArray:
@@ -61,13 +63,13 @@ def _tableau(
     while len(stages) < size - 1:
         stages = [*stages, [*stages[-1], 1.0]]
     return Tableau(
-        np.array([shift]),
+        shift,
         _lower(stages),
         _lower(couplings),
         np.array(nodes + [1.0] * (size - len(nodes))),
         np.array(slopes + [0.0] * (size - len(slopes))),
         np.array([row + [0.0] * (size - len(row)) for row in dense]),
-        np.array(order, dtype=np.float64),
+        order,
     )
 
 

@@ -1,28 +1,41 @@
 """Rosenbrock methods on equations with closed solutions, and the linear systems in them."""
 
+import ctypes
 from dataclasses import dataclass
-from typing import NamedTuple
 
+import core_probe
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.kernels import rosenbrock
-from dynamics.kernels.linear import factorise, solve
-from dynamics.kernels.rosenbrock import Limits
-from dynamics.kernels.tableaus import RODAS4P, RODAS5P, TABLEAUS
+from dynamics.core import rosenbrock
+from dynamics.core.rosenbrock import Limits
+from dynamics.core.tableaus import RODAS4P, RODAS5P, TABLEAUS
 
 BOTH = pytest.mark.parametrize("tableau", TABLEAUS.values(), ids=TABLEAUS)
 LOOSE = 1e30
 
 
-class Run(NamedTuple):
-    """What an integration gave."""
+NUMBERS = ctypes.POINTER(ctypes.c_double)
+DERIVATIVE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_double, NUMBERS, ctypes.c_int, *[NUMBERS] * 3
+)
 
-    ended: int
-    states: np.ndarray
-    counts: np.ndarray
-    where: np.ndarray
+
+def in_c(problem, n):
+    """The equations of a problem as a function that the library calls."""
+
+    def fill(_, time, state, wanted, f, by_state, by_time):
+        state, f = (np.ctypeslib.as_array(each, (n,)) for each in (state, f))
+        slopes = np.empty((n, n)), np.empty(n)
+        if wanted:
+            slopes = (
+                np.ctypeslib.as_array(by_state, (n, n)),
+                np.ctypeslib.as_array(by_time, (n,)),
+            )
+        return problem.fill(time, state, wanted, f, *slopes)
+
+    return DERIVATIVE(fill)
 
 
 def run(problem, tableau, times, *, rtol=LOOSE, atol=LOOSE, max_step, most=100_000, size=()):
@@ -30,14 +43,11 @@ def run(problem, tableau, times, *, rtol=LOOSE, atol=LOOSE, max_step, most=100_0
     times = np.atleast_1d(np.asarray(times, dtype=float))
     begin = np.array(problem.exact(0.0))
     n = len(begin)
-    states = np.full((len(times), n), np.nan)
-    counts, where = np.zeros(4, dtype=np.int64), np.zeros(2)
     limits = Limits(rtol, np.full(n, atol), np.array(size, dtype=float), max_step, most)
     mass = np.array(problem.mass, dtype=float)
-    ended = rosenbrock.integrate(
-        problem.fill, None, tableau, mass, begin, times, limits, counts, where, states
-    )
-    return Run(ended, states, counts, where)
+    function = in_c(problem, n)
+    place = rosenbrock.function_address(function)
+    return rosenbrock.integrate(place, None, tableau, limits, mass, begin, times)
 
 
 @dataclass
@@ -65,7 +75,7 @@ class Kaps:
             self.shift(t)[0], 0, -1
         )
 
-    def fill(self, _, t, z, wanted, f, by_state, by_time):
+    def fill(self, t, z, wanted, f, by_state, by_time):
         s, rate, bend = self.shift(t)
         y1, y2 = z - s
         share = self.stiff if self.stiff > 0.0 else 1.0
@@ -89,7 +99,7 @@ class Prothero:
     def exact(self, t):
         return np.sin(np.asarray(t)[..., None] + 0.3)
 
-    def fill(self, _, t, y, wanted, f, by_state, by_time):
+    def fill(self, t, y, wanted, f, by_state, by_time):
         f[0] = -self.decay * (y[0] - np.sin(t + 0.3)) + np.cos(t + 0.3)
         by_state[0, 0] = -self.decay
         by_time[0] = self.decay * np.cos(t + 0.3) - np.sin(t + 0.3)
@@ -171,7 +181,7 @@ def test_reports_are_at_the_times_asked_for():
     times = [0.3, 0.30001, 0.31, 0.9, 1.0]
     done = run(Kaps(), RODAS5P, times, rtol=1e-9, atol=1e-9, max_step=1.0)
     assert_allclose(done.states, Kaps().exact(np.array(times)), rtol=0.0, atol=1e-7)
-    assert done.where[0] == 1.0
+    assert done.time == 1.0
 
 
 def test_equations_that_end_stop_the_integration_there():
@@ -183,18 +193,18 @@ def test_equations_that_end_stop_the_integration_there():
         def exact(self, t):
             return [1.0]
 
-        def fill(self, _, t, y, wanted, f, by_state, by_time):
+        def fill(self, t, y, wanted, f, by_state, by_time):
             f[0], by_state[0, 0], by_time[0] = y[0] ** 2, 2 * y[0], 0.0
             return True
 
     tight = {"rtol": 1e-6, "atol": 1e-6, "max_step": 0.1}
     done = run(Pole(), RODAS5P, 2.0, **tight)
     assert done.ended == rosenbrock.STEP_TOO_SMALL
-    assert_allclose(done.where[0], 1.0, rtol=0.0, atol=1e-6)
-    assert done.where[1] < 1e-11
+    assert_allclose(done.time, 1.0, rtol=0.0, atol=1e-6)
+    assert done.step < 1e-11
     done = run(Pole(), RODAS5P, 2.0, **tight, size=[10.0])
     assert done.ended == rosenbrock.DISLOCATED
-    assert_allclose(done.where[0], 0.9, rtol=0.0, atol=0.05)
+    assert_allclose(done.time, 0.9, rtol=0.0, atol=0.05)
     done = run(Pole(), RODAS5P, 2.0, **tight, most=20)
     assert done.ended == rosenbrock.TOO_MANY_STEPS
     assert done.counts[:2].sum() == 20
@@ -203,8 +213,8 @@ def test_equations_that_end_stop_the_integration_there():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_numbers_that_are_none_end_it(bad):
     class Bad(Kaps):
-        def fill(self, arguments, t, z, wanted, f, by_state, by_time):
-            super().fill(arguments, t, z, wanted, f, by_state, by_time)
+        def fill(self, t, z, wanted, f, by_state, by_time):
+            super().fill(t, z, wanted, f, by_state, by_time)
             if t > 0.5:
                 f[0] = bad
             return True
@@ -212,28 +222,26 @@ def test_numbers_that_are_none_end_it(bad):
     with np.errstate(invalid="ignore"):
         done = run(Bad(), RODAS4P, 1.0, rtol=1e-6, atol=1e-6, max_step=0.1)
     assert done.ended == rosenbrock.STEP_TOO_SMALL
-    assert 0.5 - 1e-6 < done.where[0] <= 0.5
+    assert 0.5 - 1e-6 < done.time <= 0.5
 
 
 def test_refusal_of_the_equations_ends_it():
     class Outside(Kaps):
         def fill(self, *given):
             super().fill(*given)
-            return given[1] < 0.5
+            return given[0] < 0.5
 
     done = run(Outside(), RODAS5P, 1.0, rtol=1e-6, atol=1e-6, max_step=0.01)
-    assert done.ended == rosenbrock.OUTSIDE
-    assert 0.5 <= done.where[0] < 0.511
+    assert done.ended == rosenbrock.STOPPED
+    assert 0.489 <= done.time < 0.5
 
 
 # ---- linear systems -----------------------------------------------------------------------------
 
 
 def solved(matrix, right):
-    factors, order = np.array(matrix, dtype=float), np.empty(len(right), dtype=np.int64)
-    assert factorise(factors, order)
-    solution = np.empty(len(right))
-    solve(factors, order, right, solution)
+    found, solution = core_probe.solved(matrix, right)
+    assert found
     return solution
 
 
@@ -269,4 +277,4 @@ def test_rows_of_any_scale_are_solved_alike():
     ids=["empty row", "empty column", "dependent", "nan", "inf"],
 )
 def test_singular_systems_are_refused(matrix):
-    assert not factorise(np.array(matrix), np.empty(2, dtype=np.int64))
+    assert not core_probe.solved(matrix, np.ones(2))[0]
