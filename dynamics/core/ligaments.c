@@ -3,6 +3,8 @@
    With the direction u of a bundle, the axes w_k of the angles and r = R a, the velocity of the femoral end
    for a unit rate of an angle is v_k = w_k x r, and g_k = u . v_k. */
 
+#include "motion.h"
+
 typedef struct { double x, y, z; } vec3;
 
 static vec3 cross(vec3 a, vec3 b)

@@ -48,45 +48,23 @@ class LigamentArguments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Simulation without contact.
+    """Simulation without contact; the struct `simulation` says what the fields are.
 
-    Parameters
-    ----------
-    breaks : (B,) float64
-        Knots of the inputs [s], from 0 to the period, after which they repeat.
-    pieces : (4, B - 1, 10) float64
-        Cubic pieces of the inputs (`INPUTS`) in falling powers [rad, m, N, N m].
-    roles : (6,) int64
-        `PRESCRIBED`, `INERTIAL` or `QUASI_STATIC`.
-    inertia, damping, stiffness, gap : (6,) float64
-        M [kg m², kg], C [N m s/rad, N s/m], stiffness [N m/rad, N/m] and gap
-        [rad, m] of the restraint of each coordinate.
-    neutral_breaks, neutral_pieces : (K,), (4, K - 1, 5) float64
-        Neutral pose over flexion [rad, m] (`surrogates.sampling.space.ReferencePath`).
-    line : (2,) float64
-        Medial and anterior offset of the axial force's line of action [m].
-    reference : (6,) float64
-        Pose from which displacements count [rad, m].
-    offset : (6,) float64
-        Offset of the contact pose [rad, m] (`dynamics.simulator.variation.VariedContact`).
-    factor : float
-        Factor on the contact loads [1].
-    ligaments : LigamentArguments
-        Bundles between femur and tibia.
+    Arrays in SI units [rad, m, kg, s, N].
     """
 
-    breaks: FloatArray
-    pieces: FloatArray
-    roles: NDArray[np.int64]
+    breaks: FloatArray  # (B,)
+    pieces: FloatArray  # (4, B - 1, 10)
+    roles: NDArray[np.int64]  # (6,), as the next four
     inertia: FloatArray
     damping: FloatArray
     stiffness: FloatArray
     gap: FloatArray
-    neutral_breaks: FloatArray
-    neutral_pieces: FloatArray
-    line: FloatArray
-    reference: FloatArray
-    offset: FloatArray
+    neutral_breaks: FloatArray  # (K,)
+    neutral_pieces: FloatArray  # (4, K - 1, 5), as of `surrogates.sampling.space.ReferencePath`
+    line: FloatArray  # (2,)
+    reference: FloatArray  # (6,)
+    offset: FloatArray  # (6,)
     factor: float
     ligaments: LigamentArguments
 
@@ -100,7 +78,7 @@ class Problem:
 
     @property
     def mass(self) -> FloatArray:
-        """Diagonal of M (n,), 0 for quasi-static coordinates without damping, else 1."""
+        """Diagonal of M (n,) [1], 0 for quasi-static coordinates without damping, else 1."""
         free = self.roles != PRESCRIBED
         massless = (self.roles == QUASI_STATIC) & (self.damping == 0.0)
         rates = np.ones(np.count_nonzero(self.roles == INERTIAL))
@@ -123,7 +101,7 @@ class Problem:
     def forces(
         self, pose: FloatArray, loads: FloatArray, wrench: FloatArray, by_pose: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return Q (6,) and dQ/dq (6, 6) of contact, applied loads (4,) and restraints.
+        """Return Q (6,) [N m, N] and dQ/dq (6, 6) of contact, applied loads (4,), and restraints.
 
         `wrench` (6,) and `by_pose` (6, 6) are those of the contact of both compartments at the pose
         (6,) plus the offset.
@@ -138,7 +116,7 @@ class Problem:
     def forces_by_time(
         self, pose: FloatArray, rates: FloatArray, jacobian: FloatArray
     ) -> FloatArray:
-        """Return the time derivative of Q (6,) at constant state, of rates (10,) of the inputs."""
+        """Return the time derivative of Q (6,) at constant state, of rates (10,) of inputs [SI]."""
         change = np.empty(6)
         CORE.forces_by_time(
             self.packed.address, address(pose), address(rates), address(jacobian), address(change)
@@ -150,7 +128,7 @@ class Problem:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return f (n,) of M y' = f(t, y) and its derivatives by state (n, n) and by time (n,).
 
-        The contact is that of `forces`.
+        The contact is that of `forces`, all in SI units [rad, m, s, N].
         """
         n = len(state)
         f, by_state, by_time = np.empty(n), np.empty((n, n)), np.empty(n)
@@ -165,7 +143,8 @@ class Problem:
     ) -> FloatArray:
         """Return rates (N, n) at states (N, n) with wrenches (N, 6) and derivatives (N, 6, 6).
 
-        By implicit steps over a short time: rounding dominates f of stiff quasi-static coordinates.
+        In SI units [rad, m, s, N], by implicit steps over a short time: rounding dominates f of
+        stiff quasi-static coordinates.
         """
         rates, mass = np.empty_like(states), self.mass
         CORE.rates_of_states(

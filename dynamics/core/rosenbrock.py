@@ -35,18 +35,7 @@ Contact = Callable[[float, FloatArray, bool], tuple[FloatArray, FloatArray]]
 
 
 class Limits(NamedTuple):
-    """Tolerances and bounds of the steps.
-
-    Parameters
-    ----------
-    rtol, atol : float, (n,) float64
-        Relative and absolute tolerances of a step.
-    size : (m,) float64
-        Largest magnitudes of the first m components of the state, beyond which the integration
-        stops.
-    max_step, max_steps : float, int
-        Largest step [s], and largest number of steps tried.
-    """
+    """Tolerances and bounds of the steps of a state (n,) [rad, m, s], of at most (m,) sizes."""
 
     rtol: float
     atol: FloatArray
@@ -56,7 +45,7 @@ class Limits(NamedTuple):
 
 
 class Integration(NamedTuple):
-    """How an integration ended."""
+    """How an integration of a state (n,) [rad, m, s] ended."""
 
     #: One of the outcomes of this module.
     ended: int
@@ -85,30 +74,23 @@ class _Kept(AbstractContextManager[None]):
         return True
 
 
-class Motion:
-    """Equations of motion of a problem with contact, as the library integrates them."""
+def integrate_trained(
+    problem: Problem,
+    contact: PackedContact,
+    stops_outside: bool,
+    tableau: Tableau,
+    limits: Limits,
+    state: FloatArray,
+    times: FloatArray,
+) -> Integration:
+    """Integrate a state (n,) to times (N,) [s] with the contact of a surrogate.
 
-    def __init__(self, problem: Problem, contact: int, of_contact: Struct | None = None) -> None:
-        fields = {"problem": problem.packed, "contact": contact, "of_contact": of_contact}
-        self._packed = Struct("motion", fields)
-        self._problem = problem
-
-    @classmethod
-    def trained(cls, problem: Problem, contact: PackedContact, *, stops_outside: bool) -> Motion:
-        """Return the motion with the contact of a surrogate, which must outlive the motion.
-
-        `stops_outside`: whether a step outside the trained domain stops the integration.
-        """
-        fields = {"parts": contact.address, "stops": stops_outside, "scratch": contact.work()}
-        return cls(problem, function_address(CORE.trained_contact), Struct("trained", fields))
-
-    def integrate(
-        self, tableau: Tableau, limits: Limits, state: FloatArray, times: FloatArray
-    ) -> Integration:
-        """Integrate from a state (n,) at time 0 to the last of the increasing `times` (N,) [s]."""
-        of = self._packed.address
-        function = function_address(CORE.knee_derivative)
-        return integrate(function, of, tableau, limits, self._problem.mass, state, times)
+    `stops_outside`: whether a step outside the trained domain stops the integration.
+    """
+    fields = {"parts": contact.address, "stops": stops_outside}
+    trained = Struct("trained", fields | {"scratch": contact.work()})
+    function = function_address(CORE.trained_contact)
+    return _integrated(problem, function, trained, tableau, limits, state, times)
 
 
 def integrate_called(
@@ -119,7 +101,7 @@ def integrate_called(
     state: FloatArray,
     times: FloatArray,
 ) -> Integration:
-    """Integrate as `Motion.integrate`, with the contact of a function in Python.
+    """Integrate a state (n,) to times (N,) [s] with the contact of a function in Python.
 
     Raises what the function raises.
     """
@@ -134,23 +116,32 @@ def integrate_called(
         return kept.raised is None
 
     function = _CONTACT(fill)
-    motion = Motion(problem, function_address(function))
-    done = motion.integrate(tableau, limits, state, times)
+    place = function_address(function)
+    done = _integrated(problem, place, None, tableau, limits, state, times)
     if kept.raised is not None:
         raise kept.raised
     return done
 
 
+def _integrated(
+    problem: Problem, contact: int, of_contact: Struct | None, *options: Any
+) -> Integration:
+    """Integrate with the contact of a `contact_function`; see `integrate`."""
+    fields = {"problem": problem.packed, "contact": contact, "of_contact": of_contact}
+    motion, function = Struct("motion", fields), function_address(CORE.knee_derivative)
+    return integrate(function, motion.address, problem.mass, *options)
+
+
 def integrate(
     derivative: int,
     of: int | None,
+    mass: FloatArray,
     tableau: Tableau,
     limits: Limits,
-    mass: FloatArray,
     state: FloatArray,
     times: FloatArray,
 ) -> Integration:
-    """Integrate M y' = f(t, y) of at most 10 components from time 0 to the last of `times` (N,).
+    """Integrate M y' = f(t, y) of at most 10 components from time 0 to the last of times (N,) [s].
 
     `derivative` and `of` are the addresses of a function (`derivative` of motion.h) and of what the
     function takes; `mass` (n,) is the diagonal of M, 1 or 0.

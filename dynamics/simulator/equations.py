@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
 from dynamics.core.problem import AXIAL, PRESCRIBED, QUASI_STATIC
-from dynamics.core.rosenbrock import EVALUATIONS, Integration, Limits, Motion, integrate_called
+from dynamics.core.rosenbrock import (
+    EVALUATIONS,
+    Integration,
+    Limits,
+    integrate_called,
+    integrate_trained,
+)
 from dynamics.core.tableaus import Tableau
-from dynamics.protocol import ContactModel, compiled_contact, describe_pose
+from dynamics.protocol import ContactModel, describe_pose, in_library
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation
 from dynamics.simulator.waveforms import GaitCycle
@@ -72,22 +77,15 @@ class KneeEquations:
         """Return the pose coordinates (6,) [rad, m] of a state (n,)."""
         return self.problem.pose(time, state)
 
-    @cached_property
-    def _trained(self) -> Motion | None:
-        """The motion in C alone, or None if the contact of the model is in Python."""
-        knee = compiled_contact(self.model)
-        if knee is None:
-            return None
-        return Motion.trained(self.problem, knee.packed, stops_outside=knee.outside == "error")
-
     def integrate(
         self, tableau: Tableau, limits: Limits, state: FloatArray, times: FloatArray
     ) -> Integration:
         """Integrate from a state (n,) to the times (N,) [s]; raise `SimulationError` of a model."""
         options = tableau, limits, state, times
-        if self._trained is None:
+        knee = in_library(self.model)
+        if knee is None:
             return integrate_called(self.problem, self._called, *options)
-        done = self._trained.integrate(*options)
+        done = integrate_trained(self.problem, knee.packed, knee.outside == "error", *options)
         self.evaluations += int(done.counts[EVALUATIONS])
         return done
 
@@ -100,13 +98,14 @@ class KneeEquations:
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
         """Return f, (n,) [rad, m, s], at a state (n,)."""
-        return self._filled(time, state)[0]
+        return self.filled(time, state)[0]
 
     def jacobian(self, time: float, state: FloatArray) -> FloatArray:
         """Return d(f)/d(state), (n, n) [rad, m, s], at a state (n,)."""
-        return self._filled(time, state)[1]
+        return self.filled(time, state)[1]
 
-    def _filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return f (n,) and its derivatives by state (n, n) and time (n,) [rad, m, s]."""
         state = np.ascontiguousarray(state)
         return self.problem.equations(time, state, *self._at_state(time, state)[1:])
 

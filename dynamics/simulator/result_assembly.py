@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.protocol import CompiledContact, compiled_contact
+from dynamics.protocol import in_library
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import CountedFlag
 from dynamics.simulator.variation import scaled_loads
@@ -16,6 +16,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
 from foundation.base.pose import COORDINATES
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import beyond
 
 
@@ -40,7 +41,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
-    knee = compiled_contact(equations.model)
+    knee = in_library(equations.model)
     if knee is not None:
         names: tuple[str, ...] = COMPARTMENTS
         values, rates, flags = _compiled(equations, knee, times, states, poses)
@@ -55,7 +56,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
 
 def _compiled(
     equations: KneeEquations,
-    knee: CompiledContact,
+    knee: ContactSurrogate,
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,

@@ -5,7 +5,6 @@
 #define KNEE_API __attribute__((visibility("default")))
 #endif
 #include "fields.h"
-#include "motion.h"
 
 #include "sums.c"
 #include "functions.c"

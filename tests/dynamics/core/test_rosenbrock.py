@@ -47,7 +47,7 @@ def run(problem, tableau, times, *, rtol=LOOSE, atol=LOOSE, max_step, most=100_0
     mass = np.array(problem.mass, dtype=float)
     function = in_c(problem, n)
     place = rosenbrock.function_address(function)
-    return rosenbrock.integrate(place, None, tableau, limits, mass, begin, times)
+    return rosenbrock.integrate(place, None, mass, tableau, limits, begin, times)
 
 
 @dataclass
