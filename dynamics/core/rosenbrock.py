@@ -150,9 +150,8 @@ def integrate(
     reached, states = np.array(state), np.full((len(times), n), np.nan)
     counts, where = np.zeros(4, dtype=np.intc), np.zeros(2)
     bounds = Struct("step_limits", {**limits._asdict(), "sizes": len(limits.size)})
-    method = tableau.packed()
     ended = CORE.integrate(
-        derivative, of, method.address, bounds.address, n, address(mass), address(reached),
+        derivative, of, tableau.packed.address, bounds.address, n, address(mass), address(reached),
         len(times), address(times), address(counts), address(where), address(states),
     )  # fmt: skip
     time, step = where.tolist()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from foundation.base.checks import FloatArray
 from foundation.core.library import Struct
 
 
-class Tableau(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tableau:
     """A method of s stages; all numbers are dimensionless [1].
 
     Parameters
@@ -35,9 +37,10 @@ class Tableau(NamedTuple):
     dense: FloatArray
     order: tuple[int, int]
 
+    @cached_property
     def packed(self) -> Struct:
-        """Return the struct `tableau`."""
-        fields = {**self._asdict(), "sums": self.stages, "rows": len(self.dense)}
+        """The struct `tableau`."""
+        fields = {**vars(self), "sums": self.stages, "rows": len(self.dense)}
         return Struct("tableau", fields | {"stages": len(self.nodes), "order": self.order[1]})
 
 

@@ -96,14 +96,6 @@ class KneeEquations:
             self._progress(time)
         return wrench, by_pose
 
-    def derivative(self, time: float, state: FloatArray) -> FloatArray:
-        """Return f, (n,) [rad, m, s], at a state (n,)."""
-        return self.filled(time, state)[0]
-
-    def jacobian(self, time: float, state: FloatArray) -> FloatArray:
-        """Return d(f)/d(state), (n, n) [rad, m, s], at a state (n,)."""
-        return self.filled(time, state)[1]
-
     def filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return f (n,) and its derivatives by state (n, n) and time (n,) [rad, m, s]."""
         state = np.ascontiguousarray(state)

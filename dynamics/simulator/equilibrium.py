@@ -255,18 +255,22 @@ class _Balance:
 
     def _at(self, pose: Pose, higher: float) -> tuple[FloatArray, FloatArray]:
         """Return residual and Jacobian at a pose that is raised [m]."""
-        pose = replace(pose, superior=pose.superior + higher)
+        coordinates = pose.array
+        coordinates[1 + _HEIGHT] += higher
         try:
-            placed = _moved_by(pose, self.problem.offset)
+            placed = Pose(*(coordinates + self.problem.offset).tolist())
             loads, by_pose = self.model.loads_and_jacobian(placed)
         except (InputError, PoseError, ArithmeticError) as error:
             raise _failed(pose, error) from error
         wrench, by_pose = np.ascontiguousarray(loads.wrench), np.ascontiguousarray(by_pose)
-        force, jacobian = self.problem.forces(pose.array, self.applied, wrench, by_pose)
-        both = np.outer(self.free, self.free)
-        # A held coordinate counts as restrained by a unit spring.
-        held = np.diag(np.where(self.free, 0.0, -1.0))
-        return np.where(self.free, force[FREE], 0.0), np.where(both, jacobian[FREE, FREE], held)
+        force, jacobian = self.problem.forces(coordinates, self.applied, wrench, by_pose)
+        residual, slopes = force[FREE], jacobian[FREE, FREE]
+        if not self.free.all():
+            held = ~self.free
+            residual[held], slopes[held], slopes[:, held] = 0.0, 0.0, 0.0
+            # A held coordinate counts as restrained by a unit spring.
+            slopes[held, held] = -1.0
+        return residual, slopes
 
     def unstable_direction(self, pose: Pose) -> FloatArray | None:
         """Return a small move (5,) along which the knee would leave the pose, or None."""
@@ -428,8 +432,4 @@ def _failed(pose: Pose, error: Exception) -> EquilibriumError:
 
 
 def _moved(pose: Pose, move: FloatArray) -> Pose:
-    return _moved_by(pose, np.concatenate(([0.0], move)))
-
-
-def _moved_by(pose: Pose, offset: FloatArray) -> Pose:
-    return Pose.from_array(pose.array + offset)
+    return Pose(pose.flexion, *(pose.array[FREE] + move).tolist())

@@ -61,10 +61,14 @@ def _compiled(
     states: FloatArray,
     poses: FloatArray,
 ) -> tuple[FloatArray, FloatArray, list[tuple[float, Flag]]]:
-    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and flags."""
-    loads, jacobian, x = knee.fill(poses + equations.problem.offset)
-    wrenches = loads[:, 0, WRENCH] + loads[:, 1, WRENCH]
-    rates = equations.problem.rates(times, states, wrenches, jacobian[:, 0] + jacobian[:, 1])
+    """Return loads (N, 2, 12) of a surrogate at poses (N, 6), rates (N, F), and flags."""
+    problem, free = equations.problem, len(equations.free)
+    moving = states.shape[1] == 2 * free  # the states of full dynamics end with the rates
+    _, (x, loads, *slopes) = knee.packed.loads(poses + problem.offset, 0 if moving else 1)
+    rates = states[:, free:]
+    if slopes:
+        wrenches, (by_part,) = loads[:, 0, WRENCH] + loads[:, 1, WRENCH], slopes
+        rates = problem.rates(times, states, wrenches, by_part[:, 0] + by_part[:, 1])
     rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
     if knee.outside == "clamp":
         of_rows = knee.flags_of(x[rows], loads[rows])
