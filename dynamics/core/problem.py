@@ -50,7 +50,7 @@ class LigamentArguments(NamedTuple):
 class Problem:
     """Simulation without contact; the struct `simulation` says what the fields are.
 
-    Arrays in SI units [rad, m, kg, s, N].
+    Arrays in SI units [rad, m, kg, s, N]; (6,) by the coordinates of a pose.
     """
 
     breaks: FloatArray  # (B,)

@@ -146,14 +146,12 @@ class ContactSurrogate(ArrayRecord):
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        outside, loads, slopes, x = self.packed.one(pose)
-        rows = tuple(loads[start:end] for start, end in self._rows)
+        loads, slopes, x = self.packed.one(pose)
         flags: tuple[Flag, ...] = ()
-        if outside:
-            shape = 1, len(rows), -1
-            flags = self.flags_of(x.reshape(shape), loads.reshape(shape))[0]
+        if x is not None:
+            flags = self.flags_of(x[None], np.array(loads)[None])[0]
             treat(flags, self.outside, calls=2)
-        return ContactLoads.trusted_parts(rows, self.compartments, flags), slopes
+        return ContactLoads.trusted_parts(loads, self.compartments, flags), slopes
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (N, C, 12), jacobians (N, C, 6, 6) and scaled variables (N, C, 7) at poses.
@@ -238,10 +236,6 @@ class ContactSurrogate(ArrayRecord):
     def packed(self) -> PackedContact:
         """The compartments for the library."""
         return PackedContact([part.packed for part in self.parts])
-
-    @cached_property
-    def _rows(self) -> list[tuple[int, int]]:
-        return [(12 * c, 12 * c + 12) for c in range(len(self.parts))]
 
     # ---- pressure fields
 
