@@ -24,7 +24,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
-from surrogates.core.building import COMPILERS
+from foundation.core.building import COMPILERS
 from surrogates.export.c_export import export_knee, verdict_of
 from surrogates.export.c_source import array, c_compiler, check_prefix, template
 from surrogates.export.fmu_description import (
