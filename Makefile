@@ -6,6 +6,7 @@
 #   WORKERS  most test processes at once
 #   THREADS  BLAS threads of a test process
 #   COVERAGE least coverage [%]: `make test` measures what the tests cover, and fails below that
+#   PLATFORMS of the wheels that `make dist` builds
 #   CORES    processors whose BLAS kernels `make test-kernels` asks OpenBLAS for
 
 PYTHON ?=
@@ -14,6 +15,7 @@ ARGS ?=
 WORKERS ?= 4
 THREADS ?= 1
 COVERAGE ?=
+PLATFORMS ?= manylinux2014_x86_64 manylinux2014_aarch64 macosx_11_0_arm64 win_amd64
 CORES ?= Haswell SkylakeX Zen Prescott
 
 VENV  := .venv
@@ -81,9 +83,13 @@ coverage: ## run the tests and show, line by line, what they cover: htmlcov/inde
 	@$(MAKE) --no-print-directory test COVERAGE=0
 	@$(BIN)/python -m coverage html
 
-dist: $(STAMP) ## build wheel and sdist in dist/
+dist: $(STAMP) ## build the sdist, and a wheel for each platform, in dist/
 	@rm -rf dist
-	@$(BIN)/python -m build --no-isolation --outdir dist .
+	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(PIP) install $(ZIGLANG)
+	@$(BIN)/python -m build --no-isolation --sdist --outdir dist .
+	@for platform in $(PLATFORMS); do \
+		KNEE_PLATFORM=$$platform $(BIN)/python -m build --no-isolation --wheel --outdir dist . || exit 1; \
+	done
 
 bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS="accuracy gait"]
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -137,7 +143,7 @@ $(READY): pyproject.toml requirements-run.lock setup.py $(wildcard */core/*.[ch]
 	@$(have_venv) || $(make_venv)
 	@echo "installing the packages of requirements-run.lock in $(VENV) (half a minute when new)"
 	@$(call install_locked,requirements-run.lock)
-	@$(have_compiler) || $(PIP) install ziglang
+	@$(have_compiler) || $(PIP) install $(ZIGLANG)
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -163,7 +169,9 @@ define install_locked
 	$(PIP) install --require-hashes --no-deps --requirement $(1)
 endef
 
-# The library is compiled by the system's C compiler, or by a compiler that is a package.
+# The library is compiled by the system's C compiler, or by a compiler that is a package, which also
+# compiles for other platforms.
+ZIGLANG = 'ziglang>=0.13'
 have_compiler = { command -v cc || command -v gcc || command -v clang; } >/dev/null 2>&1
 
 have_uv = $(BIN)/python -c 'import uv' 2>/dev/null

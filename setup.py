@@ -5,6 +5,7 @@ The shipped configurations lie in `configs/` of the repository, and in a wheel i
 wheel, or, in an editable installation, beside its sources.
 """
 
+import os
 import runpy
 from pathlib import Path
 
@@ -14,16 +15,21 @@ from setuptools.command.build_py import build_py
 
 PACKAGES = ("foundation", "surrogates", "dynamics", "pipeline")
 CORE = Path("foundation") / "core"
+#: Platform of the wheel, one of `PLATFORMS` of `building.py`; without one, that of this machine.
+PLATFORM = os.environ.get("KNEE_PLATFORM")
 
 
 class WithLibrary(build_py):
     """Python modules, and the library that they load."""
 
     def run(self):
-        """Copy the modules and compile the library."""
+        """Copy the modules and compile the library, for `KNEE_PLATFORM` if that is given."""
         super().run()
         building = runpy.run_path(str(CORE / "building.py"))
-        building["build"](Path() if self.editable_mode else Path(self.build_lib))
+        if self.editable_mode:
+            building["build"]()
+        else:
+            building["build_for"](PLATFORM, Path(self.build_lib) / CORE)
 
 
 class OfPlatform(Distribution):
@@ -39,7 +45,7 @@ class ForEveryPython(bdist_wheel):
 
     def get_tag(self):
         """Return Python, binary interface and platform."""
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", PLATFORM or super().get_tag()[2]
 
 
 setup(

@@ -22,8 +22,8 @@ def probe():
     """The library of `probe.c`, for this processor."""
     folder = Path(tempfile.mkdtemp())
     made = folder / f"probe{building.SUFFIX}"
-    command = [*building.compiler(), *building.OPTIONS, *building.BUILDS[BUILDS[-1]]]
-    subprocess.run([*command, *building.INCLUDES, str(_SOURCE), "-o", str(made), "-lm"], check=True)
+    command = [*(compiler := building.compiler()), *building.options(compiler, BUILDS[-1])]
+    subprocess.run([*command, str(_SOURCE), "-o", str(made), "-lm"], check=True)
     library = ctypes.CDLL(str(made))
     library.probe_on_line.restype = library.probe_indentation.restype = ctypes.c_double
     return library

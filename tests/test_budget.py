@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 20_700,
-    "surrogates": 16_700,
+    "foundation": 21_100,
+    "surrogates": 16_220,
     "dynamics": 21_400,
     "pipeline": 43_100,
     "benchmarks": 1_700,

@@ -22,8 +22,8 @@ FOLDER = Path(__file__).parent
 FOLDERS = tuple(
     FOLDER.parents[1] / package / "core" for package in ("foundation", "surrogates", "dynamics")
 )
-#: Options of each build beside `OPTIONS`, from the plainest to the fastest.
-BUILDS = {"plain": (), "avx2": ("-march=x86-64-v3",), "avx512": ("-march=x86-64-v4",)}
+#: Processor of each build, from the plainest to the fastest; the plain one runs everywhere.
+BUILDS = {"plain": "", "avx2": "x86-64-v3", "avx512": "x86-64-v4"}
 #: No product is fused with a sum but where the sources say so, and no sum changes its order.
 OPTIONS = (
     *("-std=gnu11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
@@ -31,8 +31,16 @@ OPTIONS = (
 )
 INCLUDES = tuple(f"-I{each}" for each in FOLDERS)
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+#: Platforms of wheels: what `ziglang` calls them, and the ending of their libraries.
+PLATFORMS = {
+    "manylinux2014_x86_64": ("x86_64-linux-gnu.2.17", ".so"),
+    "manylinux2014_aarch64": ("aarch64-linux-gnu.2.17", ".so"),
+    "macosx_11_0_arm64": ("aarch64-macos.11.0", ".dylib"),
+    "win_amd64": ("x86_64-windows-gnu", ".dll"),
+}
 #: Compilers in the order of preference.
 COMPILERS = ("cc", "gcc", "clang")
+_ZIGLANG = (sys.executable, "-m", "ziglang", "cc")
 
 
 def compiler() -> list[str]:
@@ -46,11 +54,21 @@ def compiler() -> list[str]:
     if found:
         return [found]
     if importlib.util.find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "cc"]
+        return [*_ZIGLANG]
     raise OSError(
         f"C compiler: expected one of {', '.join(COMPILERS)} or the package ziglang, found none; "
         "install one of them, for example by: pip install ziglang"
     )
+
+
+def options(compiler: list[str], build: str) -> list[str]:
+    """Return the options of a compiler for a build."""
+    processor = BUILDS[build]
+    if "ziglang" in compiler:  # which otherwise compiles for this processor
+        own = [f"-mcpu={processor.replace('-', '_') or 'baseline'}", "-s"]
+    else:
+        own = [f"-march={processor}"] if processor else []
+    return [*OPTIONS, *own, *INCLUDES]
 
 
 def library(build: str, folder: Path = FOLDER) -> Path:
@@ -58,26 +76,44 @@ def library(build: str, folder: Path = FOLDER) -> Path:
     return folder / f"libknee-{build}{SUFFIX}"
 
 
-def builds() -> list[str]:
-    """Return the builds for this kind of processor."""
-    return list(BUILDS) if platform.machine().lower() in ("x86_64", "amd64") else ["plain"]
+def builds(machine: str = platform.machine()) -> list[str]:
+    """Return the builds for a kind of processor, by default this one."""
+    return list(BUILDS) if machine.lower().startswith(("x86_64", "amd64")) else ["plain"]
 
 
-def build(root: Path | None = None) -> None:
-    """Compile all builds beside the sources, or where they stand under another root.
+def build() -> None:
+    """Compile all builds beside the sources.
 
     Raises `OSError` if there is no compiler or the compiler fails.
     """
-    folder = FOLDER if root is None else root / "foundation" / "core"
-    for name in builds():
-        made = library(name, folder)
-        part = made.with_suffix(f".{os.getpid()}")  # another process may build or load it too
-        command = [*compiler(), *OPTIONS, *BUILDS[name], *INCLUDES, str(FOLDER / "core.c")]
+    _compile(compiler(), {name: library(name) for name in builds()})
+
+
+def build_for(wheel: str | None, folder: Path) -> None:
+    """Compile all builds for the platform of a wheel, by `ziglang`, or for this machine.
+
+    Nothing is left in the folder of another platform. Raises `OSError` as `build`, and `KeyError`
+    for another platform than `PLATFORMS`.
+    """
+    for other in folder.glob("libknee-*"):
+        other.unlink()
+    if wheel is None:
+        _compile(compiler(), {name: library(name, folder) for name in builds()})
+        return
+    target, suffix = PLATFORMS[wheel]
+    made = {name: library(name, folder).with_suffix(suffix) for name in builds(target)}
+    _compile([*_ZIGLANG, "-target", target], made)
+
+
+def _compile(compiler: list[str], made: dict[str, Path]) -> None:
+    for name, path in made.items():
+        part = path.with_suffix(f".{os.getpid()}")  # another process may build or load it too
+        command = [*compiler, *options(compiler, name), str(FOLDER / "core.c")]
         command += ["-o", str(part), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise OSError(f"{' '.join(command)}: failed: {done.stderr.strip()[-2000:]}")
-        part.replace(made)
+        part.replace(path)
 
 
 def build_if_stale() -> None:

@@ -28,18 +28,34 @@
 #include "posterior.c"
 #include "fields.c"
 
-/* How much of the builds the processor can run: 0 plain, 1 AVX2, 2 AVX-512. */
+/* How much of the builds the processor can run: 0 plain, 1 AVX2, 2 AVX-512. The runtime of zig does
+   not know it, so that the processor is asked for its instructions and for the registers it saves. */
 KNEE_API int knee_level(void);
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+#define FIRST 0x38401000u   /* FMA, MOVBE, OSXSAVE, AVX, F16C */
+#define AVX2 0x128u         /* BMI1, AVX2, BMI2 */
+#define AVX512 0xd0030000u  /* F, DQ, CD, BW, VL */
+#define LZCNT 0x20u
+
 int knee_level(void)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vl"))
-        return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-        && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
-        return 1;
-#endif
+    unsigned a, b, c, d, instructions, saved;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & FIRST) != FIRST)
+        return 0;
+    if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c & LZCNT))
+        return 0;
+    if (!__get_cpuid_count(7, 0, &a, &instructions, &c, &d) || (instructions & AVX2) != AVX2)
+        return 0;
+    __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
+    if ((saved & 0x6) != 0x6)
+        return 0;
+    return (instructions & AVX512) == AVX512 && (saved & 0xe6) == 0xe6 ? 2 : 1;
+}
+#else
+int knee_level(void)
+{
     return 0;
 }
+#endif

@@ -96,7 +96,7 @@ CORE = open_library()
 
 
 def address(array: NDArray[Any]) -> int:
-    """Return the address of a C-contiguous array."""
+    """Return the address of a C-contiguous array, of any shape [any unit]."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -106,7 +106,7 @@ def addresses(*arrays: NDArray[Any]) -> list[int]:
 
 
 def aligned(size: int) -> FloatArray:
-    """Return memory for `size` numbers [any unit] that begins at a cache line."""
+    """Return memory (size,) [any unit] that begins at a cache line."""
     memory = np.zeros(size + 8)
     first = (-memory.ctypes.data // memory.itemsize) % 8
     return memory[first : first + size]

@@ -95,7 +95,7 @@ class PackedContact:
 
         Loads (C 12,) and derivatives of the total wrench (6, 6) [SI], variables (C 7,) [1].
         """
-        found = self._row()
+        found: Any = self._row()
         given = _POSE(
             pose.flexion, pose.adduction, pose.rotation, pose.anterior, pose.superior, pose.lateral
         )
@@ -233,7 +233,7 @@ def spline_pieces(knots: FloatArray) -> tuple[FloatArray, FloatArray]:
 def packed_posterior(
     regressor: RegressorData, factors: tuple[FloatArray, FloatArray, FloatArray] | None
 ) -> Struct:
-    """Return what standard errors need: factors L (n, n), Q (n, T) and Rq (T, T) of Kriging."""
+    """Return what standard errors need: factors L (n, n), Q (n, T) and Rq (T, T) [1] of Kriging."""
     fields: dict[str, Any] = dict.fromkeys(("factor", "diagonal", "orthogonal", "triangle"))
     if factors:
         factor, orthogonal, triangle = factors

@@ -14,7 +14,7 @@ from surrogates.families.basis import basis_matrix
 
 
 def posterior_factors(regressor: RegressorData) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the factor L (n, n) of the points' correlations, and Q (n, T), Rq (T, T) of L^-1 H.
+    """Return the factor L (n, n) [1] of the points' correlations, and Q, Rq (T, T) of L^-1 H.
 
     H are the trend's terms at the points. Raises `InputError` if the correlations of the points are
     not positive definite, or the terms outnumber the points. Costs O(n³).

@@ -224,7 +224,7 @@ class Regressor(RegressorData):
         named: dict[str, Any] = {name: np.asarray(given[name]) for name in _FIELDS}
         named["family"] = str(named["family"])
         for name in ("wave", "nugget"):
-            named[name] = float(named[name])
+            named[name] = float(check_array(name, named[name], ()))
         return cls(**named)
 
 

@@ -228,7 +228,8 @@ EVERYTHING = made.MADE["everything"]
             ("weights", np.zeros((10, 3))), ("x_scale", np.zeros(4)), ("lengths", -np.ones(4)),
             ("kinds", np.array([0, 1, 2, 3])), ("kinds", np.zeros(4)), ("shear", np.ones(4)),
             ("variance", -np.ones(10)), ("spread", np.zeros((10, 2))), ("wave", -1.0),
-            ("nugget", NAN), ("exponents", np.array([[1, 0, 0, 0]])), ("family", "forest"),
+            ("nugget", NAN), ("nugget", np.ones(2)), ("exponents", np.array([[1, 0, 0, 0]])),
+            ("family", "forest"),
         )
     ],
     *[

@@ -115,7 +115,8 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
         return knee.at(values).evaluate_batch(poses)[0]
 
     found, slopes = knee.loads_and_slopes(poses, DESIGN)
-    np.testing.assert_array_equal(found, loads(DESIGN))
+    sizes = np.maximum(np.nanmax(np.abs(found), axis=(0, 1)), 1e-12)
+    np.testing.assert_allclose(found / sizes, loads(DESIGN) / sizes, rtol=0.0, atol=1e-11)
     touching = (found[..., 1] > 1.0) & (found[..., 1] < made.LOAD[1])
     assert touching.mean() > 0.3
     step = 1e-5 * (made.PARAMETERS.high - made.PARAMETERS.low)
