@@ -126,7 +126,7 @@ void pose_at(const simulation *s, double time, const double *state, double *pose
 static void add_wrench(const double *pose, const double *wrench, const double *by_pose, double factor,
                        double *force, double *jacobian)
 {
-    const frame f = frame_at(pose);
+    const femoral_frame f = frame_at(pose);
     const vec3 push = {factor * wrench[0], factor * wrench[1], factor * wrench[2]};
     const vec3 turned = cross(f.place, push);
     /* About the femoral origin, about which the angles turn. */
@@ -358,7 +358,7 @@ int trained_contact(const void *of, double time, const double *pose, int wanted,
 int knee_derivative(const void *of, double time, const double *state, int wanted, double *f,
                     double *by_state, double *by_time)
 {
-    const motion *const m = of;
+    const knee_motion *const m = of;
     const simulation *const s = m->problem;
     double inputs[INPUTS], rates[INPUTS], pose[6], shifted[6], wrench[6], by_pose[36];
     int k;

@@ -4,28 +4,16 @@
    for a unit rate of an angle is v_k = w_k x r, and g_k = u . v_k. */
 
 #include "motion.h"
-
-typedef struct { double x, y, z; } vec3;
-
-static vec3 cross(vec3 a, vec3 b)
-{
-    const vec3 c = {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-    return c;
-}
-
-static double inner(vec3 a, vec3 b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
+#include "vectors.h"
 
 /* R = Ry(-rotation) Rx(-adduction) Rz(flexion), by rows, the axes of the angles and the femoral origin. */
-typedef struct { vec3 rows[3], axes[3], place; } frame;
+typedef struct { vec3 rows[3], axes[3], place; } femoral_frame;
 
-static frame frame_at(const double *pose)
+static femoral_frame frame_at(const double *pose)
 {
     const double cf = cos(pose[0]), sf = sin(pose[0]), ca = cos(pose[1]), sa = sin(pose[1]);
     const double cr = cos(pose[2]), sr = sin(pose[2]);
-    const frame f = {
+    const femoral_frame f = {
         {{cr * cf + sr * sa * sf, sr * sa * cf - cr * sf, -sr * ca},
          {ca * sf, ca * cf, sa},
          {sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca}},
@@ -38,7 +26,7 @@ static frame frame_at(const double *pose)
 /* The line of a bundle; its direction is 0 at length 0. */
 typedef struct { vec3 arm, direction; double length; } cord;
 
-static cord cord_of(const frame *f, const ligaments *l, int bundle)
+static cord cord_of(const femoral_frame *f, const ligaments *l, int bundle)
 {
     const vec3 femoral = {l->femoral[3 * bundle], l->femoral[3 * bundle + 1], l->femoral[3 * bundle + 2]};
     const double *tibial = l->tibial + 3 * bundle;
@@ -90,7 +78,7 @@ static pull pull_of(const ligaments *l, int bundle, double length)
 
 /* Add the derivatives of the forces of a bundle. The term u . (w_i x (w_k x r)) of the second derivatives of
    the length exists where the angle i moves the axis w_k. */
-static void add_stiffness(const frame *f, const cord *c, pull p, const vec3 *velocities,
+static void add_bundle_stiffness(const femoral_frame *f, const cord *c, pull p, const vec3 *velocities,
                           const double *gradient, double *jacobian)
 {
     const double share = p.tension / c->length;
@@ -115,7 +103,7 @@ static void add_stiffness(const frame *f, const cord *c, pull p, const vec3 *vel
 
 double add_ligaments(const ligaments *l, const double *pose, int wanted, double *force, double *jacobian)
 {
-    const frame f = frame_at(pose);
+    const femoral_frame f = frame_at(pose);
     double energy = 0.0;
     int bundle, k;
     for (bundle = 0; bundle < l->bundles; bundle++) {
@@ -136,7 +124,7 @@ double add_ligaments(const ligaments *l, const double *pose, int wanted, double 
         for (k = 0; k < 6; k++)
             force[k] -= p.tension * gradient[k];
         if (wanted)
-            add_stiffness(&f, &c, p, velocities, gradient, jacobian);
+            add_bundle_stiffness(&f, &c, p, velocities, gradient, jacobian);
     }
     return energy;
 }
@@ -145,7 +133,7 @@ void measure_ligaments(const ligaments *l, ptrdiff_t rows, const double *poses, 
                        double *tensions)
 {
     for (; rows > 0; rows--, poses += 6) {
-        const frame f = frame_at(poses);
+        const femoral_frame f = frame_at(poses);
         int bundle;
         for (bundle = 0; bundle < l->bundles; bundle++) {
             *lengths = cord_of(&f, l, bundle).length;

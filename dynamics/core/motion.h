@@ -80,7 +80,7 @@ typedef struct {
     const simulation *problem;
     contact_function contact;
     const void *of_contact;
-} motion;
+} knee_motion;
 
 /* A Rosenbrock method, transformed to avoid products with J (docs/theory.md). Between the ends of a step
    runs y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))) (Hairer & Wanner 1996, section IV.7). */
@@ -142,7 +142,7 @@ KNEE_API void rates_of_states(const simulation *s, const double *mass, ptrdiff_t
                               const double *states, const double *wrenches, const double *by_pose,
                               double *rates);
 
-/* A contact_function of trained, and a derivative of motion. */
+/* A contact_function of trained, and a derivative of knee_motion. */
 KNEE_API int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,
                              double *by_pose);
 KNEE_API int knee_derivative(const void *of, double time, const double *state, int wanted, double *f,

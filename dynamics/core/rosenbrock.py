@@ -128,7 +128,7 @@ def _integrated(
 ) -> Integration:
     """Integrate with the contact of a `contact_function`; see `integrate`."""
     fields = {"problem": problem.packed, "contact": contact, "of_contact": of_contact}
-    motion, function = Struct("motion", fields), function_address(CORE.knee_derivative)
+    motion, function = Struct("knee_motion", fields), function_address(CORE.knee_derivative)
     return integrate(function, motion.address, problem.mass, *options)
 
 

@@ -6,6 +6,19 @@
 #endif
 #include "fields.h"
 
+#include "vectors.h"
+#include "patches.c"
+#include "spring_laws.c"
+#include "bearing.c"
+#include "gradients.c"
+#include "batches.c"
+#include "loads.c"
+#include "layer_compliance.c"
+#include "measures.c"
+#include "overlaps.c"
+#include "lattice.c"
+#include "coupled.c"
+
 #include "sums.c"
 #include "functions.c"
 #include "regressor.c"

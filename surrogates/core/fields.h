@@ -2,13 +2,12 @@
 #ifndef FIELDS_INCLUDED
 #define FIELDS_INCLUDED
 
+#include "contact.h"
 #include "knee.h"
 
 #define GROUP_PLACES 8 /* of a bed, in a group and in a block */
 #define BLOCK_PLACES 64
 #define STRETCH 2.0    /* bound of dt over the distance near the surface of a condyle */
-#define LOGARITHMIC 1  /* laws of springs: p = -c ln(1 - x / h), else p = c x^m */
-#define STRAIN_LIMIT 0.99 /* beyond which a logarithmic law goes on along its tangent */
 #define MEASURES 15    /* of a patch: logarithms of both widths and of the volume, 4 third and 5 fourth
                           moments, middle (2), shear */
 #define PATCH_DEGREE 4 /* of the polynomial of the pressure of a layer */
