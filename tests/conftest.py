@@ -44,26 +44,12 @@ def compile_part(config: pytest.Config, parts: dict[str, tuple[str, ...]]) -> No
         warm(parts[process], os.environ["PYTEST_XDIST_TESTRUNUID"])
 
 
-# The second process compiles while the first one collects, which writes the bytecode for both; then
-# the first one compiles while the second one collects.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """Compile the kernels of original models in the second process."""
-    compile_part(session.config, {"gw1": ("springs",)})
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Compile the kernels of surrogates in the first process; leave modules out of collections."""
     compile_part(session.config, {"gw0": ("surrogates",)})
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Compile the rest in the first process; each takes what the other one compiled."""
-    compile_part(session.config, {"gw0": ("springs",), "gw1": ("surrogates",)})
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.base.pose import Pose, rotation_matrix
-from foundation.elastic_foundation import CoupledLaw, ElasticFoundation
-from foundation.implant import CondylarImplant
+from foundation.base.pose import rotation_matrix
 from pipeline import stages
 from pipeline.config.schema import DesignConfig, FeasibilityConfig, SurrogateConfig
 from pipeline.config.simulation_schema import SimulationConfig
@@ -34,19 +32,6 @@ def compile_kernels() -> None:
     knee.standard_error(gait.start)
     knee.loads(gait.start)
     gait(knee)
-    # Needed last, and not waited for.
-    _touch_coupled_springs()
-
-
-def _touch_coupled_springs() -> None:
-    """Compile the coupled springs with which the contact model of a run is compared."""
-    implant = CondylarImplant()
-    femur, tibia, labels = implant.tessellate(4e-3)
-    bed = ElasticFoundation(femur, tibia, CoupledLaw(463e6, 0.46, 8e-3), compartments=labels)
-    home = implant.home_pose(flexion=0.2).array
-    pose = Pose.from_array(home - [0.0, 0.0, 0.0, 0.0, 1e-4, 0.0])
-    bed.loads_and_jacobian(pose)
-    bed.spring_state(pose)
 
 
 def small_knee() -> tuple[ContactSurrogate, ReferencePath]:
