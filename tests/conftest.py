@@ -26,41 +26,11 @@ def pytest_configure(config: pytest.Config) -> None:
         runpy.run_path(str(ROOT / "foundation" / "core" / "building.py"))["build_if_stale"]()
 
 
-def compile_part(config: pytest.Config, parts: dict[str, tuple[str, ...]]) -> None:
-    """Compile the kernels of a part, if this process is one of a run of all tests.
-
-    Parameters
-    ----------
-    config : pytest.Config
-        Of a run that chooses tests by the marks of the Makefile alone, else nothing is compiled.
-    parts : dict of str to tuple of str
-        Parts of `warm_kernels.PARTS`, by test process.
-    """
-    process = os.environ.get("PYTEST_XDIST_WORKER", "")
-    chosen = config.option.keyword or "not casadi" not in config.option.markexpr
-    if process in parts and not chosen and [Path(a).name for a in config.args] == ["tests"]:
-        from warm_kernels import warm
-
-        warm(parts[process], os.environ["PYTEST_XDIST_TESTRUNUID"])
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """Compile the kernels in the second process, while the first one collects."""
-    compile_part(session.config, {"gw1": ("springs",)})
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish() -> None:
     """Leave modules out of collections."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Compile in the first process what the second one has not compiled."""
-    compile_part(session.config, {"gw0": ("springs",)})
 
 
 @pytest.fixture(scope="session", autouse=True)

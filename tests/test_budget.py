@@ -10,13 +10,13 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 21_100,
-    "surrogates": 16_220,
+    "foundation": 20_750,
+    "surrogates": 16_190,
     "dynamics": 21_370,
     "pipeline": 43_100,
     "benchmarks": 1_700,
     "examples": 1_700,
-    "tests": 53_250,
+    "tests": 53_200,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
 WORDS = 45_000

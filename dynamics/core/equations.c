@@ -127,27 +127,27 @@ static void add_wrench(const double *pose, const double *wrench, const double *b
                        double *force, double *jacobian)
 {
     const femoral_frame f = frame_at(pose);
-    const vec3 push = {factor * wrench[0], factor * wrench[1], factor * wrench[2]};
-    const vec3 turned = cross(f.place, push);
+    const vector3 push = {factor * wrench[0], factor * wrench[1], factor * wrench[2]};
+    const vector3 turned = cross_product(f.place, push);
     /* About the femoral origin, about which the angles turn. */
-    const vec3 moment = {factor * wrench[3] - turned.x, factor * wrench[4] - turned.y,
+    const vector3 moment = {factor * wrench[3] - turned.x, factor * wrench[4] - turned.y,
                          factor * wrench[5] - turned.z};
     int i, j, k;
     for (k = 0; k < 3; k++) {
-        force[k] += inner(f.axes[k], moment);
+        force[k] += dot_product(f.axes[k], moment);
         force[3 + k] += factor * wrench[k];
     }
     if (!jacobian)
         return;
     for (k = 0; k < 3; k++) {
-        const vec3 axis = f.axes[k], moved = cross(axis, push);
+        const vector3 axis = f.axes[k], moved = cross_product(axis, push);
         /* axis . (p x dF) is its lever, p brought to the other side: (axis x p) . dF */
-        const vec3 lever = cross(axis, f.place);
+        const vector3 lever = cross_product(axis, f.place);
         double *row = jacobian + 6 * k;
         for (j = 0; j < 6 && by_pose; j++) {
-            const vec3 pushed = {by_pose[j], by_pose[6 + j], by_pose[12 + j]};
-            const vec3 twisted = {by_pose[18 + j], by_pose[24 + j], by_pose[30 + j]};
-            row[j] += factor * (inner(axis, twisted) - inner(lever, pushed));
+            const vector3 pushed = {by_pose[j], by_pose[6 + j], by_pose[12 + j]};
+            const vector3 twisted = {by_pose[18 + j], by_pose[24 + j], by_pose[30 + j]};
+            row[j] += factor * (dot_product(axis, twisted) - dot_product(lever, pushed));
             row[18 + j] += factor * by_pose[6 * k + j];
         }
         /* -axis . (dp x F) = (axis x F) . dp */
@@ -158,7 +158,7 @@ static void add_wrench(const double *pose, const double *wrench, const double *b
     /* The flexion axis turns with adduction and rotation, the adduction axis with rotation. */
     for (k = 0; k < 2; k++)
         for (i = k + 1; i < 3; i++)
-            jacobian[6 * k + i] += inner(f.axes[k], cross(moment, f.axes[i]));
+            jacobian[6 * k + i] += dot_product(f.axes[k], cross_product(moment, f.axes[i]));
 }
 
 /* Add the forces of the springs and, if wanted, their derivatives; return the stored energy. */

@@ -7,7 +7,7 @@
 #include "vectors.h"
 
 /* R = Ry(-rotation) Rx(-adduction) Rz(flexion), by rows, the axes of the angles and the femoral origin. */
-typedef struct { vec3 rows[3], axes[3], place; } femoral_frame;
+typedef struct { vector3 rows[3], axes[3], place; } femoral_frame;
 
 static femoral_frame frame_at(const double *pose)
 {
@@ -24,20 +24,20 @@ static femoral_frame frame_at(const double *pose)
 }
 
 /* The line of a bundle; its direction is 0 at length 0. */
-typedef struct { vec3 arm, direction; double length; } cord;
+typedef struct { vector3 arm, direction; double length; } cord;
 
 static cord cord_of(const femoral_frame *f, const ligaments *l, int bundle)
 {
-    const vec3 femoral = {l->femoral[3 * bundle], l->femoral[3 * bundle + 1], l->femoral[3 * bundle + 2]};
+    const vector3 femoral = {l->femoral[3 * bundle], l->femoral[3 * bundle + 1], l->femoral[3 * bundle + 2]};
     const double *tibial = l->tibial + 3 * bundle;
     cord c;
-    c.arm.x = inner(f->rows[0], femoral);
-    c.arm.y = inner(f->rows[1], femoral);
-    c.arm.z = inner(f->rows[2], femoral);
+    c.arm.x = dot_product(f->rows[0], femoral);
+    c.arm.y = dot_product(f->rows[1], femoral);
+    c.arm.z = dot_product(f->rows[2], femoral);
     c.direction.x = c.arm.x + f->place.x - tibial[0];
     c.direction.y = c.arm.y + f->place.y - tibial[1];
     c.direction.z = c.arm.z + f->place.z - tibial[2];
-    c.length = sqrt(inner(c.direction, c.direction));
+    c.length = sqrt(dot_product(c.direction, c.direction));
     if (c.length != 0.0) {
         c.direction.x /= c.length;
         c.direction.y /= c.length;
@@ -78,7 +78,7 @@ static pull pull_of(const ligaments *l, int bundle, double length)
 
 /* Add the derivatives of the forces of a bundle. The term u . (w_i x (w_k x r)) of the second derivatives of
    the length exists where the angle i moves the axis w_k. */
-static void add_bundle_stiffness(const femoral_frame *f, const cord *c, pull p, const vec3 *velocities,
+static void add_bundle_stiffness(const femoral_frame *f, const cord *c, pull p, const vector3 *velocities,
                           const double *gradient, double *jacobian)
 {
     const double share = p.tension / c->length;
@@ -87,10 +87,10 @@ static void add_bundle_stiffness(const femoral_frame *f, const cord *c, pull p, 
         for (k = 0; k <= i; k++) {
             double term = (p.slope - share) * gradient[i] * gradient[k];
             if (i < 3) {
-                term += p.tension * inner(c->direction, cross(f->axes[i], velocities[k]));
-                term += share * inner(velocities[i], velocities[k]);
+                term += p.tension * dot_product(c->direction, cross_product(f->axes[i], velocities[k]));
+                term += share * dot_product(velocities[i], velocities[k]);
             } else if (k < 3) {
-                const vec3 v = velocities[k];
+                const vector3 v = velocities[k];
                 term += share * (i == 3 ? v.x : i == 4 ? v.y : v.z);
             } else if (i == k) {
                 term += share;
@@ -110,13 +110,13 @@ double add_ligaments(const ligaments *l, const double *pose, int wanted, double 
         const cord c = cord_of(&f, l, bundle);
         const pull p = pull_of(l, bundle, c.length);
         double gradient[6];
-        vec3 velocities[3];
+        vector3 velocities[3];
         if (p.tension == 0.0)
             continue;
         energy += p.energy;
         for (k = 0; k < 3; k++) {
-            velocities[k] = cross(f.axes[k], c.arm);
-            gradient[k] = inner(c.direction, velocities[k]);
+            velocities[k] = cross_product(f.axes[k], c.arm);
+            gradient[k] = dot_product(c.direction, velocities[k]);
         }
         gradient[3] = c.direction.x;
         gradient[4] = c.direction.y;

@@ -1,9 +1,7 @@
 """How kernels are compiled and cached; without numba kernels run as Python functions, slowly.
 
 All decorators let a division by zero give infinity and never reorder a sum, so that equal arguments
-give equal bits on one machine. The `fused_...` decorators allow fused multiply-add: faster, but the
-bits depend on the processor and on what the compiler inlines; tests that compare workers with one
-process find a kernel that is inlined when new and called when it comes from the cache.
+give equal bits on one machine.
 
 To numba a number or truth value written out, in a call or for a variable that a loop changes, is a
 type of its own, for which the callee is compiled once more; `np.int64(0)` or `np.bool_(True)` is
@@ -87,7 +85,7 @@ def _decorators(**options: Any) -> tuple[Callable[..., Any], ...]:
     )
 
 
-#: Decorators with strict arithmetic, for surrogates and dynamics:
+#: Decorators with strict arithmetic:
 #:
 #: - `kernel`: a function that Python and other kernels call.
 #: - `part`: a function that kernels alone call. Python has no way in, which would take as long to
@@ -97,8 +95,6 @@ def _decorators(**options: Any) -> tuple[Callable[..., Any], ...]:
 #:   it calls once more; and a function that takes another function as an argument, since numba does
 #:   not cache a function that hands another one on.
 kernel, part, pasted = _decorators()
-#: The same with fused multiply-add, for the original model.
-fused_kernel, fused_part, fused_pasted = _decorators(fastmath={"contract"})
 #: For kernels with scratch memory of their own, which the lock of the interpreter guards.
 entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
 #: For short functions of many arrays, which take longer to hand over than to use: the compiled code
@@ -106,10 +102,6 @@ entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
 inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
 inlined_kernel: Callable[..., Any] = njit(
     cache=True, nogil=True, error_model="numpy", forceinline=True
-)
-#: `inlined` for fused kernels.
-fused_inlined: Callable[..., Any] = njit(
-    nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"}
 )
 
 

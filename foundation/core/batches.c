@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     const search *s;
     const law *l;
-    const motion *m;
+    const dissipation *m;
     workspace *w;
     int conservative, jacobian, energy;
     double offset, offset_slope, centre[6]; /* of the patch, and the gradient of its largest indentation */
@@ -49,7 +49,7 @@ static void fill_batch(const integral *g, const int *positions, int count, int c
     for (i = 0; i < count; i++) {
         const int position = positions[i], e = w->active[position], lumped = w->kind[position] == LUMPED;
         const int *const nodes = b->elements + (ptrdiff_t)e * b->nodes;
-        const vec3 *const vectors = b->area_vectors + (ptrdiff_t)e * b->nodes;
+        const vector3 *const vectors = b->area_vectors + (ptrdiff_t)e * b->nodes;
         a->element[i] = e;
         a->position[i] = position;
         a->coefficient[i] = g->l->coefficients[e];
@@ -158,11 +158,11 @@ static void bear_any(const law *l, int count, double radius, int smoothed, int c
 
 /* Add Coulomb friction of a point, smoothed below the transition speed; `limit` is the coefficient times
    the load of the point over the reference triangle. */
-static void add_friction(const motion *m, const double *shape, int stride, double limit, int i,
+static void add_friction(const dissipation *m, const double *shape, int stride, double limit, int i,
                          const batch *a, sums *found)
 {
-    const vec3 speed = at_place(m->twist), turn = at_place(m->twist + 3);
-    vec3 place = {0.0, 0.0, 0.0}, normal = place;
+    const vector3 speed = at_place(m->twist), turn = at_place(m->twist + 3);
+    vector3 place = {0.0, 0.0, 0.0}, normal = place;
     double area = 0.0;
     int j;
     for (j = 0; j < 6; j++) {
@@ -173,8 +173,9 @@ static void add_friction(const motion *m, const double *shape, int stride, doubl
     }
     normal = times(1.0 / area, normal);
     place = times(1.0 / area, place);
-    const vec3 v = plus(speed, cross(turn, place)), slip = shifted(v, -inner(v, normal), normal);
-    const double size = sqrt(inner(slip, slip) + m->transition_speed * m->transition_speed);
+    const vector3 v = plus(speed, cross_product(turn, place));
+    const vector3 slip = shifted(v, -dot_product(v, normal), normal);
+    const double size = sqrt(dot_product(slip, slip) + m->transition_speed * m->transition_speed);
     add_force(found->wrench, place, times(-limit * area / size, slip));
 }
 
@@ -315,7 +316,7 @@ static void add_lumped(const integral *g, int i, const batch *a, sums *found, do
             side[k] += a->by_offset[j][i] * a->arm[j][k][i];
     }
     if (g->conservative) {
-        const vec3 at = b->points[node];
+        const vector3 at = b->points[node];
         found->carried += total;
         found->place[0] += total * at.x;
         found->place[1] += total * at.y;
@@ -339,7 +340,7 @@ static void add_conservative(const integral *g, int i, const batch *a, sums *fou
     int j, k;
     for (j = 0; j < b->nodes; j++) {
         const double *const gradient = g->w->gradient + 6 * (ptrdiff_t)nodes[j], f = a->bears[j][i];
-        const vec3 at = b->points[nodes[j]];
+        const vector3 at = b->points[nodes[j]];
         for (k = 0; k < 6; k++)
             found->wrench[k] -= f * gradient[k];
         found->carried += f;
@@ -373,7 +374,7 @@ static void fill_gradients(const integral *g, int count, batch *a)
 }
 
 /* Add a batch's part of the Jacobian: arm of node j, times stiffness j k, times gradient k. */
-static void add_stiffness(const integral *g, batch *a)
+static void add_batch_stiffness(const integral *g, batch *a)
 {
     const int nodes = g->s->b->nodes;
     double row[6][LANES];

@@ -159,10 +159,10 @@ static summit highest_of_field(const int *n, const double *depth)
 /* Write the lines of nodes in the femoral frame. */
 static void fill_lines(const search *s, const int *nodes, int count, lines *w)
 {
-    const vec3 a = s->p.first, b = s->p.second, c = s->p.third, t = s->p.shift;
+    const vector3 a = s->p.first, b = s->p.second, c = s->p.third, t = s->p.shift;
     int i;
     for (i = 0; i < count; i++) {
-        const vec3 at = s->b->points[nodes[i]], n = s->b->normals[nodes[i]];
+        const vector3 at = s->b->points[nodes[i]], n = s->b->normals[nodes[i]];
         w->origin[0][i] = at.x;
         w->origin[1][i] = at.y;
         w->origin[2][i] = at.z;
@@ -221,7 +221,7 @@ static int meet_listed(const search *s, int listed, int last, int *doubtful, wor
 }
 
 /* The exit of a line from the femur near a facet, or else the first one; s is NaN without an exit. */
-static hit search_hit(const search *s, int facet, vec3 o, vec3 d)
+static hit search_hit(const search *s, int facet, vector3 o, vector3 d)
 {
     hit found = walk_to_hit(s->f, facet, o, d);
     if (found.s <= TRUST && found.out > 0.0)
@@ -269,8 +269,8 @@ static void indent_nodes(const search *s, int listed, workspace *w)
 INLINE double cosine_of(const search *s, const workspace *w, int node)
 {
     const double *const at = w->place + 2 * (ptrdiff_t)node;
-    const vec3 m = patch_normal(s->f, w->met[node], at[0], at[1]);
-    return -inner(m, to_femur(&s->p, s->b->normals[node])) / length(m);
+    const vector3 m = patch_normal(s->f, w->met[node], at[0], at[1]);
+    return -dot_product(m, to_femur(&s->p, s->b->normals[node])) / length(m);
 }
 
 /* The part of the length of a line that is indentation, 0 to 1. */
@@ -306,7 +306,7 @@ static int find_groups(const search *s, int first, int last, workspace *w)
 {
     const femur *const f = s->f;
     const bed *const b = s->b;
-    const vec3 ra = s->p.first, rb = s->p.second, rc = s->p.third, shift = s->p.shift;
+    const vector3 ra = s->p.first, rb = s->p.second, rc = s->p.third, shift = s->p.shift;
     const ptrdiff_t all = b->compartments[b->count_compartments];
     const double per_cell = 1.0 / f->grid_cell, cell_width = f->grid_cell;
     const double nx = f->cells[0], ny = f->cells[1], nz = f->cells[2];
@@ -403,8 +403,8 @@ static int find_candidates(const search *s, int first, int last, workspace *w, i
         if (w->plane_near[g] >= 0) {
             /* The plane in the tibial frame. */
             const double *const plane = s->f->planes + 7 * (ptrdiff_t)w->plane_near[g];
-            const vec3 n = at_place(plane + 3), m = to_tibia(&s->p, n);
-            const double level = inner(n, at_place(plane)) + plane[6] + inner(m, s->p.shift);
+            const vector3 n = at_place(plane + 3), m = to_tibia(&s->p, n);
+            const double level = dot_product(n, at_place(plane)) + plane[6] + dot_product(m, s->p.shift);
             const double *x = b->corners + (ptrdiff_t)t * corners * 3 * LANES;
             for (i = 0; i < LANES; i++)
                 clearance[i] = INFINITY;

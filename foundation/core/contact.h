@@ -34,7 +34,7 @@ typedef struct {
     double x;
     double y;
     double z;
-} vec3;
+} vector3;
 
 /* The femoral surface, in its own frame. A facet's patch is A0 + A1 u + A2 v + A3 u^2 + A4 u v + A5 v^2;
    on plane facets only the first three count. The tree of boxes is stored in depth-first order: after a
@@ -42,11 +42,11 @@ typedef struct {
 typedef struct {
     int curved;                  /* 0: plane facets */
     int facets;
-    const vec3 *patch;           /* facets x 6 */
+    const vector3 *patch;           /* facets x 6 */
     const int *neighbour;        /* facets x 3: across each edge, -1 at a boundary */
     int boxes;
-    const vec3 *low;             /* boxes */
-    const vec3 *high;            /* boxes */
+    const vector3 *low;             /* boxes */
+    const vector3 *high;            /* boxes */
     const int *next;             /* boxes */
     const int *first;            /* boxes: facets of the leaf */
     const int *count;            /* boxes: their number, 0 of an inner node */
@@ -70,11 +70,11 @@ typedef struct {
     int count_elements;
     int nodes;                   /* of an element */
     int centroid_first;          /* node of the first element's centroid */
-    const vec3 *points;          /* of the nodes */
-    const vec3 *normals;         /* of the nodes, of unit length */
+    const vector3 *points;          /* of the nodes */
+    const vector3 *normals;         /* of the nodes, of unit length */
     const int *elements;         /* elements x nodes */
     const double *sizes;         /* elements: longest edge */
-    const vec3 *area_vectors;    /* elements x nodes: dx/du x dx/dv */
+    const vector3 *area_vectors;    /* elements x nodes: dx/du x dx/dv */
     const double *metric;        /* elements x 9: of slopes from the values at the corners */
     int whole_points;            /* of the rule for elements wholly in contact */
     const double *whole_shape;   /* 6 x points: shape functions */
@@ -120,7 +120,7 @@ typedef struct {
     double damping;              /* [s/m] */
     double friction;             /* coefficient */
     double transition_speed;
-} motion;
+} dissipation;
 
 /* Layers whose surface compliance coupled springs share, and the lattices of their nodes. */
 typedef struct {
@@ -156,7 +156,7 @@ KNEE_API ptrdiff_t contact_scratch(const bed *b, const coupling *c);
 /* Fill the sums (compartments) and their Jacobians (x 6 x 6) by the femoral twist, or 0, of the chosen
    compartments (a byte each). Unless `field` is 0, fill indentation and pressure at the middle of each
    element (2 x elements), zero before. `energy`: whether it is asked for. */
-KNEE_API void spring_contact(const femur *f, const bed *b, const law *l, const motion *m,
+KNEE_API void spring_contact(const femur *f, const bed *b, const law *l, const dissipation *m,
                              const double *rotation, const double *translation,
                              const unsigned char *chosen, double reach, int conservative, int energy,
                              sums *found, double *jacobian, double *field, double *scratch);
@@ -202,7 +202,7 @@ KNEE_API void spread_forces(int count, const int *pairs, int held, const int *ac
    `squares` are the squared pressures of the `active` nodes. `level` and `weight` of each node are 0
    before and after the call; `ring` has 4 places a node. */
 KNEE_API void measure_patch(const int *neighbours, const int *quads, const int *quads_at,
-                            const vec3 *points, int count, const int *active, const double *squares,
+                            const vector3 *points, int count, const int *active, const double *squares,
                             double mean_part, int bent, double *level, double *weight, int *ring,
                             double *found);
 
@@ -222,7 +222,7 @@ KNEE_API void deficit_transform(int count, const double *s, double ratio, double
 /* Subtract the compliance of a flat layer between nodes from a matrix (count x count). `own` takes the
    place of 1/r at a node itself. */
 KNEE_API void subtract_flat(const double *table, int pieces, double per_step, double strength,
-                            int count, const vec3 *points, const double *thickness, const double *own,
+                            int count, const vector3 *points, const double *thickness, const double *own,
                             double *matrix);
 
 /* The femoral layer between points of contact: a flat layer, and what is interpolated between the nodes
@@ -233,7 +233,7 @@ typedef struct {
     double per_step;
     double strength;
     int count;
-    const vec3 *points;
+    const vector3 *points;
     const double *thickness;
     const double *own;
     const double *factors;
@@ -257,15 +257,15 @@ KNEE_API void femoral_slopes(const between *l, double *by_distance, double *by_t
 
 /* Fill the largest height (count) of the femur over planes within `reach` of their points, at least 0;
    `control` (facets x 6) are points of each facet with the patch in their hull. */
-KNEE_API void largest_protrusions(const femur *f, const vec3 *control, int count, const vec3 *points,
-                                  const vec3 *normals, double reach, double *heights);
+KNEE_API void largest_protrusions(const femur *f, const vector3 *control, int count, const vector3 *points,
+                                  const vector3 *normals, double reach, double *heights);
 
 /* Fill a facet near the middle of each part of the grid's cells near the surface. */
 KNEE_API void fill_bricks(const femur *f, int *bricks);
 
 /* Fill the first exits of lines (count) from a surface: distance, facet, -1 without one within `reach`,
    and (u, v). */
-KNEE_API void line_exits(const femur *f, double reach, int count, const vec3 *starts,
-                         const vec3 *directions, double *distance, int *facet, double *place);
+KNEE_API void line_exits(const femur *f, double reach, int count, const vector3 *starts,
+                         const vector3 *directions, double *distance, int *facet, double *place);
 
 #endif

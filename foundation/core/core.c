@@ -26,6 +26,7 @@
 #include "jets.c"
 #include "compartment.c"
 #include "posterior.c"
+#include "correlations.c"
 #include "fields.c"
 #include "ligaments.c"
 #include "equations.c"

@@ -35,14 +35,15 @@ typedef struct {
 /* ---- forces of the nodes */
 
 /* Compliance (n x n) between the nodes `inside`. */
-static void fill_compliance(const coupled *x, const frame *f, int n)
+static void fill_compliance(const coupled *x, const lattice_frame *f, int n)
 {
     const lattice *const l = &x->nodes;
     const coupling *const c = x->c;
     const metric g = metric_of(f);
-    const double flat = lattice_own_part(g.g11, g.g12, g.g22), cell = sqrt(g.g11 * g.g22 - g.g12 * g.g12);
+    const double flat = lattice_own_part(g.g11, g.g12, g.g22);
+    const double cell = sqrt(g.g11 * g.g22 - g.g12 * g.g12);
     double *const own = x->level, *const below = x->weight; /* which are zero again afterwards */
-    vec3 *const at = (vec3 *)x->factor;
+    vector3 *const at = (vector3 *)x->factor;
     int layer, i;
     clear((ptrdiff_t)n * n, x->compliance);
     for (i = 0; i < n; i++)
@@ -67,7 +68,7 @@ static void fill_compliance(const coupled *x, const frame *f, int n)
    k.x) moves the surface of a nearly incompressible layer by little, as k^2 h^3, beside which what the
    sum over the half-space's part misses, as k^2 times the cube of the spacing, is much: it is taken from
    nodes and neighbours. */
-static void add_curvatures(const coupled *x, const frame *f, int n)
+static void add_curvatures(const coupled *x, const lattice_frame *f, int n)
 {
     const lattice *const l = &x->nodes;
     const metric g = metric_of(f);
@@ -77,7 +78,8 @@ static void add_curvatures(const coupled *x, const frame *f, int n)
         strength += x->c->strengths[i];
     lattice_curvature(g.g11, g.g12, g.g22, m);
     const double across = fabs(m[1]);
-    const double weights[3] = {strength * (m[0] - across), strength * (m[2] - across), strength * across};
+    const double weights[3] = {strength * (m[0] - across), strength * (m[2] - across),
+                               strength * across};
     const int step[3][2] = {{1, 0}, {0, 1}, {1, m[1] > 0.0 ? 1 : -1}};
     for (i = 0; i < l->count; i++)
         order[i] = -1;
@@ -226,7 +228,7 @@ static int solve_springs(const coupled *x, int n)
 
 /* Area, peak pressure, and edge times the edge of a cell of a patch, of the squared pressures, which
    become those of the nodes next to the patch, too; those are negative. */
-static double measure(const coupled *x, const frame *f, int bent, double *area, double *peak)
+static double measure(const coupled *x, const lattice_frame *f, int bent, double *area, double *peak)
 {
     const lattice *const l = &x->nodes;
     const patch_grid grid = {x->neighbours, x->quads, x->quads_at, l->points};
@@ -240,8 +242,8 @@ static double measure(const coupled *x, const frame *f, int bent, double *area, 
             x->gaps[count] = x->squares[i];
             x->active[count++] = i;
         }
-    measure_patch(x->neighbours, x->quads, x->quads_at, l->points, count, x->active, x->gaps, 0.0, bent, x->level,
-                  x->weight, x->ring, found);
+    measure_patch(x->neighbours, x->quads, x->quads_at, l->points, count, x->active, x->gaps, 0.0, bent,
+                  x->level, x->weight, x->ring, found);
     extrapolate(&grid, count, x->active, -BELOW * highest, bent, x->squares, x->weight, x->ring);
     const double margin = pow(g.g11 * g.g22, 0.25) * found[1];
     *area = found[0] - x->c->edge_offset * margin;
@@ -254,8 +256,8 @@ static double measure(const coupled *x, const frame *f, int bent, double *area, 
    lattice, the sums are of the next order, and the edge is found by parabolas. Returns how far apart the
    surfaces were at the farthest node in contact, as part of the largest overlap; NaN if no solution was
    found. */
-static double bear_lattice(const coupled *x, int end, const frame *f, double part, double bulging, int finer,
-                           coupled_loads *found)
+static double bear_lattice(const coupled *x, int end, const lattice_frame *f, double part, double bulging,
+                           int finer, coupled_loads *found)
 {
     const lattice *const l = &x->nodes;
     sums *const total = &found->total;
@@ -312,10 +314,10 @@ static double bear_lattice(const coupled *x, int end, const frame *f, double par
 }
 
 /* Write the mean of the loads on the lattices; returns as bear_lattice. */
-static double bear_lattices(coupled *x, int end, frame *f, double bulging, int finer, double depth,
+static double bear_lattices(coupled *x, int end, lattice_frame *f, double bulging, int finer, double depth,
                             coupled_loads *found)
 {
-    const vec3 origin = f->origin;
+    const vector3 origin = f->origin;
     const double part = 1.0 / x->c->count_places;
     double farthest = -INFINITY;
     int i;
@@ -345,14 +347,14 @@ static double bear_lattices(coupled *x, int end, frame *f, double bulging, int f
    their volume need the finer lattice alone. Other layers need it where the cells are long beside their
    thickness, the mean over the layers by how much each gives to an even pressure; the part grows with
    the patch, so that loads are continuous. */
-static double finer_part(const coupling *c, int deepest, const frame *f, double *part)
+static double finer_part(const coupling *c, int deepest, const lattice_frame *f, double *part)
 {
     const metric g = metric_of(f);
     double whole = 0.0, mean = 0.0, thinnest = 1.0;
     int i;
     for (i = 0; i < c->layers; i++) {
         const double ratio = c->ratios[i], own = c->thicknesses[(ptrdiff_t)i * c->springs + deepest];
-        const double given = own * c->strengths[i] * (1.0 - 2.0 * ratio) / ((1.0 - ratio) * (1.0 - ratio));
+        const double rest = 1.0 - ratio, given = own * c->strengths[i] * (1.0 - 2.0 * ratio) / (rest * rest);
         whole += given;
         mean += given * own;
         if (ratio > NEARLY_INCOMPRESSIBLE)
@@ -390,8 +392,8 @@ static void take_coupled(const bed *b, const coupling *c, coupled *x, double **s
     l->areas = take(scratch, ROOM);
     for (i = 0; i < c->layers; i++)
         l->thickness[i] = take(scratch, ROOM);
-    l->points = (vec3 *)take(scratch, 3 * ROOM);
-    l->directions = (vec3 *)take(scratch, 3 * ROOM);
+    l->points = (vector3 *)take(scratch, 3 * ROOM);
+    l->directions = (vector3 *)take(scratch, 3 * ROOM);
     x->inside = take_whole(scratch, ROOM);
     x->held = take_whole(scratch, ROOM);
     x->wrong = take_whole(scratch, ROOM);
@@ -415,13 +417,14 @@ static void take_coupled(const bed *b, const coupling *c, coupled *x, double **s
 }
 
 /* Find the mean loads at a patch of contact; returns whether a solution was found. */
-static int bear_patch(coupled *x, const contact_patch *patch, int deepest, frame *f, coupled_loads *found,
-                      coupled_loads *plain)
+static int bear_patch(coupled *x, const contact_patch *patch, int deepest, lattice_frame *f,
+                      coupled_loads *found, coupled_loads *plain)
 {
     double finer, farthest, bulging = WIDE;
     const double thickness = finer_part(x->c, deepest, f, &finer);
     if (finer < 1.0) {
-        farthest = bear_lattices(x, patch->end, f, BULGING, 0, patch->largest, finer == 0.0 ? found : plain);
+        farthest = bear_lattices(x, patch->end, f, BULGING, 0, patch->largest,
+                                 finer == 0.0 ? found : plain);
         if (finer == 0.0 || !isfinite(farthest))
             return isfinite(farthest) != 0;
     }
@@ -454,7 +457,7 @@ int coupled_contact(const femur *f, const bed *b, const coupling *c, const doubl
     coupled_loads own, plain;
     contact_patch patch;
     moments m;
-    frame laid;
+    lattice_frame laid;
     int i, solved;
     take_coupled(b, c, &x, &scratch);
     clear(ROOM, x.level);

@@ -2,7 +2,7 @@
 
 /* A line of a node, and where it leaves the femur. */
 typedef struct {
-    vec3 point, normal;
+    vector3 point, normal;
     int facet;
     double u, v, depth;
 } exit_place;
@@ -20,9 +20,9 @@ INLINE exit_place exit_of(const search *s, const workspace *w, int node)
 static void indentation_gradient(const search *s, const exit_place *e, double *gradient)
 {
     /* m needs no unit length here. */
-    const vec3 m = to_tibia(&s->p, patch_normal(s->f, e->facet, e->u, e->v));
-    const double scale = -1.0 / inner(m, e->normal);
-    const vec3 turn = cross(shifted(e->point, -e->depth, e->normal), m);
+    const vector3 m = to_tibia(&s->p, patch_normal(s->f, e->facet, e->u, e->v));
+    const double scale = -1.0 / dot_product(m, e->normal);
+    const vector3 turn = cross_product(shifted(e->point, -e->depth, e->normal), m);
     gradient[0] = scale * m.x;
     gradient[1] = scale * m.y;
     gradient[2] = scale * m.z;
@@ -38,29 +38,31 @@ static void add_hessian(const search *s, const exit_place *e, const double *grad
                         double *out)
 {
     const tangents t = tangents_of(s->f, e->facet, e->u, e->v);
-    const vec3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v), *const a = s->f->patch + 6 * e->facet;
-    const vec3 none = {0.0, 0.0, 0.0}, n = e->normal;
-    const vec3 k = s->f->curved ? to_tibia(&s->p, a[3]) : none;
-    const vec3 l = s->f->curved ? to_tibia(&s->p, a[4]) : none;
-    const vec3 h = s->f->curved ? to_tibia(&s->p, a[5]) : none;
-    const vec3 whole = cross(u, v);
-    const double size = length(whole), guu = inner(u, u), guv = inner(u, v), gvv = inner(v, v);
+    const vector3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v), *const a = s->f->patch + 6 * e->facet;
+    const vector3 none = {0.0, 0.0, 0.0}, n = e->normal;
+    const vector3 k = s->f->curved ? to_tibia(&s->p, a[3]) : none;
+    const vector3 l = s->f->curved ? to_tibia(&s->p, a[4]) : none;
+    const vector3 h = s->f->curved ? to_tibia(&s->p, a[5]) : none;
+    const vector3 whole = cross_product(u, v);
+    const double size = length(whole), guu = dot_product(u, u), guv = dot_product(u, v);
+    const double gvv = dot_product(v, v);
     const double det = guu * gvv - guv * guv;
-    const vec3 m = times(1.0 / size, whole), x = shifted(e->point, -e->depth, n), p = cross(x, m);
-    const double cosine = inner(m, n);
+    const vector3 m = times(1.0 / size, whole), x = shifted(e->point, -e->depth, n), p = cross_product(x, m);
+    const double cosine = dot_product(m, n);
     int column;
     for (column = 0; column < 6; column++) {
-        const vec3 slide = vector(column == 0, column == 1, column == 2);
-        const vec3 turn = vector(column == 3, column == 4, column == 5);
-        const vec3 moved = times(-gradient[column], n), held = cross(turn, x);
-        const vec3 c = minus(minus(moved, slide), held);
-        const double su = inner(c, u), sv = inner(c, v);
+        const vector3 slide = vector(column == 0, column == 1, column == 2);
+        const vector3 turn = vector(column == 3, column == 4, column == 5);
+        const vector3 moved = times(-gradient[column], n), held = cross_product(turn, x);
+        const vector3 c = minus(minus(moved, slide), held);
+        const double su = dot_product(c, u), sv = dot_product(c, v);
         const double du = (gvv * su - guv * sv) / det, dv = (guu * sv - guv * su) / det;
-        const vec3 by_u = shifted(times(2.0 * du, k), dv, l), by_v = shifted(times(du, l), 2.0 * dv, h);
-        const vec3 bent = plus(cross(by_u, v), cross(u, by_v));
-        const vec3 tilt = plus(times(1.0 / size, shifted(bent, -inner(m, bent), m)), cross(turn, m));
-        const double slant = inner(tilt, n) / (cosine * cosine);
-        const vec3 arm = plus(cross(moved, m), cross(x, tilt));
+        const vector3 by_u = shifted(times(2.0 * du, k), dv, l), by_v = shifted(times(du, l), 2.0 * dv, h);
+        const vector3 bent = plus(cross_product(by_u, v), cross_product(u, by_v));
+        const vector3 across = times(1.0 / size, shifted(bent, -dot_product(m, bent), m));
+        const vector3 tilt = plus(across, cross_product(turn, m));
+        const double slant = dot_product(tilt, n) / (cosine * cosine);
+        const vector3 arm = plus(cross_product(moved, m), cross_product(x, tilt));
         out[column] += scale * (slant * m.x - tilt.x / cosine);
         out[6 + column] += scale * (slant * m.y - tilt.y / cosine);
         out[12 + column] += scale * (slant * m.z - tilt.z / cosine);
@@ -87,12 +89,12 @@ static void pressed_gradient(const search *s, int node, workspace *w)
     if (cosine < LEVEL) {
         /* The first three components g have the length 1/cosine, so that dc = -c^3 g . dg. */
         double hessian[36] = {0.0};
-        const vec3 g = at_place(gradient);
+        const vector3 g = at_place(gradient);
         const double factor = -e.depth * weight.slope * cosine * cosine * cosine;
         add_hessian(s, &e, gradient, 1.0, hessian);
         for (k = 0; k < 6; k++)
             gradient[k] = weight.value * gradient[k]
-                          + factor * inner(g, vector(hessian[k], hessian[6 + k], hessian[12 + k]));
+                          + factor * dot_product(g, vector(hessian[k], hessian[6 + k], hessian[12 + k]));
     }
 }
 

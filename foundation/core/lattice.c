@@ -10,20 +10,21 @@ enum {
 #define COARSER 1.4        /* a lattice with more nodes is made coarser by this factor */
 #define FAR -1.0           /* overlap of a node that is out of contact */
 #define MOST_OVER 1.5      /* indentation of a node over the largest one of the elements at most */
-#define LONGEST 2.0        /* ratio of the edges of a cell: of longer cells, the compliance is not positive definite */
-#define ON_TRIANGLE 1e-9   /* how far outside a triangle, of its extent, a node counts as inside: none is lost */
+#define LONGEST 2.0        /* ratio of the edges of a cell: of longer cells, the compliance is not positive
+                              definite */
+#define ON_TRIANGLE 1e-9   /* how far outside a triangle, of its extent, a node counts as inside */
 #define STEEPEST 0.2       /* least cosine of the angle between a surface and the plane of the lattice */
 /* Moments of the overlap: volume, first moments, integral of the normal times the overlap, second
    moments xx, yy, zz and xy, yz, zx. */
 typedef struct {
     double volume;
-    vec3 first, normal, second, mixed;
+    vector3 first, normal, second, mixed;
 } moments;
 
 /* Origin, edges of a cell and unit normal of a lattice. */
 typedef struct {
-    vec3 origin, first, second, normal;
-} frame;
+    vector3 origin, first, second, normal;
+} lattice_frame;
 
 /* Metric of the edges. */
 typedef struct {
@@ -37,7 +38,7 @@ typedef struct {
     int count;
     int (*cells)[2], (*nodes)[6], *number;
     double (*shapes)[6], *overlaps, *areas, *thickness[MOST_LAYERS];
-    vec3 *points, *directions;
+    vector3 *points, *directions;
 } lattice;
 
 /* What an evaluation needs, and its scratch memory. */
@@ -62,7 +63,7 @@ static void add_moments(const bed *b, const workspace *w, int end, moments *m)
     for (i = 0; i < end; i++) {
         const int e = w->active[i], *const nodes = b->elements + 6 * (ptrdiff_t)e;
         for (q = 0; q < b->whole_points; q++) {
-            vec3 at = {0.0, 0.0, 0.0}, a = at;
+            vector3 at = {0.0, 0.0, 0.0}, a = at;
             double depth = 0.0;
             for (j = 0; j < 6; j++) {
                 const double s = b->whole_shape[j * b->whole_points + q];
@@ -119,7 +120,7 @@ static void indent_truly(const coupled *x, int listed, double highest)
    nearer by the margin against the mean normal of the patch; the indentations are those of the true
    place. Beside the rim of the femur, the line of a node may miss the surface there, or meet another
    sheet far behind: the element is then one spring at its centroid. Returns the number of elements. */
-static int widen_patch(const coupled *x, vec3 normal, double largest, double margin)
+static int widen_patch(const coupled *x, vector3 normal, double largest, double margin)
 {
     const bed *const b = x->s->b;
     workspace *const w = x->w;
@@ -127,7 +128,8 @@ static int widen_patch(const coupled *x, vec3 normal, double largest, double mar
     int i, j, listed = 0, end;
     nearer.p.shift = shifted(nearer.p.shift, -margin, normal);
     forget(b, w);
-    end = find_contact(&nearer, b->compartments[x->compartment], b->compartments[x->compartment + 1], 0, w).end;
+    end = find_contact(&nearer, b->compartments[x->compartment], b->compartments[x->compartment + 1], 0, w)
+              .end;
     forget(b, w);
     for (i = 0; i < end; i++)
         for (j = 0; j < pressed_nodes(b, w, i); j++) {
@@ -158,43 +160,45 @@ static int widen_patch(const coupled *x, vec3 normal, double largest, double mar
 
 /* ---- the lattice */
 
-static metric metric_of(const frame *f)
+static metric metric_of(const lattice_frame *f)
 {
-    const metric g = {inner(f->first, f->first), inner(f->first, f->second), inner(f->second, f->second)};
+    const metric g = {dot_product(f->first, f->first), dot_product(f->first, f->second),
+                      dot_product(f->second, f->second)};
     return g;
 }
 
 /* Coordinates of a point in the lattice. */
-INLINE void place_on(const frame *f, const metric *g, vec3 at, double *u, double *v)
+INLINE void place_on(const lattice_frame *f, const metric *g, vector3 at, double *u, double *v)
 {
-    const vec3 away = minus(at, f->origin);
-    const double p = inner(away, f->first), q = inner(away, f->second), det = g->g11 * g->g22 - g->g12 * g->g12;
+    const vector3 away = minus(at, f->origin);
+    const double p = dot_product(away, f->first), q = dot_product(away, f->second);
+    const double det = g->g11 * g->g22 - g->g12 * g->g12;
     *u = (g->g22 * p - g->g12 * q) / det;
     *v = (g->g11 * q - g->g12 * p) / det;
 }
 
 /* a . M b of the central second moments of the overlap over its volume. */
-static double quadratic_form(const moments *m, vec3 a, vec3 b)
+static double quadratic_form(const moments *m, vector3 a, vector3 b)
 {
     const double total = a.x * b.x * m->second.x + a.y * b.y * m->second.y + a.z * b.z * m->second.z
                          + (a.x * b.y + a.y * b.x) * m->mixed.x + (a.y * b.z + a.z * b.y) * m->mixed.y
                          + (a.z * b.x + a.x * b.z) * m->mixed.z;
-    return total / m->volume - inner(a, m->first) * inner(b, m->first) / (m->volume * m->volume);
+    return total / m->volume - dot_product(a, m->first) * dot_product(b, m->first) / (m->volume * m->volume);
 }
 
 /* Lay a lattice whose edges are `scale` times the columns of the Cholesky factor of the central second
    moments in the mean tangential plane; of a long patch, the long edge is shortened. Returns whether the
    overlap has an extent. */
-static int fit_lattice(const moments *m, double scale, frame *f)
+static int fit_lattice(const moments *m, double scale, lattice_frame *f)
 {
-    vec3 across, ahead;
+    vector3 across, ahead;
     if (!(m->volume > 0.0))
         return 0;
     f->origin = times(1.0 / m->volume, m->first);
     f->normal = times(1.0 / length(m->normal), m->normal);
     across = shifted(vector(0.0, 0.0, 1.0), -f->normal.z, f->normal);
     across = times(1.0 / length(across), across);
-    ahead = cross(f->normal, across);
+    ahead = cross_product(f->normal, across);
     const double xx = quadratic_form(m, across, across), xy = quadratic_form(m, across, ahead);
     const double yy = quadratic_form(m, ahead, ahead);
     if (!(xx > 0.0 && xx * yy > 1e-6 * xy * xy + xy * xy))
@@ -207,14 +211,15 @@ static int fit_lattice(const moments *m, double scale, frame *f)
 }
 
 /* Take a node of the bed's quadratic field at (u, v) of an active element. */
-static void sample(const coupled *x, const frame *f, int position, double u, double v, double cell, int at)
+static void sample(const coupled *x, const lattice_frame *f, int position, double u, double v,
+                   double cell, int at)
 {
     const bed *const b = x->s->b;
     const workspace *const w = x->w;
     const lattice *const l = &x->nodes;
     const int e = w->active[position], *const nodes = b->elements + 6 * (ptrdiff_t)e;
     double *const shape = l->shapes[at];
-    vec3 place = {0.0, 0.0, 0.0}, normal = place;
+    vector3 place = {0.0, 0.0, 0.0}, normal = place;
     int j;
     quadratic_shapes(u, v, shape);
     l->overlaps[at] = 0.0;
@@ -227,7 +232,7 @@ static void sample(const coupled *x, const frame *f, int position, double u, dou
     }
     l->points[at] = place;
     l->directions[at] = times(1.0 / length(normal), normal);
-    l->areas[at] = cell / most(inner(l->directions[at], f->normal), STEEPEST);
+    l->areas[at] = cell / most(dot_product(l->directions[at], f->normal), STEEPEST);
     for (j = 0; j < x->c->layers; j++)
         l->thickness[j][at] = x->c->thicknesses[(ptrdiff_t)j * x->c->springs + e];
 }
@@ -265,7 +270,7 @@ INLINE int last_line(double a, double b, double c)
 /* Take the nodes of the lattice within the active elements, and nodes out of contact around those that
    are apart by less than `bulging` times the largest overlap: the edge of contact is found between nodes
    inside and outside. Returns whether there is room for all. */
-static int sample_overlaps(coupled *x, int end, const frame *f, double bulging)
+static int sample_overlaps(coupled *x, int end, const lattice_frame *f, double bulging)
 {
     const bed *const b = x->s->b;
     lattice *const l = &x->nodes;
@@ -322,7 +327,8 @@ static void link_lattice(const coupled *x)
         x->quads_at[i] = -1;
     for (i = 0; i < l->count; i++) {
         const int a = l->cells[i][0], b = l->cells[i][1];
-        const int quad[4] = {i, number_at(l, a + 1, b), number_at(l, a + 1, b + 1), number_at(l, a, b + 1)};
+        const int quad[4] = {i, number_at(l, a + 1, b), number_at(l, a + 1, b + 1),
+                             number_at(l, a, b + 1)};
         for (axis = 0; axis < 2; axis++)
             for (side = 0; side < 2; side++) {
                 const int step = 1 - 2 * side, at = number_at(l, axis ? a : a + step, axis ? b + step : b);
@@ -351,7 +357,8 @@ static double keys(double distance)
 /* Add a part of indentation and pressure at the middle of the active elements with an overlap above
    `lowest`. The squared pressures of the nodes are interpolated: the square of a smooth contact is
    smooth up to its edge. */
-static void add_field(const coupled *x, int end, const frame *f, double part, double lowest, double *field)
+static void add_field(const coupled *x, int end, const lattice_frame *f, double part, double lowest,
+                      double *field)
 {
     const bed *const b = x->s->b;
     const metric g = metric_of(f);

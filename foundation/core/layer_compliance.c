@@ -112,13 +112,13 @@ static void lattice_curvature(double g11, double g12, double g22, double *m)
 }
 
 void subtract_flat(const double *table, int pieces, double per_step, double strength, int count,
-                   const vec3 *points, const double *thickness, const double *own, double *matrix)
+                   const vector3 *points, const double *thickness, const double *own, double *matrix)
 {
     int i, j;
     for (i = 0; i < count; i++) {
         double *const row = matrix + (ptrdiff_t)i * count;
         for (j = 0; j < i; j++) {
-            const vec3 d = minus(points[i], points[j]);
+            const vector3 d = minus(points[i], points[j]);
             const double t = 0.5 * (thickness[i] + thickness[j]), r = length(d);
             row[j] -= strength * (1.0 / r - table_value(table, pieces, per_step, r / t).value / t);
         }
@@ -136,8 +136,8 @@ INLINE double stored_number(const void *numbers, int bytes, ptrdiff_t i)
     return bytes == 8 ? ((const double *)numbers)[i] : ((const float *)numbers)[i];
 }
 
-void femoral_rows(const between *l, int count_rows, const int *rows, unsigned char *filled, double *matrix,
-               double *scratch)
+void femoral_rows(const between *l, int count_rows, const int *rows, unsigned char *filled,
+                  double *matrix, double *scratch)
 {
     int each, i, j, k;
     for (each = 0; each < count_rows; each++) {
@@ -150,7 +150,8 @@ void femoral_rows(const between *l, int count_rows, const int *rows, unsigned ch
             const int at = l->used[k];
             scratch[at] = 0.0;
             for (i = 0; i < 4; i++)
-                scratch[at] += share[i] * stored_number(l->regular, l->bytes, (ptrdiff_t)cell[i] * l->side + at);
+                scratch[at] +=
+                    share[i] * stored_number(l->regular, l->bytes, (ptrdiff_t)cell[i] * l->side + at);
         }
         for (j = 0; j < l->count; j++) {
             const int *const other = l->cells + 4 * j;
@@ -161,7 +162,8 @@ void femoral_rows(const between *l, int count_rows, const int *rows, unsigned ch
                 continue;
             }
             if (j != row) {
-                const double r = length(minus(l->points[row], l->points[j])), h = t + 0.5 * l->thickness[j];
+                const double r = length(minus(l->points[row], l->points[j]));
+                const double h = t + 0.5 * l->thickness[j];
                 flat = 1.0 / r - table_value(l->table, l->pieces, l->per_step, r / h).value / h;
             }
             out[j] = l->factors[row] * l->factors[j]

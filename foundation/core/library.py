@@ -61,8 +61,7 @@ def _structs() -> dict[str, Any]:
 
 def _parts(line: str) -> tuple[str, str, str, str]:
     matched = _FIELD.match(line.replace("unsigned char", "char"))
-    if matched is None:
-        raise ValueError(f"header: cannot read {line!r}")
+    assert matched is not None, f"header: cannot read {line!r}"
     kind, pointer, field, count = matched.groups()
     return kind, pointer, field, count
 
@@ -105,7 +104,7 @@ def address(array: NDArray[Any]) -> int:
 
 
 def addresses(*arrays: NDArray[Any]) -> list[int]:
-    """Return the addresses of C-contiguous arrays."""
+    """Return the addresses of C-contiguous arrays, (..., N) [any unit]."""
     return [address(array) for array in arrays]
 
 
@@ -234,5 +233,5 @@ Integers = NDArray[np.intc]
 
 
 def integers(values: NDArray[Any]) -> Integers:
-    """Return integers as the library reads them."""
+    """Return integers (..., N) [1] as the library reads them."""
     return np.ascontiguousarray(values, np.intc)

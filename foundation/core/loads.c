@@ -1,7 +1,8 @@
 /* Loads of springs, their Jacobian and energy. */
 
-#define ROOT_MARGIN 3.0 /* an element of a law with an exponent bears all over only where its nodes are pressed
-                           by this many times the rise of the indentation over it */
+/* An element of a law with an exponent bears all over only where its nodes are pressed by this many times the
+   rise of the indentation over it. */
+#define ROOT_MARGIN 3.0
 
 static void add_batch(const integral *g, int count, batch *a, sums *found, double *jacobian)
 {
@@ -19,7 +20,7 @@ static void add_batch(const integral *g, int count, batch *a, sums *found, doubl
     }
     if (g->jacobian) {
         fill_gradients(g, count, a);
-        add_stiffness(g, a);
+        add_batch_stiffness(g, a);
     }
 }
 
@@ -107,7 +108,7 @@ static int choose_rules(const integral *g, const contact_patch *c, int *first_cu
 }
 
 /* Sum the loads of a patch; returns without any where it does not touch. */
-static void integrate_patch(integral *g, const contact_patch *c, batch *a, sums *found, double *jacobian)
+static void sum_patch(integral *g, const contact_patch *c, batch *a, sums *found, double *jacobian)
 {
     const int places = g->s->b->count_elements + 1;
     int whole, first_cut, cut, first, i, j, k;
@@ -172,14 +173,15 @@ static double excess_at(const search *s, const law *l, int position, const works
         if (!by_twist)
             continue;
         const tangents t = tangents_of(s->f, e.facet, e.u, e.v);
-        const vec3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v);
-        const vec3 at = shifted(e.point, -e.depth, e.normal);
-        const double guu = inner(u, u), guv = inner(u, v), gvv = inner(v, v), det = guu * gvv - guv * guv;
+        const vector3 u = to_tibia(&s->p, t.u), v = to_tibia(&s->p, t.v);
+        const vector3 at = shifted(e.point, -e.depth, e.normal);
+        const double guu = dot_product(u, u), guv = dot_product(u, v), gvv = dot_product(v, v);
+        const double det = guu * gvv - guv * guv;
         for (k = 0; k < 6; k++) {
-            const vec3 slide = vector(k == 0, k == 1, k == 2), turn = vector(k == 3, k == 4, k == 5);
-            const vec3 moved = minus(minus(times(-w->gradient[6 * (ptrdiff_t)node + k], e.normal), slide),
-                                     cross(turn, at));
-            const double su = inner(moved, u), sv = inner(moved, v);
+            const vector3 slide = vector(k == 0, k == 1, k == 2), turn = vector(k == 3, k == 4, k == 5);
+            const vector3 moved = minus(minus(times(-w->gradient[6 * (ptrdiff_t)node + k], e.normal), slide),
+                                     cross_product(turn, at));
+            const double su = dot_product(moved, u), sv = dot_product(moved, v);
             by_twist[k] += (by_u * (gvv * su - guv * sv) + by_v * (guu * sv - guv * su)) / det / count;
         }
     }
@@ -228,9 +230,9 @@ static void thicken_all(const integral *g, const law *l, const contact_patch *c,
     }
 }
 
-/* Sum the loads of a patch as integrate does, with the thickness of the femur where the springs have met
+/* Sum the loads of a patch as sum_patch does, with the thickness of the femur where the springs have met
    it. */
-static void integrate_thick(integral *g, const contact_patch *c, batch *a, const law *changed,
+static void sum_thick_patch(integral *g, const contact_patch *c, batch *a, const law *changed,
                             const thickening *t, sums *found, double *jacobian)
 {
     const law *const l = g->l;
@@ -243,7 +245,7 @@ static void integrate_thick(integral *g, const contact_patch *c, batch *a, const
     }
     thicken_all(g, l, c, t, 0.0, 0);
     g->l = changed;
-    integrate_patch(g, c, a, found, jacobian);
+    sum_patch(g, c, a, found, jacobian);
     for (k = 0; k < 6 && sloped; k++) {
         integral other = *g;
         double largest = 0.0;
@@ -255,7 +257,7 @@ static void integrate_thick(integral *g, const contact_patch *c, batch *a, const
         thicken_all(g, l, c, t, THICKNESS_STEP / largest, k);
         memset(&moved, 0, sizeof moved);
         other.jacobian = other.energy = 0;
-        integrate_patch(&other, c, a, &moved, 0);
+        sum_patch(&other, c, a, &moved, 0);
         for (q = 0; q < 6; q++)
             jacobian[6 * q + k] += (moved.wrench[q] - found->wrench[q]) * largest / THICKNESS_STEP;
     }
@@ -263,7 +265,7 @@ static void integrate_thick(integral *g, const contact_patch *c, batch *a, const
         thicken_all(g, l, c, t, 0.0, 0);
 }
 
-void spring_contact(const femur *f, const bed *b, const law *l, const motion *m, const double *rotation,
+void spring_contact(const femur *f, const bed *b, const law *l, const dissipation *m, const double *rotation,
                     const double *translation, const unsigned char *chosen, double reach,
                     int conservative, int energy, sums *found, double *jacobian, double *field,
                     double *scratch)
@@ -297,9 +299,9 @@ void spring_contact(const femur *f, const bed *b, const law *l, const motion *m,
             find_gradients(&s, patch.begin, patch.end, &w);
         g.l = l;
         if (l->corners)
-            integrate_thick(&g, &patch, a, &changed, &t, found + c, slopes);
+            sum_thick_patch(&g, &patch, a, &changed, &t, found + c, slopes);
         else
-            integrate_patch(&g, &patch, a, found + c, slopes);
+            sum_patch(&g, &patch, a, found + c, slopes);
         for (i = patch.begin; i < patch.end && field; i++) {
             const double depth = middle_depth(b, &w, i);
             const int e = w.active[i];

@@ -8,7 +8,7 @@
    4). */
 typedef struct {
     const int *neighbours, *quads, *quads_at;
-    const vec3 *points;
+    const vector3 *points;
 } patch_grid;
 
 INLINE int beside(const patch_grid *g, int node, int axis, int side)
@@ -85,8 +85,8 @@ static void cut_triangle(const patch_grid *g, int a, int b, int c, double va, do
         c = b, b = a, a = last;
         vc = vb, vb = va, va = value;
     }
-    const vec3 u = minus(g->points[b], g->points[a]), w = minus(g->points[c], g->points[a]);
-    const double whole = 0.5 * length(cross(u, w)), s = va / (va - vb), t = va / (va - vc);
+    const vector3 u = minus(g->points[b], g->points[a]), w = minus(g->points[c], g->points[a]);
+    const double whole = 0.5 * length(cross_product(u, w)), s = va / (va - vb), t = va / (va - vc);
     if (inside == 3) {
         *area += whole;
         return;
@@ -148,7 +148,7 @@ static double fitted_peak(const patch_grid *g, int top, const double *level, dou
     return sqrt(highest - mean_part * (xx + yy) / 6.0);
 }
 
-void measure_patch(const int *neighbours, const int *quads, const int *quads_at, const vec3 *points,
+void measure_patch(const int *neighbours, const int *quads, const int *quads_at, const vector3 *points,
                    int count, const int *active, const double *squares, double mean_part, int bent,
                    double *level, double *weight, int *ring, double *found)
 {

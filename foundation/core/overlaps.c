@@ -1,8 +1,9 @@
 /* Overlaps of the femur with single nodes of a bearing surface, and their derivatives. */
 
-#define RAISED (1.0 / 24.0) /* part of the second differences along both grid lines by which overlaps are raised: the
-                               mean of two conditions on a bilinear surface, that it meets the femur at the nodes (0),
-                               or in the mean over the shape function of each node (1/12). Their errors are opposite. */
+/* Part of the second differences along both grid lines by which overlaps are raised: the mean of two
+   conditions on a bilinear surface, that it meets the femur at the nodes (0), or in the mean over the shape
+   function of each node (1/12). Their errors are opposite. */
+#define RAISED (1.0 / 24.0)
 
 int find_overlaps(const femur *f, const bed *b, const double *rotation, const double *translation,
                   double reach, double lowest, int *nodes, double *overlaps, double *gradients,

@@ -31,28 +31,28 @@ typedef struct {
     double p[6], q[6], r[6];
 } projected;
 
-INLINE projected project(const vec3 *terms, int count, vec3 o, vec3 d)
+INLINE projected project(const vector3 *terms, int count, vector3 o, vector3 d)
 {
     ACROSS(d.x, d.y, d.z, tx, ty, tz, wx, wy, wz);
     projected found;
     int k;
     for (k = 0; k < count; k++) {
-        const vec3 a = k ? terms[k] : minus(terms[0], o);
+        const vector3 a = k ? terms[k] : minus(terms[0], o);
         found.p[k] = dot3(tx, ty, tz, a.x, a.y, a.z);
         found.q[k] = dot3(wx, wy, wz, a.x, a.y, a.z);
-        found.r[k] = inner(d, a);
+        found.r[k] = dot_product(d, a);
     }
     return found;
 }
 
 /* The polynomial of six coefficients at (u, v). */
-#define QUADRIC(c, u, v) \
+#define PATCH_AT(c, u, v) \
     ((c##0) + (u) * ((c##1) + (u) * (c##3) + (v) * (c##4)) + (v) * ((c##2) + (v) * (c##5)))
 
 /* One step of Newton's method from (u, v). */
 #define NEWTON_STEP(u, v, du, dv, det) \
     do { \
-        const double f0 = QUADRIC(p, u, v), f1 = QUADRIC(q, u, v); \
+        const double f0 = PATCH_AT(p, u, v), f1 = PATCH_AT(q, u, v); \
         const double u0 = p1 + 2.0 * (u) * p3 + (v) * p4, u1 = q1 + 2.0 * (u) * q3 + (v) * q4; \
         const double v0 = p2 + (u) * p4 + 2.0 * (v) * p5, v1 = q2 + (u) * q4 + 2.0 * (v) * q5; \
         det = u0 * v1 - v0 * u1; \
@@ -68,9 +68,9 @@ INLINE projected project(const vec3 *terms, int count, vec3 o, vec3 d)
 
 /* Meet the patch of a facet, continued beyond its edges, by Newton's method on its projection; ends
    early where the line clearly belongs to a neighbour. */
-static hit meet_patch(const femur *f, int facet, vec3 o, vec3 d)
+static hit meet_patch(const femur *f, int facet, vector3 o, vector3 d)
 {
-    const vec3 *const terms = f->patch + 6 * facet;
+    const vector3 *const terms = f->patch + 6 * facet;
     hit found = {facet, 0.0, 0.0, NAN, 0.0};
     double det, u, v;
     if (!f->curved) {
@@ -113,19 +113,19 @@ static hit meet_patch(const femur *f, int facet, vec3 o, vec3 d)
         if (fabs(du) + fabs(dv) < LAST_STEP)
             break;
     }
-    found.s = QUADRIC(r, u, v);
+    found.s = PATCH_AT(r, u, v);
     found.out = det;
     return found;
 }
 
 /* Tangents of a patch. */
 typedef struct {
-    vec3 u, v;
+    vector3 u, v;
 } tangents;
 
 INLINE tangents tangents_of(const femur *f, int facet, double u, double v)
 {
-    const vec3 *const a = f->patch + 6 * facet;
+    const vector3 *const a = f->patch + 6 * facet;
     tangents t = {a[1], a[2]};
     if (f->curved) {
         t.u = shifted(shifted(t.u, 2.0 * u, a[3]), v, a[4]);
@@ -135,10 +135,10 @@ INLINE tangents tangents_of(const femur *f, int facet, double u, double v)
 }
 
 /* The normal dx/du x dx/dv of a patch, outward, not of unit length. */
-INLINE vec3 patch_normal(const femur *f, int facet, double u, double v)
+INLINE vector3 patch_normal(const femur *f, int facet, double u, double v)
 {
     const tangents t = tangents_of(f, facet, u, v);
-    return cross(t.u, t.v);
+    return cross_product(t.u, t.v);
 }
 
 /* The edge (c0 c1, c1 c2, c2 c0) that is crossed if `worst` is the smallest coordinate. */
@@ -149,7 +149,7 @@ INLINE int edge_crossed(double u, double v, double worst)
 
 /* Meet the femur, walking from facet to facet towards the line; if the walk leaves the surface or does
    not end, s is NaN and the facet the last one. */
-static hit walk_to_hit(const femur *f, int facet, vec3 o, vec3 d)
+static hit walk_to_hit(const femur *f, int facet, vector3 o, vector3 d)
 {
     hit found = {facet, NAN, NAN, NAN, 0.0};
     double before = 0.0;
@@ -183,15 +183,15 @@ static hit walk_to_hit(const femur *f, int facet, vec3 o, vec3 d)
 
 /* The plane facet that the line meets, walking towards it: a first guess of where it meets the surface;
    the last facet if the walk leaves the surface. */
-static int facet_towards(const femur *f, int facet, vec3 o, vec3 d)
+static int facet_towards(const femur *f, int facet, vector3 o, vector3 d)
 {
     int previous = -1, step;
     ACROSS(d.x, d.y, d.z, tx, ty, tz, wx, wy, wz);
     for (step = 0; step < WALK_STEPS; step++) {
         /* A patch's corners are A0, A0 + A1 + A3 and A0 + A2 + A5. */
-        const vec3 *const c = f->patch + 6 * facet;
-        const vec3 a = minus(c[0], o), b = plus(a, f->curved ? plus(c[1], c[3]) : c[1]);
-        const vec3 e = plus(a, f->curved ? plus(c[2], c[5]) : c[2]);
+        const vector3 *const c = f->patch + 6 * facet;
+        const vector3 a = minus(c[0], o), b = plus(a, f->curved ? plus(c[1], c[3]) : c[1]);
+        const vector3 e = plus(a, f->curved ? plus(c[2], c[5]) : c[2]);
         const double p0 = dot3(tx, ty, tz, a.x, a.y, a.z), q0 = dot3(wx, wy, wz, a.x, a.y, a.z);
         const double p1 = dot3(tx, ty, tz, b.x, b.y, b.z), q1 = dot3(wx, wy, wz, b.x, b.y, b.z);
         const double p2 = dot3(tx, ty, tz, e.x, e.y, e.z), q2 = dot3(wx, wy, wz, e.x, e.y, e.z);
@@ -229,7 +229,7 @@ static void meet_patches(const femur *f, int count, lines *w)
     const int terms = f->curved ? 6 : 3;
     int i, k;
     for (i = 0; i < count; i++) {
-        const vec3 *const c = f->patch + 6 * w->facet[i];
+        const vector3 *const c = f->patch + 6 * w->facet[i];
         for (k = 0; k < terms; k++) {
             w->terms[k][0][i] = c[k].x;
             w->terms[k][1][i] = c[k].y;
@@ -288,14 +288,14 @@ static void meet_patches(const femur *f, int count, lines *w)
 }
 
 /* The nearest exit, 0 < s < reach, by the tree; facet -1 without one. */
-static hit tree_hit(const femur *f, double reach, vec3 o, vec3 d)
+static hit tree_hit(const femur *f, double reach, vector3 o, vector3 d)
 {
     const double ix = d.x != 0.0 ? 1.0 / d.x : 1e300, iy = d.y != 0.0 ? 1.0 / d.y : 1e300;
     const double iz = d.z != 0.0 ? 1.0 / d.z : 1e300;
     hit best = {-1, NAN, NAN, reach, 0.0};
     int node = 0, j;
     while (node < f->boxes) {
-        const vec3 low = f->low[node], high = f->high[node];
+        const vector3 low = f->low[node], high = f->high[node];
         const double ax = (low.x - o.x) * ix, bx = (high.x - o.x) * ix;
         const double ay = (low.y - o.y) * iy, by = (high.y - o.y) * iy;
         const double az = (low.z - o.z) * iz, bz = (high.z - o.z) * iz;
@@ -324,7 +324,7 @@ INLINE int part_index(double low, double per_part, int cells, double value)
 }
 
 /* A facet near a point of the femoral frame, within a part of a cell if the surface is close. */
-static int facet_nearby(const femur *f, vec3 at)
+static int facet_nearby(const femur *f, vector3 at)
 {
     const double per_part = PARTS / f->grid_cell;
     const int a = part_index(f->grid_low[0], per_part, f->cells[0], at.x);
@@ -349,11 +349,11 @@ void fill_bricks(const femur *f, int *bricks)
             const double a = cell / planes + (part / (PARTS * PARTS) + 0.5) / PARTS;
             const double b = cell % planes / f->cells[2] + (part / PARTS % PARTS + 0.5) / PARTS;
             const double c = cell % f->cells[2] + (part % PARTS + 0.5) / PARTS;
-            const vec3 at = shifted(at_place(f->grid_low), f->grid_cell, vector(a, b, c));
+            const vector3 at = shifted(at_place(f->grid_low), f->grid_cell, vector(a, b, c));
             int facet = f->grid_facet[cell];
             /* Walks along the normals end near the foot of the perpendicular. */
             for (step = 0; step < FOOT_STEPS; step++) {
-                const vec3 normal = patch_normal(f, facet, 1.0 / 3.0, 1.0 / 3.0);
+                const vector3 normal = patch_normal(f, facet, 1.0 / 3.0, 1.0 / 3.0);
                 const double size = length(normal);
                 if (size > 0.0)
                     facet = facet_towards(f, facet, at, times(1.0 / size, normal));
@@ -363,32 +363,33 @@ void fill_bricks(const femur *f, int *bricks)
     }
 }
 
-void largest_protrusions(const femur *f, const vec3 *control, int count, const vec3 *points,
-                         const vec3 *normals, double reach, double *heights)
+void largest_protrusions(const femur *f, const vector3 *control, int count, const vector3 *points,
+                         const vector3 *normals, double reach, double *heights)
 {
     int p, j;
     for (p = 0; p < count; p++) {
-        const vec3 n = normals[p], size = vector(fabs(n.x), fabs(n.y), fabs(n.z));
+        const vector3 n = normals[p], size = vector(fabs(n.x), fabs(n.y), fabs(n.z));
         double best = 0.0;
         int node = 0;
         while (node < f->boxes) {
-            const vec3 half = times(0.5, minus(f->high[node], f->low[node]));
-            const vec3 away = minus(times(0.5, plus(f->high[node], f->low[node])), points[p]);
-            const vec3 gap = vector(most(fabs(away.x) - half.x, 0.0), most(fabs(away.y) - half.y, 0.0),
+            const vector3 half = times(0.5, minus(f->high[node], f->low[node]));
+            const vector3 away = minus(times(0.5, plus(f->high[node], f->low[node])), points[p]);
+            const vector3 gap = vector(most(fabs(away.x) - half.x, 0.0), most(fabs(away.y) - half.y, 0.0),
                                     most(fabs(away.z) - half.z, 0.0));
-            if (inner(gap, gap) > reach * reach || inner(n, away) + inner(size, half) <= best) {
+            if (dot_product(gap, gap) > reach * reach
+                || dot_product(n, away) + dot_product(size, half) <= best) {
                 node = f->next[node];
                 continue;
             }
             for (j = 6 * f->first[node]; j < 6 * (f->first[node] + f->count[node]); j++)
-                best = most(best, inner(n, minus(control[j], points[p])));
+                best = most(best, dot_product(n, minus(control[j], points[p])));
             node++;
         }
         heights[p] = best;
     }
 }
 
-void line_exits(const femur *f, double reach, int count, const vec3 *starts, const vec3 *directions,
+void line_exits(const femur *f, double reach, int count, const vector3 *starts, const vector3 *directions,
                 double *distance, int *facet, double *place)
 {
     int i;

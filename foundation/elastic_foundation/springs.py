@@ -25,10 +25,10 @@ def motion(
     friction: float = 0.0,
     transition_speed: float = 1.0,
 ) -> Record:
-    """Return the struct `motion` of a twist (6,) [m/s, rad/s]; None at rest."""
+    """Return the struct `dissipation` of a twist (6,) [m/s, rad/s]; None at rest."""
     moving = twist is not None and (damping > 0.0 or friction > 0.0)
     return Record(
-        "motion",
+        "dissipation",
         moving=moving,
         twist=np.zeros(6) if twist is None else twist,
         damping=damping,
@@ -70,7 +70,7 @@ class Springs:
         energy: bool = False,
         field: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums (C, CONTACT_SUMS) and Jacobians by the twist (C, 6, 6) of compartments.
+        """Return sums (C, CONTACT_SUMS) and Jacobians by the twist (C, 6, 6) [SI] of compartments.
 
         Of those `chosen` (C,). Indentation and pressure at the middle of each element are written
         to `field` (2, F), zero before. Patches that no lattice resolves, light touches of less

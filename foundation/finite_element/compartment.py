@@ -137,7 +137,8 @@ def measured_patch(
 ) -> list[float]:
     """Return area [m²], length of the edge [m], peak pressure [Pa] and sharpness of the peak [1].
 
-    Arguments are as of `measure_patch` of `foundation/core/contact.h`.
+    Arguments, of nodes at points (C, 3) [m], are as of `measure_patch` of
+    `foundation/core/contact.h`.
     """
     (level, weight), ring = np.zeros((2, len(points))), np.empty(4 * len(points), np.intc)
     nodes, found = integers(active), np.empty(4)

@@ -93,25 +93,25 @@ class MeshedLayer:
 
     @cached_property
     def neighbours(self) -> NDArray[np.intc]:
-        """Candidates next to each candidate along and against the grid lines, (C, 2, 2), or -1."""
+        """Candidates along and against the grid lines of each, (C, 2, 2) [1], or -1."""
         found = self.mesh.grid.neighbours[self.candidates]
         return integers(np.where(found >= 0, self.number[found], -1))
 
     @cached_property
     def regular_neighbours(self) -> NDArray[np.intc]:
-        """The neighbours without those on the rim, which are not at equal distances, (C, 2, 2)."""
+        """Neighbours (C, 2, 2) [1] that are not on the rim, where distances are unequal."""
         found = self.neighbours
         return integers(np.where((found >= 0) & self.at_rim[found], -1, found))
 
     @cached_property
     def quads(self) -> NDArray[np.intc]:
-        """Quadrilaterals between candidates, (Q, 4)."""
+        """Quadrilaterals between candidates, (Q, 4) [1]."""
         quads = self.number[self.mesh.grid.quads]
         return integers(quads[(quads >= 0).all(axis=1)])
 
     @cached_property
     def quads_at(self) -> NDArray[np.intc]:
-        """Quadrilaterals around each candidate, (C, 4), -1 for none."""
+        """Quadrilaterals around each candidate, (C, 4) [1], -1 for none."""
         found = np.full((len(self.candidates), 4), -1, dtype=np.intc)
         for k in range(4):
             found[self.quads[:, k], k] = np.arange(len(self.quads))

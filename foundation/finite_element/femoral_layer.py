@@ -126,7 +126,7 @@ class FemoralLayer:
         return FemoralPoints(own, factors, cells, weights, thickness, outside, inside)
 
     def compliance(self, nodes: NDArray[Any], at: FemoralPoints) -> LazyCompliance:
-        """Return the compliance between points of contact of tibial candidates (n,)."""
+        """Return the compliance [m/N] between points of contact of tibial candidates (n,)."""
         return LazyCompliance(self.layer, self.regular(), self._own[nodes], at)
 
 
@@ -234,7 +234,7 @@ class LazyCompliance:
 def add_block(
     matrix: FloatArray, rows: NDArray[Any], columns: NDArray[Any], part: FloatArray
 ) -> None:
-    """Add the block of rows (k,) and columns (l,) of a square matrix to an array (k, l)."""
+    """Add the block of rows (k,) and columns (l,) of a matrix to an array (k, l) [any unit]."""
     across, down = integers(rows), integers(columns)
     CORE.add_block(
         address(matrix), matrix.itemsize, len(matrix), len(across), address(across), len(down),

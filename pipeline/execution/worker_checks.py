@@ -21,6 +21,7 @@ from foundation.base.compiling import TIMER
 
 #: Packages of the project that compute, and packages that they compute with.
 _OWN = ("foundation", "surrogates", "dynamics")
+_SOURCES = ("*.py", "*.[ch]")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "numba", "pandas", "joblib")
 
 Job = tuple[int, tuple[Any, ...]]
@@ -42,7 +43,7 @@ def environment() -> dict[str, str]:
     content = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
     for package in _OWN:
-        for file in sorted((root / package).rglob("*.py")):
+        for file in sorted(each for kind in _SOURCES for each in (root / package).rglob(kind)):
             content.update(file.relative_to(root).as_posix().encode())
             content.update(file.read_bytes())
     return versions | {"knee-contact": f"source {content.hexdigest()[:12]}"}

@@ -82,6 +82,18 @@ KNEE_API void spring_pressures(int count, const double *depth, double largest,
 KNEE_API int measure_overlap(int count, const double *depth, const double *bed, double *frame,
                              double *measures);
 
+/* Fill the correlations (rows x columns) between points (inputs x rows) and (inputs x columns) over
+   the lengths, of kinds (inputs) as those of a regressor; of `lower` only those below the diagonal. */
+KNEE_API void fill_correlation_matrix(int inputs, const int *kinds, ptrdiff_t rows,
+                                      const double *first, ptrdiff_t columns, const double *second,
+                                      int lower, double *matrix);
+
+/* Fill the derivative (inputs x count) of the sum of weights times correlations (count x count) by
+   the points (inputs x count); of the symmetric matrices the lower triangles are read. */
+KNEE_API void fill_point_gradient(int inputs, const int *kinds, ptrdiff_t count,
+                                  const double *points, const double *correlation,
+                                  const double *weights, double *gradient);
+
 /* Fill the pressures [Pa] of a layer of overlaps `depth` and a bed (count x 7). */
 KNEE_API void layer_pressures(const layer *l, int count, const double *depth, const double *bed,
                               double *pressure);

@@ -44,12 +44,12 @@ PROBE int probe_solve(int n, double *matrix, const double *right, double *soluti
 PROBE void probe_meet(const femur *f, int facet, const double *line, double *found)
 {
     const hit own = meet_patch(f, facet, at_place(line), at_place(line + 3));
-    const vec3 normal = patch_normal(f, facet, own.u, own.v);
+    const vector3 normal = patch_normal(f, facet, own.u, own.v);
     const double all[7] = {own.u, own.v, own.s, own.out, normal.x, normal.y, normal.z};
     memcpy(found, all, sizeof all);
 }
 
-PROBE void probe_normal(const femur *f, int facet, double u, double v, vec3 *normal)
+PROBE void probe_normal(const femur *f, int facet, double u, double v, vector3 *normal)
 {
     *normal = patch_normal(f, facet, u, v);
 }
@@ -72,7 +72,7 @@ PROBE double probe_indentation(const law *l, double pressure)
 PROBE int probe_size(const char *name)
 {
 #define SIZE(kind) if (!strcmp(name, #kind)) return (int)sizeof(kind);
-    SIZE(vec3) SIZE(femur) SIZE(bed) SIZE(law) SIZE(motion) SIZE(coupling) SIZE(sums) SIZE(between)
+    SIZE(vector3) SIZE(femur) SIZE(bed) SIZE(law) SIZE(dissipation) SIZE(coupling) SIZE(sums) SIZE(between)
     SIZE(regressor) SIZE(path) SIZE(compartment) SIZE(posterior) SIZE(surface) SIZE(skin) SIZE(layer)
     SIZE(ligaments) SIZE(simulation) SIZE(trained) SIZE(knee_motion) SIZE(tableau) SIZE(step_limits)
     return 0;
