@@ -73,6 +73,12 @@ def test_a_sound_study_is_ready(study, capsys):
     assert content["counts"]["error"] == 0
     assert 1.0 < content["figures"]["run_s"] < 3600.0
     assert 1e6 < content["figures"]["disk_bytes"] < 1e9
+    [peaks] = [
+        r["text"] for r in content["remarks"] if r["text"].startswith("peak pressures under")
+    ]
+    for name, peak in content["figures"]["peak_pressure_MPa"].items():
+        assert f"{name} {peak:.3g} MPa at" in peaks
+        assert 5.0 < peak < 30.0  # of the implant under 1000 N
     assert not any("split" in r["about"] for r in content["remarks"])
 
 
