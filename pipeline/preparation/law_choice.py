@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from foundation.surfaces.smoothing import Smoothed
 from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
+from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.roughness import SMOOTH, LoadedPatches, loaded_patches, roughness
 from pipeline.progress import say
@@ -24,9 +25,6 @@ _COUPLED = 'law = "coupled": the springs share the compliance of the elastic lay
 _LINEAR = (
     'law = "linear": independent springs, whose peak pressures are off those of the elastic layer'
 )
-
-
-_BODIES = ("femur", "tibia")
 
 
 class LawChoice(NamedTuple):
@@ -62,19 +60,21 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
             return LawChoice(
                 "coupled", 0.0, (f"{_COUPLED}; {_smooth_words(found)}, which is little",)
             )
-        return _smoothed(config, patches, found)
+        return _smoothed(config, surfaces, patches, found)
 
 
-def _smoothed(config: Config, patches: LoadedPatches, rough: float) -> LawChoice:
+def _smoothed(
+    config: Config, surfaces: KneeSurfaces, patches: LoadedPatches, rough: float
+) -> LawChoice:
     cost = (
         f"the surfaces are rough: ridges of the meshes change the peak pressures by "
         f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
     )
     # What the largest deviation leaves rough, no smaller one smooths.
-    last = _trial(config, patches, DEVIATIONS_UM[-1])
+    last = _trial(config, surfaces, patches, DEVIATIONS_UM[-1])
     for deviation in DEVIATIONS_UM if last.is_smooth else ():
         is_last = deviation == DEVIATIONS_UM[-1]
-        trial = last if is_last else _trial(config, patches, deviation)
+        trial = last if is_last else _trial(config, surfaces, patches, deviation)
         if trial.is_smooth:
             femur, tibia = trial.femur, trial.tibia
             moved = (
@@ -105,17 +105,19 @@ class _Trial(NamedTuple):
         return self.found <= SMOOTH
 
 
-def _trial(config: Config, patches: LoadedPatches, deviation_um: float) -> _Trial:
+def _trial(
+    config: Config, surfaces: KneeSurfaces, patches: LoadedPatches, deviation_um: float
+) -> _Trial:
     say(f"smoothing the surfaces by at most {deviation_um:g} um")
-    smooth = {"smooth_um": deviation_um}
-    bodies = {body: getattr(config.knee, body).model_copy(update=smooth) for body in _BODIES}
-    knee = config.knee.model_copy(update=bodies)
-    surfaces = load_surfaces(config.model_copy(update={"knee": knee}))
-    femur, tibia = (load_body(knee, body).smoothed for body in _BODIES)
-    assert femur is not None
-    assert tibia is not None
-    found = roughness(config, surfaces, patches)
-    return _Trial(femur, tibia, np.nan if found is None else found)
+    femur, tibia = (
+        load_body(config.knee, body, smooth_um=deviation_um) for body in ("femur", "tibia")
+    )
+    labels = compartment_labels(config.knee, tibia.mesh)
+    moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh, compartments=labels)
+    found = roughness(config, moved, patches)
+    assert femur.smoothed is not None
+    assert tibia.smoothed is not None
+    return _Trial(femur.smoothed, tibia.smoothed, np.nan if found is None else found)
 
 
 def _smooth_words(found: float) -> str:
