@@ -31,7 +31,6 @@ from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     check_stated_unit,
-    guess_axes,
     guess_unit,
     side_in_names,
     stated_unit,
@@ -57,7 +56,7 @@ _CARTILAGE_SOURCE = (
 #: What a user has to do about the frames.
 _FRAMES_DONE = (
     "frames: turns by any angle carry the axes of a file to those of the body; act only if the "
-    "picture shows a wrong frame, with --frames or --slope-deg"
+    "picture shows a wrong frame, with --axes or --slope-deg"
 )
 _FLEXION = "and, for a zero of flexion within 5 deg, state --femur-bone with the bone of the scan"
 
@@ -92,6 +91,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     """
     told: list[str] = []
     files_of, material = _stated(options)
+    axes = _stated_axes(options)
     read = {body: (files, load_raw_mesh(files)) for body, files in files_of.items()}
     keys: dict[str, dict[str, Any]] = {}
     for body, (files, raw) in read.items():
@@ -105,8 +105,10 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     check_before_alignment(meshes)
     named_side = side_in_names(file for files, _ in read.values() for file in files)
     kinds: dict[str, str] = {}
-    if _frames(options) == "file":
-        notes = _file_frames(keys, meshes, options, told)
+    if axes is not None:
+        notes: dict[str, str] = {}
+        for body in BODIES:
+            keys[body]["axes"] = list(axes)
         kinds = _kinds_in_file_frames(keys, meshes)
         found, reason = options.side or named_side, "from the file names"
     else:
@@ -218,21 +220,17 @@ def _kinds_in_file_frames(
     return kinds
 
 
-def _frames(options: InitOptions) -> str:
-    if options.axes is not None:
-        if options.frames == "anatomical":
+def _stated_axes(options: InitOptions) -> tuple[str, ...] | None:
+    """Return the axes of both files if they are stated, with which other options are refused."""
+    if options.axes is None:
+        return None
+    for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
+        if getattr(options, option) not in (None, ()):
             raise InputError(
-                "--axes states the frames of the files; leave --axes out, or use --frames file"
+                f"--{option.replace('_', '-')} has no effect with --axes; leave out one of the two "
+                "options"
             )
-        return "file"
-    if options.frames == "file":
-        for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
-            if getattr(options, option) not in (None, ()):
-                raise InputError(
-                    f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
-                    "one of the two options"
-                )
-    return options.frames or "anatomical"
+    return axes_of(options.axes)
 
 
 def _beside(file: Path, folder: Path) -> str:
@@ -293,32 +291,6 @@ def _side(options: InitOptions, found: str | None, reason: str, told: list[str])
         "for a left knee"
     )
     return "right"
-
-
-def _file_frames(
-    keys: dict[str, dict[str, Any]],
-    meshes: dict[str, TriangleMesh],
-    options: InitOptions,
-    told: list[str],
-) -> dict[str, str]:
-    """Add the axes of the files to the keys; return the comments of the configuration."""
-    if options.axes is not None:
-        for body in BODIES:
-            keys[body]["axes"] = list(axes_of(options.axes))
-        return {}
-    notes = {}
-    guesses = dict(zip(BODIES, guess_axes(meshes["femur"], meshes["tibia"]), strict=True))
-    for body, guess in guesses.items():
-        begin = "" if guess.certain else WARNING
-        doubt = "" if guess.certain else "; uncertain: verify in the picture, or state --axes"
-        axes = ",".join(guess.value)
-        told.append(f"{begin}{body}: axes {axes}: {guess.reason}{doubt}")
-        keys[body]["axes"] = list(guess.value)
-        notes[f"knee.{body}.axes"] = (
-            f"Guessed {','.join(guess.value)} ({guess.reason}). Please verify in the picture: "
-            "the first axis must point anteriorly (trochlea, kneecap), the second superiorly."
-        )
-    return notes
 
 
 def _aligned(

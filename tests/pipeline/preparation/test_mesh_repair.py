@@ -119,7 +119,7 @@ def plateau_files(tmp_path, monkeypatch, shapes, plateaus):
 
 def options(*tibia: str, femur: str = "femur.stl") -> InitOptions:
     files = tuple(map(Path, tibia))
-    return InitOptions((Path(femur),), files, "polyethylene", frames="file", axes="x,y,z")
+    return InitOptions((Path(femur),), files, "polyethylene", axes="x,y,z")
 
 
 def test_files_of_a_body_are_one_mesh_in_init_and_in_the_configuration(plateau_files, shapes):
