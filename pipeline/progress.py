@@ -16,8 +16,6 @@ from tqdm import tqdm
 from foundation.base.compiling import NOTABLE, TIMER, CompilationTimer
 from pipeline.streams import or_silent
 
-#: Total time of compilation beyond which a message is written [s].
-_NOTABLE = NOTABLE
 #: Shorter remaining times are not written [s].
 _SOON = 10.0
 #: Time of work beyond which its speed is known [s].
@@ -94,9 +92,7 @@ class Bar(tqdm):
         return passed / (self.n - self._first[0]) if passed > _ENOUGH else None
 
 
-def bar(total: float, unit: str, name: str) -> Bar:
-    """Return a progress bar."""
-    return Bar(total, unit, name)
+bar = Bar
 
 
 def peak_memory() -> str:
@@ -223,7 +219,7 @@ def _left(seconds: float) -> str:
 @contextmanager
 def compilation_reported() -> Iterator[None]:
     """Write a line when numba compiles for long, which happens once per machine, and at its end."""
-    timer = CompilationTimer(say, _NOTABLE)
+    timer = CompilationTimer(say, NOTABLE)
     event.unregister("numba:compile", TIMER)
     try:
         if _SILENCED.get():

@@ -57,7 +57,6 @@ from surrogates.sampling.space import SampleSpace
 #: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
 #: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
-_PEAK = "peak_pressure_Pa"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
 
 
@@ -258,7 +257,9 @@ def _held_out_errors(judged: Judged) -> str:
     told = []
     if judged.worst_load_nrmse is not None:
         told.append(f"{100.0 * judged.worst_load_nrmse:.2g} % of the worst load at a pose")
-    if peaks := [error for part in parts if (error := part.at_pose[_PEAK].nrmse) is not None]:
+    if peaks := [
+        error for part in parts if (error := part.at_pose["peak_pressure_Pa"].nrmse) is not None
+    ]:
         told.append(f"{100.0 * max(peaks):.2g} % of the peak pressure (RMS over range)")
     if heights := [part.height[0] for part in parts if part.height is not None]:
         told.append(f"{1e6 * max(heights):.2g} um of the height at a load (RMS)")

@@ -49,9 +49,11 @@ def fits_of(
         folder.mkdir(exist_ok=True)
     with bar(len(missing), "fit", "fits") as shown:
         for place, fit in execution.results(function, [jobs[k] for k in missing]):
-            found[missing[place]] = fit
+            file = files[missing[place]]
             with writing(folder):
-                write_fit(files[missing[place]], *fit)
+                write_fit(file, *fit)
+            # A fit that was just made and one that is read must have the same arrays.
+            found[missing[place]] = read_fit(file) or fit
             shown.update()
     return [found[k] for k in range(len(jobs))]
 
