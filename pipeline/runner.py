@@ -45,7 +45,6 @@ from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
-from pipeline.stages.stored_fits import FITS
 from pipeline.store.made_with import configuration_digest
 from pipeline.store.run_documents import FromModel, FromTable, RunRecord, StoredFinding, Triangles
 from pipeline.store.samples import digest, without, write_table
@@ -194,7 +193,7 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.Trai
     candidates = stages.Candidates(_drawn(run, sampled, space), config.feasibility)
     trained = stages.fit_surrogates(
         sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates,
-        run.folder / FITS,
+        run.fits,
     )  # fmt: skip
     run.stages.fitted(sum(each.seconds for each in trained))
     name = {"name": config.run.name}

@@ -158,7 +158,9 @@ def _peak_pressures(
         for (name, peak), at in zip(largest.items(), flexion, strict=True)
     ]
     force = config.space.path.axial_force_N
-    findings.note("[space.path]", f"peak pressures under {force:g} N: {', '.join(words)}")
+    findings.note(
+        "[space.path]", f"peak pressures under {force:g} N on the knee: {', '.join(words)}"
+    )
     return largest
 
 

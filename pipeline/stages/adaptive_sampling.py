@@ -15,7 +15,6 @@ from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import say
 from pipeline.stages.gait_samples import gait_samples
 from pipeline.stages.run_folder import Run
-from pipeline.stages.stored_fits import FITS
 from pipeline.store.run_documents import Budget, Counts
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable, without
 from pipeline.store.validation_document import Round
@@ -109,7 +108,7 @@ def _rounds(
             pairs = [("inverted", design.family)]
             (early,) = stages.fit_surrogates(
                 training, space, config.surrogate, pairs, config.run.seed, run.execution,
-                names=config.knee.compartments, stored=run.folder / FITS,
+                names=config.knee.compartments, stored=run.fits,
             )  # fmt: skip
             run.stages.fitted(early.seconds)
             fits.append(early)

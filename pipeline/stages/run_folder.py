@@ -64,6 +64,7 @@ class Run(AbstractContextManager["Run"]):
         self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
         self.earlier = EarlierSamples(folder / _EARLIER)
+        self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
         """Close the run."""
