@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.special import j0
+from scipy.special import j0, roots_legendre
 
 from foundation.base.checks import FloatArray
 from foundation.core.library import CORE, address
@@ -50,7 +50,7 @@ def deficit_transform(s: FloatArray, poissons_ratio: float) -> FloatArray:
 def deficit_table(poissons_ratio: float) -> FloatArray:
     """Return cubic pieces (P, 4) [1] of D, coefficients of powers of the place in the piece."""
     count = int(_CUT * _REACH)
-    nodes, weights = np.polynomial.legendre.leggauss(64 + count)
+    nodes, weights = roots_legendre(64 + count)
     s = 0.5 * _CUT * (nodes + 1.0)
     weights = 0.5 * _CUT * weights * deficit_transform(s, poissons_ratio)
     x = np.arange(0.0, _REACH + 0.5 / PER_STEP, 1.0 / PER_STEP)

@@ -20,6 +20,7 @@ from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
+from pipeline.stages.stored_fits import FITS
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.job import RUN, Job
@@ -45,7 +46,7 @@ _FILES = (
     "samples/chunks-*", "samples/*.parquet",
 )  # fmt: skip
 _EARLIER = "samples/earlier"
-_KEPT = ("path.json", _EARLIER)
+_KEPT = ("path.json", _EARLIER, FITS)
 
 
 class Run(AbstractContextManager["Run"]):
@@ -61,6 +62,7 @@ class Run(AbstractContextManager["Run"]):
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
         self.earlier = EarlierSamples(folder / _EARLIER)
+        self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
         """Close the run."""
@@ -126,9 +128,9 @@ class Run(AbstractContextManager["Run"]):
         job.clear()
 
     @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Announce a stage and record its time."""
-        say(self.stages.begin(stage))
+    def timed(self, stage: str, detail: str = "") -> Iterator[None]:
+        """Announce a stage with a detail and record its time."""
+        say(self.stages.begin(stage, detail))
         start = time.perf_counter()
         yield
         # A resumed run adds to the earlier times of its stages.
@@ -150,8 +152,7 @@ class Run(AbstractContextManager["Run"]):
         known = self.earlier.results(name, rows, self.config.design.follow)
         missing = rows.drop(known.index)
         if self.earlier.folder.exists():
-            told = f"{counted(len(known), 'sample')} known, {len(missing)} to evaluate"
-            say(f"  {name}: {told}")
+            say(f"  {counted(len(known), 'sample')} known, {len(missing)} to evaluate")
         if missing.empty and len(known):
             return known
         each = self.stages.per_evaluation
@@ -162,7 +163,7 @@ class Run(AbstractContextManager["Run"]):
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown
             )
         if (seconds := shown.seconds_per_step) is not None:
-            self.stages.measured(seconds)
+            self.stages.evaluated(len(missing), seconds * len(missing))
         if known.empty:
             return found
         return pd.concat([known, found.set_index(missing.index)]).sort_index()

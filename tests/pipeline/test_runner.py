@@ -33,7 +33,7 @@ FILES = {
     *("run.json", "samples"),
     *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
     *("combinations.json", "combinations.parquet", "frames.npz", "wear.npz"),
-    *("report.html", "report.json"),
+    *("report.html", "report.json", "fits"),
 }
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 
