@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from numba.core import event
 from tqdm import tqdm
 
-from foundation.base.compiling import NOTABLE, TIMER, CompilationTimer
 from pipeline.streams import or_silent
 
 #: Shorter remaining times are not written [s].
@@ -214,20 +212,3 @@ class StageCounter:
 def _left(seconds: float) -> str:
     """Return an expected time [s] in brackets; "" if it is short or not known."""
     return f" (about {rounded(seconds)} left)" if seconds > _SOON else ""
-
-
-@contextmanager
-def compilation_reported() -> Iterator[None]:
-    """Write a line when numba compiles for long, which happens once per machine, and at its end."""
-    timer = CompilationTimer(say, NOTABLE)
-    event.unregister("numba:compile", TIMER)
-    try:
-        if _SILENCED.get():
-            yield
-        else:
-            with event.install_listener("numba:compile", timer):
-                yield
-    finally:
-        event.register("numba:compile", TIMER)
-    if timer.announced:
-        say(f"compiled the kernels in {timer.duration:.0f} s")

@@ -56,7 +56,7 @@ from surrogates.sampling.space import SampleSpace
 #: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
 #: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "pandas")
 
 
 def run_study(

@@ -13,8 +13,8 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[1]
 DATA_FIXTURES = {"knee_data", "jam_folder"}
 
-# The first example of a property may compile a kernel, which no deadline could allow for; and a
-# submission must not fail by the luck of the draw, so there the examples are the same every time.
+# An example may take long on a busy machine; and a submission must not fail by the luck of the
+# draw, so there the examples are the same every time.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -72,7 +73,8 @@ STRUCTS = _structs()
 def open_library(build: str | None = None) -> Any:
     """Return a build of the library, by default the fastest one that the processor can run.
 
-    Raises `InputError` if the library was not compiled.
+    `KNEE_BUILD` in the environment names another default, one of `building.BUILDS`. Raises
+    `InputError` if the library was not compiled, or has no such build.
     """
     plain = building.library("plain")
     if not plain.exists():
@@ -81,8 +83,10 @@ def open_library(build: str | None = None) -> Any:
             "or `python foundation/core/building.py`"
         )
     found: Any = ctypes.CDLL(str(plain))
-    if build is None:
-        build = building.builds()[min(found.knee_level(), len(building.builds()) - 1)]
+    able = building.builds()[: found.knee_level() + 1]
+    build = build or os.environ.get("KNEE_BUILD") or able[-1]
+    if build not in able:
+        raise InputError(f"KNEE_BUILD: expected one of {able} for this processor, found {build!r}")
     if build != "plain":
         found = ctypes.CDLL(str(building.library(build)))
     for result, name, arguments in _FUNCTION.findall(_PLAIN):

@@ -43,7 +43,7 @@ from pipeline.store.samples import digest
 from surrogates.parametric.compartment import ParametricSpace
 from surrogates.parametric.surrogate import ParametricSurrogate
 
-_PACKAGES = ("numpy", "scipy", "numba", "pandas", "knee-contact")
+_PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
 
 
 def run_designs(

@@ -88,7 +88,7 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
     findings.note(
         "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
-        f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
+        f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine",
     )
     return figures
 

@@ -88,12 +88,12 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
 
 def test_environments_are_compared_by_name():
     here = environment()
-    assert {"Python", "numpy", "numba", "knee-contact"} <= here.keys()
+    assert {"Python", "numpy", "pandas", "knee-contact"} <= here.keys()
     assert environment_error(here, here) == ""
     other = {**here, "numpy": "1.0"}
-    del other["numba"]
+    del other["pandas"]
     assert environment_error(here, other) == (
-        f"has numpy 1.0 (here {here['numpy']}), numba missing (here {here['numba']}); "
+        f"has numpy 1.0 (here {here['numpy']}), pandas missing (here {here['pandas']}); "
         "give scheduler and workers the same environment"
     )
 
