@@ -206,9 +206,10 @@ KNEE_API void measure_patch(const int *neighbours, const int *quads, const int *
                             double mean_part, int bent, double *level, double *weight, int *ring,
                             double *found);
 
-/* Add the block of rows and columns of a square matrix to `part`; its numbers have 8 or 4 bytes. */
+/* Add the block of rows and columns of a square matrix to `part`, or its part up to the diagonal if `lower`;
+   the numbers of the matrix have 8 or 4 bytes. */
 KNEE_API void add_block(const void *matrix, int bytes, ptrdiff_t stride, int count_rows,
-                        const int *rows, int count_columns, const int *columns, double *part);
+                        const int *rows, int count_columns, const int *columns, int lower, double *part);
 
 /* What takes the place of 1/r at a node of lattices of the metrics g11, g12, g22 (count x 3). */
 KNEE_API void lattice_own_parts(int count, const double *metrics, double *own);

@@ -196,13 +196,19 @@ void femoral_slopes(const between *l, double *by_distance, double *by_thickness)
 }
 
 void add_block(const void *matrix, int bytes, ptrdiff_t stride, int count_rows, const int *rows,
-               int count_columns, const int *columns, double *part)
+               int count_columns, const int *columns, int lower, double *part)
 {
     int i, j;
     for (i = 0; i < count_rows; i++) {
-        const ptrdiff_t row = rows[i] * stride;
-        double *const out = part + (ptrdiff_t)i * count_columns;
-        for (j = 0; j < count_columns; j++)
-            out[j] += stored_number(matrix, bytes, row + columns[j]);
+        const int end = lower ? i + 1 : count_columns;
+        double *const restrict out = part + (ptrdiff_t)i * count_columns;
+        const double *const row = (const double *)matrix + rows[i] * stride;
+        const float *const short_row = (const float *)matrix + rows[i] * stride;
+        if (bytes == 8)
+            for (j = 0; j < end; j++)
+                out[j] += row[columns[j]];
+        else
+            for (j = 0; j < end; j++)
+                out[j] += short_row[columns[j]];
     }
 }

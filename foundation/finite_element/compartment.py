@@ -260,7 +260,9 @@ class CompartmentContact:
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
             # In double precision, whichever is stored: the factor needs the digits.
             part = np.zeros((len(rows), len(columns)))
-            add_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            # Of a symmetric block, the factor reads the lower triangle alone.
+            lower = rows is columns
+            add_block(compliance, near.nodes[rows], near.nodes[columns], part, lower=lower)
             if femoral is not None:
                 femoral.add_block(rows, columns, part)
             return part

@@ -172,13 +172,16 @@ class LazyCompliance:
         )
 
     def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
-        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N]."""
+        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N].
+
+        If both are the same array, add the part up to the diagonal alone.
+        """
         wanted = integers(rows)
         CORE.femoral_rows(
             self._between.address, len(wanted),
             *addresses(wanted, self._filled, self._matrix, self._scratch),
         )  # fmt: skip
-        add_block(self._matrix, rows, columns, part)
+        add_block(self._matrix, rows, columns, part, lower=rows is columns)
 
     def slopes(
         self, active: IntArray, forces: FloatArray, motion: FloatArray, by_factors: FloatArray
@@ -232,13 +235,16 @@ class LazyCompliance:
 
 
 def add_block(
-    matrix: FloatArray, rows: NDArray[Any], columns: NDArray[Any], part: FloatArray
+    matrix: FloatArray, rows: NDArray[Any], columns: NDArray[Any], part: FloatArray, *, lower: bool
 ) -> None:
-    """Add the block of rows (k,) and columns (l,) of a matrix to an array (k, l) [any unit]."""
+    """Add the block of rows (k,) and columns (l,) of a matrix to an array (k, l) [any unit].
+
+    If `lower`, add its part up to the diagonal alone.
+    """
     across, down = integers(rows), integers(columns)
     CORE.add_block(
         address(matrix), matrix.itemsize, len(matrix), len(across), address(across), len(down),
-        *addresses(down, part),
+        address(down), lower, address(part),
     )  # fmt: skip
 
 

@@ -26,7 +26,8 @@ PATIENCE = int(CONSTANTS["PATIENCE"])
 #: Nodes that are farther from the femur than this part of the largest overlap are checked last.
 _NEAR = 0.3
 
-#: Returns the block of given rows and columns of a compliance.
+#: Returns the block of given rows and columns of a compliance; if both are the same array, at least
+#: its part up to the diagonal.
 Compliance = Callable[[IntArray, IntArray], FloatArray]
 
 
