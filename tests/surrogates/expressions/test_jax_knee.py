@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 
+import made
 import made_knees
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from some_slow import first_rows, slow_rows
 from foundation.base.errors import InputError
 from surrogates.expressions import of_jax
 from surrogates.expressions.jax_knee import in_batches
+from surrogates.expressions.learners import Learner
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
@@ -101,21 +103,22 @@ def test_single_precision_follows_the_pose_and_batches_give_the_same(family):
 
 
 @pytest.mark.slow
-def test_matern_correlations_bend_at_a_training_point():
+@pytest.mark.parametrize("sheared", [[], [3]])
+def test_correlations_bend_at_a_training_point_as_by_the_kernels(sheared):
     """The second derivative of Matérn 5/2 at zero distance is -1/3 of the squared scale."""
-    learner = of_jax.JaxFunctions(np.float64)
-    from surrogates.expressions.learners import along_one
+    regressor = made.kriging(9, 6, 2, [1, 0, 1, 0, 1, 1], sheared, seed=3)
+    x = regressor.x_offset + regressor.points[4] * regressor.x_scale
+    learner = Learner(of_jax.JaxFunctions(np.float64), regressor)
 
-    def correlation(u):
-        exponent, factor, _, _ = along_one(learner, u, 1)
-        return factor * learner.exp(-exponent)
+    def first(x):
+        return learner.values(x, slice(1))[0]
 
-    slope, bend = (
-        jax.jit(function, compiler_options=QUICK)(0.0)
-        for function in (jax.grad(correlation), jax.grad(jax.grad(correlation)))
-    )
-    assert float(slope) == 0.0
-    assert float(bend) == pytest.approx(-1.0 / 3.0, rel=1e-12)
+    value, gradient = regressor.predict_with_jacobian(x)
+    wanted = regressor.hessian(x)
+    assert float(first(x)) == pytest.approx(value[0], rel=1e-9)
+    assert np.array(jax.grad(first)(x)) == pytest.approx(gradient[0], rel=1e-9)
+    found = np.array(jax.jit(jax.hessian(first), compiler_options=QUICK)(x))
+    assert found == pytest.approx(wanted, abs=1e-9 * np.abs(wanted).max())
 
 
 @pytest.mark.slow
