@@ -11,8 +11,8 @@ CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
     "foundation": 21_100,
-    "surrogates": 16_220,
-    "dynamics": 21_400,
+    "surrogates": 15_100,
+    "dynamics": 21_240,
     "pipeline": 43_100,
     "benchmarks": 1_700,
     "examples": 1_700,

@@ -16,19 +16,8 @@ from surrogates.expressions.compartment import loads_and_criteria, mean_fall, mo
 from surrogates.expressions.jax_kernels import kernel_loads
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
-#: Poses of a batch; larger ones leave the cache of a processor.
-BATCH = 1024
 #: Rounding of the loads, over their peaks, above which there is a warning.
 _MOST_ROUNDING = 1e-3
-
-
-def in_batches(function: Callable[..., Any], size: int = BATCH) -> Callable[..., Any]:
-    """Return a pure function of arrays (n,) as one of arrays (N, n), a batch at a time.
-
-    The memory is that of a batch of `size` rows.
-    """
-    lax = jax().lax
-    return lambda *rows: lax.map(lambda own: function(*own), rows, batch_size=size)
 
 
 def with_jacobian(function: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:

@@ -77,7 +77,11 @@ class Learner:
         for e in range(highest - 1, -1, -1):
             total = total * z + coefficients[e]
         shear, d = float(data.shear[-1]), self.inputs
-        here = [first + float(self._rates[0]) * shear * z, *[0.0] * (d - 2), self._rates[-1] * z]
+        here = [
+            first + float(self._rates[0]) * shear * z,
+            *[0.0] * (d - 2),
+            float(self._rates[-1]) * z,
+        ]
         moving = [0, d - 1] if shear else [d - 1]
         features = [base * self._correlations(here, moving)]
         for net, rest in enumerate(fixed):

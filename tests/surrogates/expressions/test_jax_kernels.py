@@ -10,7 +10,7 @@ from some_slow import first_rows
 
 from foundation.base.errors import InputError
 from surrogates.expressions import jax_kernels
-from surrogates.expressions.jax_knee import in_batches, with_jacobian
+from surrogates.expressions.jax_knee import with_jacobian
 
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
@@ -139,7 +139,10 @@ def test_a_batch_is_one_call_of_the_host(calls):
     _, turned = over(jax.value_and_grad(lambda pose: function(pose)[0][:, 1].sum()), poses)
     assert calls[1:] == [(12, 6)]
     assert turned == pytest.approx(jacobian[:, :, 1].sum(axis=1), rel=1e-14)
-    in_fours = in_batches(lambda pose: function(pose)[0], 4)
+
+    def in_fours(poses):
+        return jax.lax.map(lambda pose: function(pose)[0], poses, batch_size=4)
+
     again = jax.jit(in_fours, compiler_options=QUICK)(poses)
     assert calls[2:] == [(4, 6)] * 3
     assert np.array_equal(again, value)
