@@ -11,8 +11,8 @@ CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
     "foundation": 20_750,
-    "surrogates": 16_190,
-    "dynamics": 21_370,
+    "surrogates": 15_200,
+    "dynamics": 21_240,
     "pipeline": 43_100,
     "benchmarks": 1_700,
     "examples": 1_700,

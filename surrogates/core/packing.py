@@ -30,6 +30,7 @@ class PackedRegressor(Struct):
 
     def __init__(self, data: RegressorData) -> None:
         super().__init__("regressor", _regressor_fields(data))
+        self.data = data
         self.scratch = int(CORE.regressor_scratch(self.address, 2))
 
     def evaluate(self, x: FloatArray, order: int = 0) -> list[FloatArray]:

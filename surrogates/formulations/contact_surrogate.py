@@ -19,10 +19,11 @@ from foundation.base.loads import ContactLoads, check_names
 from foundation.base.pose import Pose
 from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedContact
+from surrogates.expressions.casadi_knee import casadi_knee
+from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.expressed import casadi_function, jax_function
 from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
 from surrogates.sampling.space import SampleSpace
 
@@ -308,14 +309,14 @@ class ContactSurrogate(ArrayRecord):
         casadi.Function
             "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
             (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
-            `surrogates.expressions.domain.CRITERIA`.
+            `surrogates.expressions.compartment.CRITERIA`.
 
         Raises
         ------
         InputError
             If the dissipation is negative, or CasADi is not installed.
         """
-        return casadi_function(self.parts, dissipation)
+        return casadi_knee(self.packed.parts, dissipation)
 
     def jax(
         self, dissipation: float | None = None, kernels: bool = False, wrench_only: bool = False
@@ -348,4 +349,4 @@ class ContactSurrogate(ArrayRecord):
         InputError
             If the dissipation is negative, or JAX is not installed.
         """
-        return jax_function(self.parts, dissipation, kernels, wrench_only)
+        return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)

@@ -16,12 +16,12 @@ from dynamics.expressions import (
     ligament_tensions,
     plus,
 )
-from dynamics.expressions.elementary import plus_integral
 from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
+from surrogates.expressions.functions import plus_integral
 from surrogates.sampling.space import ReferencePath
 
 SIZE = np.array([1.0, 0.1, 0.2, 0.006, 0.01, 0.004])
