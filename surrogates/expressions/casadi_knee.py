@@ -19,8 +19,8 @@ def casadi_knee(
     """Return the function "knee" of CasADi.
 
     As of `surrogates.formulations.contact_surrogate.ContactSurrogate.casadi`; with least and
-    largest values `ranges` (P,) [their units] of the parameters of designs, the design is the last input,
-    as of `surrogates.parametric.surrogate.ParametricSurrogate.casadi`.
+    largest values `ranges` (P,) [any unit] of the parameters of designs, the design is the last
+    input, as of `surrogates.parametric.surrogate.ParametricSurrogate.casadi`.
     """
     ca, moving = casadi(), checked_dissipation(dissipation)
     # Over designs there are too many numbers for one expression of each.

@@ -175,8 +175,8 @@ def derivatives(exponents: NDArray[np.int64], wave: float) -> tuple[NDArray[np.i
     """Return terms (M, d) of which all derivatives of terms (T, d) are sums, and these sums.
 
     The terms have all lower degrees in every input and, of a Fourier series, sine and cosine of a
-    frequency. Row t of changes (d, M, M) [1] has the weights of the derivative of term t by an input:
-    of Legendre polynomials, P'_e = sum of (2 m + 1) P_m over m = e - 1, e - 3, ...
+    frequency. Row t of changes (d, M, M) [1] has the weights of the derivative of term t by an
+    input: of Legendre polynomials, P'_e = sum of (2 m + 1) P_m over m = e - 1, e - 3, ...
     """
     terms: set[tuple[int, ...]] = set()
     for row in exponents.tolist():
