@@ -18,12 +18,11 @@ from dynamics.musculoskeletal import ComakResult, record_plant
 from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import shipped_config
+from pipeline.studies.dispatch import load_study
 from pipeline.studies.forward_motions.setup import prepare_forward
-from pipeline.studies.forward_motions.simulate import load_forward
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.study import varied_walk
 from pipeline.studies.muscle_walks.summary import body_weight
-from pipeline.studies.muscle_walks.variation import varied_walk
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
 from tests.oracles.jam_solution import JamSolution, jam_solution
 
 #: Displacements of the starts [mm or deg], starts, and distance of equal solutions [mm or deg].
@@ -66,7 +65,7 @@ class Solved(NamedTuple):
 @cache
 def solved() -> Solved:
     """Return the solution of the shipped example with plane triangles, as in OpenSim-JAM."""
-    file = load_muscle_walk(shipped_config("comak_walking"), ("walk.surface=flat",))
+    file = load_study(shipped_config("comak_walking"), ("walk.surface=flat",))
     setup, prepared = clocked(lambda: prepare_walk(file))
     start, settled = clocked(setup.first_values)
     return Solved(setup, start, *_timed(setup, start), prepared, settled)
@@ -238,7 +237,7 @@ def moved_joints() -> Rows:
     reference = pd.read_csv(data_file(_REFERENCE))
     for example in ("anterior_laxity", "passive_flexion"):
         theirs = reference[reference["example"] == example]
-        file = load_forward(shipped_config(example), ('forward.surface="flat"',))
+        file = load_study(shipped_config(example), ('forward.surface="flat"',))
         found = prepare_forward(file.forward).run()
         for name, (column, factor, unit) in _COORDINATES.items():
             own = found.values[:, found.secondary.index(name)]

@@ -1,6 +1,6 @@
 """Write the table of docs/comparison.md and draw docs/comparison.png from finished comparisons.
 
-Run it from the repository, with the folders of `knee-contact compare-models`:
+Run it from the repository, with the folders of comparisons:
 `python docs/comparison.py runs/finite_element_implant_comparison ...`.
 """
 

@@ -9,13 +9,13 @@ import sys
 
 import numpy as np
 
+from pipeline.studies.dispatch import load_study
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 EVERY = 4  # frames between the poses
 KEYS = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
 
-setup = prepare_walk(load_muscle_walk(sys.argv[1], tuple(sys.argv[2:])))
+setup = prepare_walk(load_study(sys.argv[1], tuple(sys.argv[2:])))
 result = setup.comak.run(setup.first_values())
 motion = setup.plant.motion
 values = motion.values.copy()

@@ -315,7 +315,7 @@ class CoupledLaw(LayerLaw):
         E [Pa], nu [1] and h [m], see `LayerLaw`.
     modulus_factor, thickness_factor : float
         Factors of E and h, > 0 [1], by which a layer that is neither flat nor wide differs; 1 is
-        the theory, ``knee-contact calibrate`` finds them for a knee.
+        the theory, a calibration finds them for a knee.
     nodes_across : int
         Nodes of the lattice across a patch, at least 4.
     """

@@ -15,12 +15,10 @@ from cyclopts import App, Group, Parameter
 from cyclopts.help import DefaultFormatter, PanelSpec
 from rich.box import SIMPLE
 
-from pipeline.advice import PROGRAM, in_folder
+from pipeline.advice import PROGRAM
 
 if TYPE_CHECKING:
-    from pipeline.config.schema import Config as Study
-    from pipeline.design_space.document import DesignsDocument
-    from pipeline.reports.report import Report
+    from pipeline.studies.conduct import Conducted
 
 PREPARE = Group("Prepare a study", sort_key=1)
 TRAIN = Group("Train a surrogate", sort_key=2)
@@ -74,7 +72,6 @@ Overrides = Annotated[
     ),
 ]
 OutFolder = Annotated[Path | None, Parameter(help="Folder to write (default: runs/<name>).")]
-Resume = Annotated[bool, Parameter(help="Continue an interrupted run.")]
 Force = Annotated[bool, Parameter(help="Replace results of another configuration in the folder.")]
 ForceFiles = Annotated[bool, Parameter(help="Replace existing files of other contents.")]
 RunFolder = Annotated[Path, Parameter(help="Run directory.")]
@@ -137,26 +134,9 @@ def _with_force(function: Command) -> Command:
     return carry_out
 
 
-def study_and_folder(
-    config: Path, overrides: tuple[str, ...], out: Path | None, ending: str = ""
-) -> tuple[Study, Path]:
-    """Return a configuration and the folder of its results, by default `runs/<name><ending>`."""
-    from pipeline.config.reading import find_config, load_config
-
-    study = load_config(find_config(config), overrides)
-    return study, out or Path("runs") / f"{study.run.name}{ending}"
-
-
-def run_answer(report: Report, folder: Path) -> Answer:
-    """Return the answer of a command that wrote the report of a run in a folder."""
-    lines = [in_folder(line, folder) for line in report.summary]
-    return Answer("\n".join([*lines, f"report: {folder / 'report.html'}"]), report)
-
-
-def designs_answer(document: DesignsDocument, folder: Path) -> Answer:
-    """Return the answer of a command that made a run over designs in a folder."""
-    lines = [in_folder(line, folder) for line in document.summary]
-    return Answer("\n".join([*lines, f"report: {folder / 'report.html'}"]), document)
+def answer_of(conducted: Conducted) -> Answer:
+    """Return the answer of a command that carried out a configuration."""
+    return Answer(conducted.text, conducted.document)
 
 
 def files_answer(files: Iterable[Path]) -> Answer:

@@ -15,12 +15,18 @@ from cyclopts import App, CycloptsError, Parameter
 
 from foundation.base.errors import InputError, PoseError
 from pipeline.advice import PROGRAM, of_configuration
-from pipeline.cli import compare, completion, prepare, samples, train, use
+from pipeline.cli import completion, prepare, samples, train, use
 from pipeline.cli.app import Answer, Command, app
 from pipeline.streams import drop, or_silent
 
 #: Modules that register the commands.
-COMMAND_MODULES = (prepare, train, compare, use, samples, completion)
+COMMAND_MODULES = (prepare, train, use, samples, completion)
+#: Earlier commands, and what a user types instead; `run FILE` carries out the section of the file.
+EARLIER = {
+    **dict.fromkeys(("study", "walk", "forward", "optimise"), "run FILE"),
+    "compare-models": "run FILE --set comparison={}",
+    "calibrate": "run FILE --set calibration={}",
+}
 #: Exit status of a fault of the program (EX_SOFTWARE of sysexits.h).
 FAULT = 70
 _REPORT = (
@@ -96,6 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The help lists all commands, the error only some.
         reason = reason.partition(" Available commands")[0].rstrip(".")
         text = f"{reason}; see `{program} --help`"
+        if given := next((word for word in words if word in EARLIER), ""):
+            now = "factors" if "--factors" in words else EARLIER[given]
+            text = f"{given}: is no command of its own any more; use `{PROGRAM} {now}`"
         sys.exit(_fail(text, 2, as_json="--json" in words))
     if request is None:
         return 0

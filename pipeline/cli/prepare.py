@@ -144,20 +144,7 @@ def schema() -> Answer:
     --------
     $ knee-contact schema > keys.md
     """
-    from pipeline.config.schema import describe_schema
-    from pipeline.studies.forward_motions.schema import describe_forward
-    from pipeline.studies.muscle_walks.schema import describe_muscle_walk
-    from pipeline.studies.muscle_walks.study_schema import describe_walk_study
-    from pipeline.studies.optimisation.schema import describe_optimisation
-    from pipeline.studies.schema import describe_study
+    from pipeline.studies.dispatch import describe_schemas
 
-    sections = (
-        describe_schema(),
-        describe_study(),
-        describe_optimisation(),
-        describe_muscle_walk(),
-        describe_walk_study(),
-        describe_forward(),
-    )
-    text = "\n".join(sections).rstrip("\n")
+    text = describe_schemas().rstrip("\n")
     return Answer(text, text)

@@ -1,11 +1,12 @@
-"""Commands that train a surrogate, or repeat a part of a finished run."""
+"""Commands that train a surrogate or carry out a study, and repeat a part of a finished run."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from pipeline.cli.app import (
     TRAIN,
@@ -15,20 +16,43 @@ from pipeline.cli.app import (
     OutFolder,
     Overrides,
     RunFolder,
+    answer_of,
     command,
-    designs_answer,
-    run_answer,
-    study_and_folder,
 )
 
 _RESUME = (
-    "Continue an interrupted run, or a finished run with a changed configuration: samples that "
-    "were evaluated are not evaluated again."
+    "Continue what was interrupted, or a finished run or search with a changed configuration: what "
+    "was evaluated is not evaluated again."
 )
 _DESPITE_ERRORS = (
-    "Go on with errors that `check` reports; the report states the errors. Without effect on a "
-    "space of designs, which has checks of its own."
+    "Go on with errors that `check` reports; the report states the errors. Only of a run of one "
+    "knee."
 )
+
+
+@Parameter(name="*", group=Group("Options of settings of OpenSim-JAM", sort_key=5))
+@dataclass(frozen=True)
+class JamOptions:
+    """Options of walks and forward simulations with files of OpenSim-JAM.
+
+    Parameters
+    ----------
+    contact : tuple of str
+        Contact of a joint of a walk. original: springs on flat triangles as in OpenSim-JAM;
+        surrogate: the newest runs in `runs` with the meshes of the model; or a run directory.
+        Repeat the option for each joint.
+    replay : Path, optional
+        plant.npz of an earlier walk, which is replayed in place of OpenSim.
+    model : Path, optional
+        Model that replaces the model of the settings.
+    geometry : Path, optional
+        Folder with the mesh files that the folder of the model lacks.
+    """
+
+    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = ()
+    replay: Path | None = None
+    model: Path | None = None
+    geometry: Path | None = None
 
 
 @command(TRAIN)
@@ -41,26 +65,39 @@ def run(
     resume: Annotated[bool, Parameter(help=_RESUME)] = False,
     force: Force = False,
     despite_errors: Annotated[bool, Parameter(help=_DESPITE_ERRORS)] = False,
+    jam: JamOptions = JamOptions(),
 ) -> Answer:
-    """Make a surrogate of a knee: sample, fit, validate, simulate gait, report.
+    """Make a surrogate of a knee, or carry out the study that a section of the file asks for.
+
+    A surrogate: sample, fit, validate, simulate gait, report. The studies: [study] varies the gait
+    cycle of a run, or a recorded walk; [optimisation] searches the designs of a run over designs;
+    [walk] simulates measured walking by an OpenSim model; [forward] moves a joint of an OpenSim
+    model; [comparison] compares contact models on one knee; [calibration] finds the spring law that
+    is closest to finite elements. Settings of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a
+    walk or a forward simulation; with an option of OpenSim-JAM, a walk also writes tables with the
+    names of OpenSim-JAM.
 
     Examples
     --------
     $ knee-contact run
-    $ knee-contact run smoke
     $ knee-contact run mine.toml --set design.candidates=2000 --out runs/small
-    $ knee-contact run mine.toml --resume
     $ knee-contact run mine.toml --resume --set design.budget=1500
-    $ knee-contact run mine.toml --force
+    $ knee-contact run configs/montecarlo.toml --set study.run=runs/mine
+    $ knee-contact run implant_front --set optimisation.generations=60 --resume
+    $ knee-contact run finite_element_implant --set "comparison.models=['linear']"
+    $ knee-contact run mine.toml --set calibration={} --out runs/laws
+    $ knee-contact run comak_settings.xml --geometry Geometry --out walk
     """
-    from pipeline.design_space.run import run_designs
-    from pipeline.runner import run_study
+    from pipeline.config.reading import find_config
+    from pipeline.studies.dispatch import carry_out, load_study
+    from pipeline.studies.jam_settings import jam_file
 
-    study, folder = study_and_folder(config, overrides, out)
-    if study.design_space is not None:
-        return designs_answer(run_designs(study, folder, resume=resume, replace=force), folder)
-    report = run_study(study, folder, resume=resume, replace=force, despite_errors=despite_errors)
-    return run_answer(report, folder)
+    path, options = find_config(config), asdict(jam)
+    with_jam = path.suffix.lower() == ".xml" or any(options.values())
+    file = jam_file(path, overrides, **options) if with_jam else load_study(path, overrides)
+    return answer_of(
+        carry_out(file, out, resume=resume, replace=force, despite_errors=despite_errors)
+    )
 
 
 @command(TRAIN)
@@ -71,9 +108,10 @@ def validate(folder: RunFolder, /) -> Answer:
     --------
     $ knee-contact validate runs/implant
     """
+    from pipeline.studies.dispatch import reported
     from pipeline.studies.repeated_stages import validate_again
 
-    return run_answer(validate_again(folder), folder)
+    return answer_of(reported(validate_again(folder), folder))
 
 
 @command(TRAIN)
@@ -84,9 +122,10 @@ def simulate(folder: RunFolder, /) -> Answer:
     --------
     $ knee-contact simulate runs/implant
     """
+    from pipeline.studies.dispatch import reported
     from pipeline.studies.repeated_stages import simulate_again
 
-    return run_answer(simulate_again(folder), folder)
+    return answer_of(reported(simulate_again(folder), folder))
 
 
 @command(TRAIN)
@@ -98,5 +137,35 @@ def report(folder: RunFolder, /) -> Answer:
     $ knee-contact report runs/implant
     """
     from pipeline.reports.report import write_report
+    from pipeline.studies.dispatch import reported
 
-    return run_answer(write_report(folder), folder)
+    return answer_of(reported(write_report(folder), folder))
+
+
+Labels = Annotated[tuple[str, ...], Parameter(consume_multiple=False)]
+
+
+@command(TRAIN, files=True)
+def compare_runs(
+    one: RunFolder, other: RunFolder, /, *, out: Path = Path(), label: Labels = ()
+) -> Answer:
+    """Compare two finished runs on one page: figures, pressures, cycles, verdicts.
+
+    Parameters
+    ----------
+    one, other : Path
+        Run directories.
+    out : Path
+        Folder of compared_runs.html and compared_runs.json.
+    label : tuple of str
+        Name of a run in tables and figures, once for each run (default: the folders).
+
+    Examples
+    --------
+    $ knee-contact compare-runs runs/dish60 runs/dish80 --out runs/dishes
+    $ knee-contact compare-runs runs/a runs/b --label "60 mm" --label "80 mm"
+    """
+    from pipeline.reports import comparison
+
+    found = comparison.compare_runs(one, other, out, label)
+    return Answer("\n".join([f"page: {out / comparison.PAGE}", *found.summary]), found)

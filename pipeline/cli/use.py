@@ -1,4 +1,4 @@
-"""Commands that use a trained surrogate: studies, wear, loads, files for other programs."""
+"""Commands that use a trained surrogate: wear, loads, files for other programs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import ArgumentCollection, Group, Parameter
+from cyclopts import Parameter
 
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from pipeline.cli.app import (
     USE,
     Answer,
-    Config,
-    Force,
-    OutFolder,
-    Overrides,
-    Resume,
     RunFolder,
     SurrogateSource,
     command,
@@ -27,95 +22,23 @@ if TYPE_CHECKING:
     from dynamics.motion.knee_motion import KneeColumns
 
 
-def _check_one(arguments: ArgumentCollection) -> None:
-    if len(arguments.filter_by(value_set=True)) != 1:
-        raise InputError("expected either a configuration or --factors, found both or neither")
-
-
-_ONE = Parameter(group=Group("Arguments (one of)", validator=_check_one, sort_key=3))
-
-
 _VALUES_HELP = "Value of a parameter in the unit of its name (default: of the base configuration)."
 
 
 @command(USE)
-def study(
-    config: Annotated[Config | None, _ONE] = None,
-    /,
-    *,
-    factors: Annotated[bool, _ONE] = False,
-    walk: Path | None = None,
-    overrides: Overrides = (),
-    out: OutFolder = None,
-    resume: Resume = False,
-    force: Force = False,
-) -> Answer:
-    """Vary the gait cycle of a run, or a walk with muscles: Monte Carlo or sensitivity study.
-
-    Parameters
-    ----------
-    config, overrides, out, resume, force
-        Configuration, replaced values, folder to write, whether to continue or to replace.
-    factors : bool
-        List the inputs that a study can vary, and run no study.
-    walk : Path, optional
-        With --factors: folder of a walk of an OpenSim model, whose inputs are listed.
+def factors(walk: Annotated[Path | None, Parameter(help="Folder of a walk.")] = None, /) -> Answer:
+    """List the inputs that a study can vary: of the gait cycle of a run, or of a recorded walk.
 
     Examples
     --------
-    $ knee-contact study configs/montecarlo.toml
-    $ knee-contact study configs/sobol.toml --set study.run=runs/mine
-    $ knee-contact study --factors
+    $ knee-contact factors
+    $ knee-contact factors runs/comak_walking
     """
-    if config is None:
-        text = _factors(walk)
-        return Answer(text, text)
-    from pipeline.config.reading import find_config
-    from pipeline.studies.dispatch import load_file, simulate_file
-
-    file = load_file("study", find_config(config), overrides)
-    return Answer(*simulate_file(file, out, resume=resume, replace=force))
-
-
-def _factors(walk: Path | None) -> str:
-    """Return a line per input that a study can vary: of gait cycles, or of a recorded walk."""
     from pipeline.studies.factors import describe_factors
     from pipeline.studies.muscle_walks.study import describe_walk_factors
 
-    return describe_factors() if walk is None else describe_walk_factors(walk)
-
-
-_RESUME = (
-    "Continue an interrupted search, or a finished search with more generations: designs that were "
-    "evaluated are not evaluated again."
-)
-
-
-@command(USE)
-def optimise(
-    config: Config,
-    /,
-    *,
-    overrides: Overrides = (),
-    out: OutFolder = None,
-    resume: Annotated[bool, Parameter(help=_RESUME)] = False,
-    force: Force = False,
-) -> Answer:
-    """Search the designs of a run over designs for the best ones.
-
-    The designs that no other design beats in all objectives, some of them simulated again with the
-    original model, and a page that compares them.
-
-    Examples
-    --------
-    $ knee-contact optimise configs/implant_front.toml
-    $ knee-contact optimise mine.toml --set optimisation.generations=60 --resume
-    """
-    from pipeline.config.reading import find_config
-    from pipeline.studies.dispatch import load_file, simulate_file
-
-    file = load_file("optimisation", find_config(config), overrides)
-    return Answer(*simulate_file(file, out, resume=resume, replace=force))
+    text = describe_factors() if walk is None else describe_walk_factors(walk)
+    return Answer(text, text)
 
 
 @command(USE, files=True)
@@ -146,7 +69,7 @@ def design(
     """
     from pipeline.design_space.taken_design import design_lines, design_values, take_design
     from pipeline.design_space.trained_designs import TrainedDesigns
-    from pipeline.exchange.design_files import write_design
+    from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
     chosen = design_values(run, values)
@@ -187,10 +110,14 @@ def fit(
     --------
     $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
     """
-    from pipeline.design_space.fit_document import fit_document, fit_lines, fitted_surrogate
-    from pipeline.design_space.fitted_knee import fit_knee
+    from pipeline.design_space.fitted_knee import (
+        fit_document,
+        fit_knee,
+        fit_lines,
+        fitted_surrogate,
+    )
     from pipeline.design_space.trained_designs import TrainedDesigns
-    from pipeline.exchange.design_files import write_design
+    from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
     fitted = fit_knee(run, (str(femur), str(tibia)), values, side)
@@ -198,117 +125,6 @@ def fit(
     files = write_design(run, document.values, out, fitted_surrogate(fitted))
     paths = [str(path) for path in files]
     return Answer("\n".join([*fit_lines(document), *paths]), {**document.content(), "files": paths})
-
-
-_CONTACT_HELP = (
-    "original: springs on flat triangles as in OpenSim-JAM; surrogate: the newest runs in `runs` "
-    "with the meshes of the model; or a run directory. Repeat the option for each joint."
-)
-
-
-@command(USE)
-def walk(
-    config: Path,
-    /,
-    *,
-    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False, help=_CONTACT_HELP)] = (),
-    replay: Path | None = None,
-    model: Path | None = None,
-    geometry: Path | None = None,
-    overrides: Overrides = (),
-    out: OutFolder = None,
-    force: Force = False,
-) -> Answer:
-    """Simulate knee loads from measured walking.
-
-    With an OpenSim model (.osim) that has articular contact, COMAK finds the forces of muscles,
-    ligaments and contact. With any other model, static optimisation finds the forces of muscles,
-    and the reaction of the knee becomes waveforms for a run. With settings of OpenSim-JAM (.xml),
-    or with one of --contact, --replay, --model and --geometry, the walk also writes tables with the
-    names of OpenSim-JAM.
-
-    Parameters
-    ----------
-    config : Path
-        TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml).
-    contact
-        Contact model of each joint.
-    replay
-        plant.npz of an earlier walk, which is replayed in place of OpenSim.
-    model
-        Model that replaces the model of the settings.
-    geometry
-        Folder with the mesh files that the folder of the model lacks.
-    contact, overrides, out, force
-        Contact models of the joints, replaced values, folder to write, whether to replace another
-        walk there.
-
-    Examples
-    --------
-    $ knee-contact walk configs/comak_walking.toml
-    $ knee-contact walk configs/gait2392_walk.toml
-    $ knee-contact walk mine.toml --set walk.knee=knee_l
-    $ knee-contact walk comak_settings.xml --geometry Geometry --out walk
-    $ knee-contact walk comak_settings.xml --replay walk/plant.npz
-    $ knee-contact walk comak_settings.xml --contact runs/tibiofemoral
-    """
-    from pipeline.config.reading import find_config
-    from pipeline.studies.dispatch import load_file, simulate_file
-    from pipeline.studies.muscle_walks.comak_tool import comak_file
-
-    path = find_config(config)
-    file = (
-        comak_file(path, overrides, contact=contact, replay=replay, model=model, geometry=geometry)
-        if path.suffix.lower() == ".xml" or contact or replay or model or geometry
-        else load_file("walk", path, overrides)
-    )
-    return Answer(*simulate_file(file, out, replace=force))
-
-
-@command(USE)
-def forward(
-    config: Config,
-    /,
-    *,
-    model: Path | None = None,
-    geometry: Path | None = None,
-    overrides: Overrides = (),
-    out: OutFolder = None,
-    force: Force = False,
-) -> Answer:
-    """Simulate a joint that is moved: passive flexion, laxity tests, isometric contractions.
-
-    Prescribed coordinates, muscles and loads of an OpenSim model act; ligaments and contact move
-    the other coordinates of the joint.
-
-    Parameters
-    ----------
-    config : Path
-        TOML file, name of a shipped configuration, or settings of OpenSim-JAM's ForsimTool (.xml).
-    model
-        Model that replaces the model of the settings.
-    geometry
-        Folder with the mesh files that the folder of the model lacks.
-    overrides, out, force
-        Replaced values, folder to write, whether to replace another simulation there.
-
-    Examples
-    --------
-    $ knee-contact forward configs/passive_flexion.toml
-    $ knee-contact forward anterior_laxity --set forward.step_s=0.005
-    $ knee-contact forward forsim_settings.xml --geometry Geometry --out flexion
-    """
-    from pipeline.config.reading import find_config
-    from pipeline.studies.dispatch import load_file, simulate_file
-    from pipeline.studies.forward_motions.forsim_tool import forward_file
-
-    path = find_config(config)
-    file = (
-        forward_file(path, overrides, model=model, geometry=geometry)
-        if path.suffix.lower() == ".xml" or model or geometry
-        else load_file("forward", path, overrides)
-    )
-    return Answer(*simulate_file(file, out, replace=force))
 
 
 @command(USE)

@@ -1,4 +1,4 @@
-"""Section of the calibration of spring laws (`knee-contact calibrate`)."""
+"""Section of the calibration of spring laws of a knee."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ else:
 class CalibrationConfig(Section):
     """Calibration of spring laws on finite elements of the knee of the configuration; optional.
 
-    The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
-    the configuration describes springs. The samples lie along the gait cycle of [simulation].
+    A comparison of contact models calibrates its laws so, too. The finite elements have the keys of
+    [contact.finite_element], or the defaults of these keys if the configuration describes springs.
+    The samples lie along the gait cycle of [simulation].
     """
 
     laws: tuple[CalibratedLaw, ...] = Field(

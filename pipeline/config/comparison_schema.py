@@ -1,4 +1,4 @@
-"""Section of the comparison of contact models on one knee (`knee-contact compare-models`)."""
+"""Section of the comparison of contact models on one knee."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ComparedModel = Literal[
 
 
 class ComparisonConfig(Section):
-    """Comparison of contact models on the knee of the configuration (`compare-models`); optional.
+    """Comparison of contact models on the knee of the configuration; optional.
 
     The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
     the configuration describes springs.

@@ -114,7 +114,7 @@ class LayerConfig(Section):
 class FiniteElementConfig(Section):
     """Finite elements of the tibial layer, and of an elastic femoral layer if present.
 
-    Used with `contact.model = "finite_element"`, and by `calibrate` and `compare-models` with any
+    Used with `contact.model = "finite_element"`, and by calibrations and comparisons with any
     model. Each layer stands on a rigid base: on the underside of the built-in insert or of
     [knee.tibia_solid], or at the given thickness below the surface. The femur is rigid without
     [contact.femur_layer]. Poisson's ratios are at most 0.4999.

@@ -50,7 +50,7 @@ class DesignSpaceConfig(Section):
 
     Samples are drawn in nested designs of experiments: designs in the space of the parameters, and
     poses and loads within each design, as [space] describes. [design] and [validation] of a single
-    knee have no effect. `knee-contact optimise` searches the designs.
+    knee have no effect. A search ([optimisation]) is of these designs.
     """
 
     designs: int = Field(256, ge=4, le=100_000, description="number of designs that are learnt")

@@ -25,7 +25,7 @@ from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConf
 from pipeline.config.sampling_schema import MotionConfig as MotionConfig
 from pipeline.config.sampling_schema import PathConfig as PathConfig
 from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
-from pipeline.config.schema_base import Section, describe_section, name_field
+from pipeline.config.schema_base import Section, name_field
 from pipeline.config.schema_base import section_of as section_of
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.config.surrogate_schema import AUTO
@@ -93,10 +93,10 @@ class Config(Section):
         None, description="parameters of the knees that one surrogate answers for"
     )
     calibration: CalibrationConfig | None = Field(
-        None, description="calibration of spring laws, read by `calibrate` and `compare-models`"
+        None, description="calibration of spring laws, which `run` carries out in place of a run"
     )
     comparison: ComparisonConfig | None = Field(
-        None, description="comparison of contact models; no other command reads this section"
+        None, description="comparison of contact models, which `run` carries out in place of a run"
     )
 
     @model_validator(mode="after")
@@ -200,8 +200,3 @@ class Config(Section):
         if message:
             raise InputError(f'{message}; original.kind is "table"')
         return self
-
-
-def describe_schema() -> str:
-    """Return every key of a study as Markdown tables."""
-    return describe_section(Config, "Configuration")

@@ -17,17 +17,16 @@ from foundation.base.checks import FloatArray
 from pipeline.config.designs import check_designs, design_space_of
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.design_space.derivative_errors import derivative_errors
-from pipeline.design_space.document import DesignsDocument, summary_lines
+from pipeline.design_space.document import DesignsDocument, summary_lines, write_designs_page
 from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
 from pipeline.design_space.errors import worst
 from pipeline.design_space.fitting import FittedDesigns, fit_designs
-from pipeline.design_space.page import write_designs_page
 from pipeline.design_space.paths import design_paths, parametric_space, path_errors
 from pipeline.design_space.sampling import counts_of, sample_designs, unseen_samples
 from pipeline.design_space.stages import stages_over_designs
 from pipeline.design_space.validation import (
     JudgedDesign,
+    derivative_errors,
     held_out_samples,
     judged_designs,
     with_domains,

@@ -11,7 +11,6 @@ from foundation.base.flags import worded
 from foundation.base.wording import counted
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema_base import near
-from pipeline.design_space.base_design import BaseValue, base_values
 from pipeline.design_space.design_gait import (
     FAILURES,
     DesignCycle,
@@ -19,7 +18,7 @@ from pipeline.design_space.design_gait import (
     original_cycle,
     surrogate_cycle,
 )
-from pipeline.design_space.drawn_designs import infeasible
+from pipeline.design_space.drawn_designs import BaseValue, base_values, infeasible
 from pipeline.design_space.errors import doubts, expected_errors, told_errors
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -14,9 +16,9 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.result import CountedFlag
 from dynamics.simulator.result_assembly import counted_flags
 from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.base.pose import Pose
-from pipeline.exchange.opensim_xml import JAM_BODIES, external_loads_xml
 from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.designs_folder import check_single_knee
@@ -25,6 +27,57 @@ from pipeline.store.made_with import check_configuration
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
 from pipeline.store.workspace_lock import RunError
+
+#: Bodies of OpenSim-JAM's right knee: femur and tibia.
+JAM_BODIES = ("femur_distal_r", "tibia_proximal_r")
+#: Version of the document that OpenSim 4 reads and writes.
+_VERSION = "40000"
+
+
+def external_loads_xml(
+    loads: Path,
+    bodies: tuple[str, str] = JAM_BODIES,
+    *,
+    storage: str = "knee contact loads",
+    parts: Sequence[str] = COMPARTMENTS,
+) -> str:
+    """Return an `ExternalLoads` document for a file of loads (`loads_along.external_loads`).
+
+    The document has one `ExternalForce` for each compartment of `parts` and body. Forces, points
+    and moments are expressed in the tibial body, the second of `bodies`, whose frame must be the
+    tibial frame of the run. The document names the `.sto` or `.mot` file of the loads without a
+    folder: OpenSim searches next to the document. `storage` is the name in the first line of that
+    file. Raises `InputError` if the names of the bodies are empty or equal.
+    """
+    femur, tibia = (name.strip() for name in bodies)
+    if not femur or not tibia or femur == tibia:
+        raise InputError(f"bodies: expected two names, femur and tibia, found {list(bodies)}")
+    document = ElementTree.Element("OpenSimDocument", Version=_VERSION)
+    external = ElementTree.SubElement(document, "ExternalLoads", name=f"{loads.stem}")
+    objects = ElementTree.SubElement(external, "objects")
+    for part in parts:
+        for body, name in (("femur", femur), ("tibia", tibia)):
+            head = f"{part}_{body}"
+            force = ElementTree.SubElement(objects, "ExternalForce", name=head)
+            for key, text in (
+                ("applied_to_body", name),
+                ("force_expressed_in_body", tibia),
+                ("point_expressed_in_body", tibia),
+                ("force_identifier", f"{head}_force_v"),
+                ("point_identifier", f"{head}_force_p"),
+                ("torque_identifier", f"{head}_torque_"),
+                ("data_source_name", storage),
+            ):
+                ElementTree.SubElement(force, key).text = text
+    ElementTree.SubElement(external, "groups")
+    ElementTree.SubElement(external, "datafile").text = loads.name
+    ElementTree.indent(document)
+    return (
+        '<?xml version="1.0" encoding="UTF-8" ?>\n'
+        + ElementTree.tostring(document, encoding="unicode")
+        + "\n"
+    )
+
 
 #: Endings of files of loads.
 LOAD_ENDINGS = (*OPENSIM_ENDINGS, ".csv", ".parquet")

@@ -64,7 +64,8 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             f"{section}.law",
             f'law = "modified" of [{section}] is the linear law, since f = inf and m = 1: give f, '
             "m and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
-            f'them by `{command_line("calibrate", CONFIG)}`, or set law = "linear"',
+            f"them by `{command_line('run', CONFIG, '--set', 'calibration={}')}`, or set law = "
+            '"linear"',
         )
         for section, layer in sections.items()
         if layer.is_modified_in_name_alone

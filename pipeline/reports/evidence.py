@@ -9,7 +9,7 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
 from pipeline.reports.accuracy_document import Accuracy
-from pipeline.reports.contact_words import words_of
+from pipeline.reports.contact_figures import words_of
 from pipeline.reports.elastic_layer import element_keys, layer_keys, layer_of_run
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles

@@ -15,7 +15,7 @@ from pipeline.reports.combinations import (
 )
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.knee_figures import wears
-from pipeline.reports.node_spacing import Spacing, spacing_of
+from pipeline.reports.mesh_resolution import Spacing, spacing_of
 from pipeline.reports.units import InUnit, scaled
 from pipeline.stages.frames import WearOfCycle
 from pipeline.store.run_documents import Cost, Difference, Part, Simulation

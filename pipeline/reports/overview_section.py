@@ -13,7 +13,7 @@ from pipeline.config.contact_schema import CONTACT_MODELS, OWN_KEYS
 from pipeline.reports.accuracy_document import Accuracy, HeightError, WorstLoad
 from pipeline.reports.accuracy_section import height_error
 from pipeline.reports.combinations import CombinationsTable
-from pipeline.reports.contact_words import model_of
+from pipeline.reports.contact_figures import model_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.stages_section import Stages

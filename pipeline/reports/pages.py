@@ -1,4 +1,4 @@
-"""Pages of runs, comparisons, studies and walks: templates that share style, charts and parts."""
+"""Pages of runs, comparisons, studies and walks: templates, their filters, and the glossary."""
 
 from __future__ import annotations
 
@@ -9,10 +9,65 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
+from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.reports.elastic_layer import signed
-from pipeline.reports.glossary import term
 from pipeline.reports.units import determination, given, number, shown_name
 from pipeline.store.run_documents import Part
+
+#: Term -> what the term means, for readers who know knees but not surrogates.
+GLOSSARY = {
+    "95 % interval": "range that the surrogate states for an answer; it should hold 95 of 100 true "
+    "values",
+    "AP travel": "distance between the foremost and rearmost position of the femoral origin over "
+    "the tibia in the cycle",
+    "AP, ML": "anterior-posterior (front to back) and medial-lateral (inner to outer side)",
+    "Archard's law": "worn volume = wear factor × force × sliding distance",
+    "candidate": "pose and load drawn for the training, not necessarily evaluated",
+    "centre of pressure": "point of a compartment at which the resulting contact force acts",
+    "compartment": "medial (inner) or lateral (outer) half of the knee joint",
+    "cross-validation": "error at training samples that were left out of the fit",
+    "family": "kind of function that is fitted: Kriging, polynomial, Poly-Fourier, network, "
+    "spline-polynomial",
+    "feasible": "within the bounds of forces and pressure that a gait is expected to keep",
+    "finite elements": "the elastic layer of the bearing surface, divided into blocks that deform "
+    "together",
+    "flag": "message that a pose lies outside the trained domain",
+    "formulation": "which quantities the surrogate learns, and from which inputs",
+    "held-out": "evaluated by the original model, but never shown to the fit of the surrogate",
+    "internal rotation": "rotation of the tibia about its long axis, toes inwards",
+    "Kriging": "interpolation by a random process (Gaussian process), with a standard error",
+    "leave-one-out": "cross-validation in which each sample is left out once",
+    "MAE": "mean absolute error",
+    "medial share": "part of the axial force over the cycle that the medial compartment bears",
+    "node spacing": "distance of neighbouring nodes of the finite elements on the bearing surface",
+    "NRMSE": "RMSE over the largest true value, or over the range for positions",
+    "original": "the contact model on the meshes, which the surrogate replaces",
+    "peak pressure": "highest contact pressure of a compartment at an instant",
+    "Q²": "1 − squared errors over squares about the mean: 1 is perfect, 0 no better than the mean",
+    "RMS, RMSE": "root of the mean of the squares, of differences and of errors",
+    "Sobol index": "share of an output's variation that is due to an input",
+    "springs": "elastic foundation (EF): each point of the surface is an independent spring on a "
+    "rigid base",
+    "surrogate": "fast function fitted to samples of the original contact model",
+    "trained domain": "poses and loads that the surrogate has learnt; answers outside are flagged",
+}
+_TERMS = {name.lower(): text for term, text in GLOSSARY.items() for name in term.split(", ")}
+
+
+def glossary_of(model: str) -> dict[str, str]:
+    """Return the terms of a page about a run with a contact model, a key of `contact.model`."""
+    others = {term for words in CONTACT_WORDS.values() for term in words.terms}
+    others -= {*CONTACT_WORDS[model].terms}
+    return {term: text for term, text in GLOSSARY.items() if term not in others}
+
+
+def term(word: str) -> Markup:
+    """Return a word with the explanation of its term of the glossary as a tooltip.
+
+    Raises `KeyError` if the glossary does not have the term.
+    """
+    return Markup('<abbr title="{}">{}</abbr>').format(_TERMS[word.lower()], word)
+
 
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

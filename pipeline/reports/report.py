@@ -22,17 +22,21 @@ from pipeline.reports import accuracy_pictures as accuracy_panels
 from pipeline.reports import pictures
 from pipeline.reports.accuracy_document import Accuracy
 from pipeline.reports.accuracy_section import accuracy_of
-from pipeline.reports.contact_figures import Contact, contact_of, contact_pictures
-from pipeline.reports.contact_words import model_of, setting_rows
+from pipeline.reports.contact_figures import (
+    Contact,
+    contact_of,
+    contact_pictures,
+    model_of,
+    setting_rows,
+)
 from pipeline.reports.elastic_layer import LayerComparison, layer_lines
 from pipeline.reports.error_budget import BudgetRow, error_budget
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
-from pipeline.reports.glossary import glossary_of
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import KneeFigures, knee_lines, knee_of
 from pipeline.reports.knee_frames import frame_pictures
-from pipeline.reports.node_spacing import spacing_lines
+from pipeline.reports.mesh_resolution import spacing_lines
 from pipeline.reports.overview_picture import peak_picture
 from pipeline.reports.overview_section import (
     Overview,
@@ -41,7 +45,7 @@ from pipeline.reports.overview_section import (
     warning_lines,
     writable,
 )
-from pipeline.reports.pages import write_page
+from pipeline.reports.pages import glossary_of, write_page
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.stages_section import Stages, stages_of
 from pipeline.reports.trained_domain import (

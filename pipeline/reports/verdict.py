@@ -17,7 +17,7 @@ from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_reference import COUPLED_SPRINGS
 from pipeline.reports.elastic_layer import ComparedCompartment, LayerComparison
-from pipeline.reports.node_spacing import Spacing
+from pipeline.reports.mesh_resolution import Spacing
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.verdict_document import (
@@ -331,7 +331,7 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
         text, command = steps[next(name for name in steps if name in remedies)]
     elif evidence.simulated and evidence.has_wear:
         text = "use it: vary the gait, the alignment and the material"
-        command = command_line("study", "montecarlo", "--set", f"study.run={FOLDER}")
+        command = command_line("run", "montecarlo", "--set", f"study.run={FOLDER}")
     else:
         text, command = "use it: in Python, or exported to C", command_line("export", FOLDER)
     return NextStep(text=text, command=command)

@@ -18,17 +18,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from foundation.base.errors import InputError
-from pipeline.advice import command_line
+from pipeline.advice import CONFIG, command_line
+from pipeline.config.schema import Config
 from pipeline.files import check_version
 
 # Files of stage h, by their stems.
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations", "elastic_layer")
 
-#: Commands with results of their own, by the section of their configuration.
-_COMMANDS = {
-    **{"study": "study", "walk": "walk", "forward": "forward"},
-    "optimisation": "optimise",
-}
 Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.
 Shape = tuple[int | str, ...]
@@ -43,9 +39,10 @@ def make_again(path: Path) -> str:
     folder = path.parent
     if "samples" in (folder.name, folder.parent.name):
         folder = folder.parent if folder.name == "samples" else folder.parent.parent
-    if _command_of(folder) in ("run", "") and path.stem in _SIMULATED:
+    of_run = _keys_of(folder).keys() <= Config.model_fields.keys()
+    if of_run and path.stem in _SIMULATED:
         return command_line("simulate", folder)
-    if _command_of(folder) in ("run", "") and path.stem == "report":
+    if of_run and path.stem == "report":
         return command_line("report", folder)
     # What a run was made with is not made again from the other files of the run.
     return make_results(folder, resume=path.stem != "made_with")
@@ -57,20 +54,16 @@ def make_results(folder: Path, *, resume: bool = True) -> str:
     The command names the configuration in the folder; "CONFIG" stands for a configuration that is
     missing or damaged.
     """
-    command, stored = _command_of(folder), folder / "config.toml"
-    options = ("--resume",) if resume else ()
-    return command_line(
-        command or "run", stored if command else "CONFIG", "--out", folder, *options
-    )
+    stored = folder / "config.toml" if _keys_of(folder) else CONFIG
+    return command_line("run", stored, "--out", folder, *(("--resume",) if resume else ()))
 
 
-def _command_of(folder: Path) -> str:
-    """Return the command that made the results of a folder; "" without a readable configuration."""
+def _keys_of(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a folder; {} if it is missing or damaged."""
     try:
-        keys = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
+        return tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
     except (OSError, RecursionError, ValueError):
-        return ""
-    return next((name for section, name in _COMMANDS.items() if section in keys), "run")
+        return {}
 
 
 def damaged(path: Path, reason: str) -> ReportError:

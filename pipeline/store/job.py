@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.config.reading import ConfigError, checked_section, dump_config
+from pipeline.config.schema import Config
 from pipeline.config.schema_base import Section
 from pipeline.files import write_text
 from pipeline.store.made_with import MADE_WITH, changes_in_words, made_from
@@ -40,23 +42,6 @@ class JobKind(NamedTuple):
 
 
 RUN = JobKind("run directory", "run")
-STUDY = JobKind("study", "study")
-WALK = JobKind("walk", "walk")
-FORWARD = JobKind("forward simulation", "forward")
-#: The designs of more generations begin with those of fewer ones; the rest is made of them.
-OPTIMISATION = JobKind(
-    "search of designs",
-    "optimisation",
-    free=("optimisation.generations", "optimisation.chosen", "optimisation.verify"),
-)
-#: Weights change only the page, and a measured model does not depend on the other models.
-COMPARISON = JobKind(
-    "comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")
-)
-#: Condensed finite elements, with which a calibration continues, do not depend on the laws.
-CALIBRATION = JobKind("calibration", "run", "calibration.toml", ("calibration.",))
-#: Kinds with the same name of the configuration file as a run.
-_OTHERS = (STUDY, WALK, FORWARD, OPTIMISATION)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +61,15 @@ class Job:
     resume: bool = False
     #: Whether to replace results of another configuration of the same kind.
     replace: bool = False
+    #: What is doubtful or without effect, in the order in which it was found.
+    notes: list[str] = field(default_factory=list)
     _started: float = field(default_factory=time.perf_counter, repr=False)
+
+    def note(self, *texts: str) -> None:
+        """Keep notes, and tell each of them as a warning."""
+        for text in texts:
+            self.notes.append(text)
+            warnings.warn(text, stacklevel=2)
 
     @property
     def stored(self) -> Path:
@@ -108,7 +101,7 @@ class Job:
         _check_own_folder(self.folder, self.kind)
         if not self.stored.is_file():
             return
-        if (found := _kind_of(self.stored)) is not None and found != self.kind.name:
+        if (found := _other_kind(self.stored, self.kind)) is not None:
             raise RunError(
                 f"{self.folder}: is not empty and is not a {self.kind.name} but a {found}; choose "
                 "another folder with --out"
@@ -145,13 +138,6 @@ class Job:
             )
         self.clear()
         self.write_config()
-
-    @contextmanager
-    def begun(self) -> Iterator[None]:
-        """Hold the folder in the block, which begins with `begin`."""
-        with self.held():
-            self.begin()
-            yield
 
     def clear(self) -> None:
         """Remove earlier results, except those to continue with, and no other files."""
@@ -207,12 +193,15 @@ def _check_own_folder(folder: Path, kind: JobKind) -> None:
         )
 
 
-def _kind_of(file: Path) -> str | None:
-    """Return the kind of the folder with a configuration; None if the configuration is damaged."""
+def _other_kind(file: Path, kind: JobKind) -> str | None:
+    """Return what a folder holds by its configuration, if that is another kind; None if damaged."""
     if file.name != RUN.stored:
         return None
     try:
         keys = read_stored(file)
     except RunError:
         return None
-    return next((kind.name for kind in _OTHERS if kind.section in keys), RUN.name)
+    section = next((name for name in keys if name not in Config.model_fields), RUN.section)
+    if kind.section == RUN.section == section or kind.section in keys.keys() - {RUN.section}:
+        return None
+    return RUN.name if section == RUN.section else f"folder of [{section}]"

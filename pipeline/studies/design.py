@@ -10,7 +10,7 @@ from scipy import stats
 
 from foundation.base.checks import FloatArray
 from pipeline.config.reading import ConfigError
-from pipeline.studies.catalogue import CYCLES, Catalogue
+from pipeline.studies.factors import CYCLES, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 from surrogates.sampling.sensitivity import unit_design
 

@@ -1,27 +1,143 @@
-"""Runs of a study over designs: each with the contact model and the path of its design."""
+"""Studies of gait cycles over designs: parameters of the design and of gait vary together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+from scipy import stats
+
 from dynamics.protocol import ContactModel
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
-from pipeline.design_space.base_design import base_values
+from pipeline.config.designs import design_space_of
+from pipeline.config.reading import ConfigError
+from pipeline.config.schema import Config
+from pipeline.config.schema_base import near
 from pipeline.design_space.design_gait import patch_at
-from pipeline.design_space.drawn_designs import infeasible
-from pipeline.design_space.errors import doubts, expected_errors, largest_share
+from pipeline.design_space.drawn_designs import base_values, infeasible
+from pipeline.design_space.errors import (
+    doubts,
+    exceeded,
+    expected_errors,
+    largest_share,
+    output_errors,
+)
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.simulation import GaitSimulation
-from pipeline.studies.catalogue import CYCLES, Catalogue
-from pipeline.studies.design_factors import design_factors, split_design
-from pipeline.studies.factors import FACTORS
-from pipeline.studies.runs import CycleSetup, Task, replaced, task_source
+from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.studies.design import study_table
+from pipeline.studies.experiment import Experiment
+from pipeline.studies.factors import (
+    CYCLES,
+    DESIGN,
+    FACTORS,
+    Catalogue,
+    Factor,
+    check_applicable,
+    unit_of,
+)
+from pipeline.studies.runs import (
+    FAILURES,
+    CycleSetup,
+    Task,
+    nominal_inputs,
+    replaced,
+    run_once,
+    run_rows,
+    task_source,
+)
+from pipeline.studies.schema import DistributionConfig, FactorConfig, StudyConfig
+
+#: Largest share of an unbounded distribution outside the trained range, where runs fail [1].
+_MOST_OUTSIDE = 0.01
+
+
+def design_factors(config: Config) -> dict[str, Factor]:
+    """Return the parameters of the designs of a configuration as factors, by name."""
+    found = {}
+    for parameter in design_space_of(config).parameter:
+        text = f"parameter {parameter.key} of the design"
+        own, of_key = unit_of(parameter.label), unit_of(parameter.key)
+        # A parameter with a name of its own may have its unit in the key alone.
+        unit, si = own if own[0] else of_key
+        found[DESIGN + parameter.label] = Factor(unit, si, "design", parameter.label, text)
+    return found
+
+
+def split_design(values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the parameters of the design by their own names, and the other values by theirs."""
+    design = {n.removeprefix(DESIGN): v for n, v in values.items() if n.startswith(DESIGN)}
+    return design, {n: v for n, v in values.items() if not n.startswith(DESIGN)}
+
+
+def of_designs(names: Iterable[str]) -> list[str]:
+    """Return those names of factors that are parameters of designs."""
+    return [name for name in names if name.startswith(DESIGN)]
+
+
+def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, list[str]]:
+    """Return a study in which every parameter has a distribution, and the added ones in words.
+
+    Parameters that the study does not name are fixed at their `base_values`. Raises `ConfigError`
+    if the study names an unknown parameter, or a distribution is not within the trained range.
+    """
+    known = design_factors(config)
+    for factor in study.factor:
+        if factor.name.startswith(DESIGN) and factor.name not in known:
+            raise ConfigError(
+                f"study.factor: expected one of {', '.join(known)}, found "
+                f"{factor.name}{near(factor.name, known)}"
+            )
+    named = {factor.name: factor for factor in study.factor}
+    for parameter in design_space_of(config).parameter:
+        name = DESIGN + parameter.label
+        if name in named:
+            _check_range(named[name], known[name].unit, *parameter.range)
+    added, told = [], []
+    for label, base in base_values(config).items():
+        name = DESIGN + label
+        if name not in named:
+            added.append(FactorConfig(name=name, distribution="fixed", value=base.value))
+            unit = known[name].unit
+            told.append(f"{name} is fixed at {base.value:g} {unit}".strip() + f" ({base.origin})")
+    return study.model_copy(update={"factor": (*study.factor, *added)}), told
+
+
+def _check_range(factor: DistributionConfig, unit: str, low: float, high: float) -> None:
+    """Raise a ConfigError unless a distribution is within a range, but for a small share."""
+    stated = {"low": factor.low, "high": factor.high, "value": factor.value}
+    outside = {k: v for k, v in stated.items() if v is not None and not low <= v <= high}
+    expected = f"study.factor: {factor.name}: expected values within {low:g} to {high:g} {unit}"
+    expected = f"{expected.strip()}, the trained range of the parameter"
+    if outside:
+        found = ", ".join(f"{key} = {value:g}" for key, value in outside.items())
+        raise ConfigError(f"{expected}, found {found}")
+    share = _share_outside(factor, low, high)
+    if share > _MOST_OUTSIDE:
+        raise ConfigError(
+            f"{expected}, found {100.0 * share:.2g} % of a {factor.distribution} distribution "
+            'outside; choose distribution = "truncated_normal" or "uniform", with low and high '
+            "in the range"
+        )
+
+
+def _share_outside(factor: DistributionConfig, low: float, high: float) -> float:
+    """Return the share of an unbounded distribution outside a range [1]; 0 of a bounded one."""
+    if factor.mean is None or factor.sd is None or factor.distribution == "truncated_normal":
+        return 0.0
+    if factor.distribution == "normal":
+        spread = stats.norm(factor.mean, factor.sd)
+    else:
+        variance = np.log1p((factor.sd / factor.mean) ** 2)
+        spread = stats.lognorm(np.sqrt(variance), scale=factor.mean * np.exp(-0.5 * variance))
+    return float(spread.cdf(low) + spread.sf(high))
+
 
 #: Name of the place of a flag of a whole design.
 _PLACE = "design"
@@ -93,3 +209,52 @@ def design_catalogue(run: TrainedDesigns) -> Catalogue:
         factors={**FACTORS, **design_factors(run.config)},
         samples=DESIGN_SAMPLES,
     )
+
+
+def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
+    """Return the simulations of a study with all parameters of the designs, checked.
+
+    Raises `ConfigError` as `with_whole_design` and `study_table`, and `InputError` if a factor is
+    not one of the gait cycle of the run.
+    """
+    run, gait = opened(task)
+    whole, notes = with_whole_design(study, run.config)
+    catalogue = design_catalogue(run)
+    table = study_table(whole, catalogue)
+    design = set(of_designs(table.columns))
+    others = [name for name in table.columns[1:] if name not in design]
+    check_applicable(nominal_inputs(gait), others)
+    first = dict(zip(table.columns[1:], table.iloc[0, 1:].astype(float), strict=True))
+    nominal, told = _nominal(task, run, first)
+    percent = np.linspace(0.0, 100.0, task.simulation.samples)
+    return Experiment(
+        whole, catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
+        notes=(*notes, *told, *_doubted(study, run)),
+        errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
+    )  # fmt: skip
+
+
+def _nominal(
+    task: DesignTask, run: TrainedDesigns, first: Mapping[str, float]
+) -> tuple[dict[str, float | None], list[str]]:
+    """Return the outputs of the base design, and why there are none.
+
+    The simulation compiles the kernels in this process, so that the workers find them compiled;
+    without a base design, that of the first run.
+    """
+    base = {DESIGN + name: each.value for name, each in base_values(run.config).items()}
+    try:
+        setup, _ = task.prepared(base)
+        return dict(setup.outputs(setup.nominal, setup.simulate(setup.nominal))), []
+    except FAILURES as error:
+        run_once(task, first)
+        told = f"no nominal outputs, the base design has no cycle: {' '.join(str(error).split())}"
+        return dict.fromkeys(OUTPUTS), [told]
+
+
+def _doubted(study: StudyConfig, run: TrainedDesigns) -> list[str]:
+    """Return what the held-out designs say of the surrogate."""
+    if study.model == "original":
+        return []
+    found = exceeded(run.knee)
+    return [f"surrogate of {study.run}: {'; '.join(found)}"] if found else []

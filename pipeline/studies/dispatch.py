@@ -1,79 +1,141 @@
-"""Studies, walks and forward simulations of every kind: from a configuration to its results."""
+"""Studies of every kind: from a configuration, whose section names the kind, to its results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pipeline.config.reading import read_tree
-from pipeline.store.run_documents import Computed
-from pipeline.studies import study as cycles
-from pipeline.studies.forward_motions import simulate as forward
-from pipeline.studies.forward_motions import summary as forward_summary
+from pipeline.advice import in_folder
+from pipeline.config.reading import load_section, read_tree
+from pipeline.config.schema import Config
+from pipeline.config.schema_base import Section, describe_section
+from pipeline.design_space.document import DesignsDocument
+from pipeline.design_space.run import run_designs
+from pipeline.reports.report import Report
+from pipeline.runner import run_study
+from pipeline.studies.calibration.calibrate import LAW_CALIBRATION
+from pipeline.studies.conduct import Conducted, Study, conduct
+from pipeline.studies.contact_models.compare import MODEL_COMPARISON
 from pipeline.studies.forward_motions.schema import ForwardFile
-from pipeline.studies.muscle_walks import study as walk_study
-from pipeline.studies.muscle_walks import summary as muscle_summary
-from pipeline.studies.muscle_walks import walk as muscle_walk
+from pipeline.studies.forward_motions.simulate import FORWARD_MOTION
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
-from pipeline.studies.optimisation import optimise as designs
-from pipeline.studies.optimisation import words as design_words
+from pipeline.studies.muscle_walks.study import WALK_STUDY, WalkStudyFile
+from pipeline.studies.muscle_walks.walk import MUSCLE_WALK
+from pipeline.studies.optimisation.optimise import OPTIMISATION_STUDY
 from pipeline.studies.optimisation.schema import OptimisationFile
 from pipeline.studies.schema import StudyFile
+from pipeline.studies.study import CYCLE_STUDY
 
-AnyFile = StudyFile | WalkStudyFile | MuscleWalkFile | ForwardFile | OptimisationFile
-
-
-class _Kind(NamedTuple):
-    """How a kind of configuration is carried out."""
-
-    #: Section with the name of the results.
-    section: str
-    #: Takes configuration, folder and options; returns the document of the results.
-    simulate: Callable[..., Computed]
-    #: Takes that document and the folder; returns the lines on the terminal.
-    lines: Callable[[Any, Path], str]
-
-
-_KINDS = {
-    StudyFile: _Kind("study", cycles.simulate_study, cycles.summary_text),
-    WalkStudyFile: _Kind("study", walk_study.simulate_walk_study, walk_study.walk_study_text),
-    MuscleWalkFile: _Kind("walk", muscle_walk.simulate_muscle_walk, muscle_summary.summary_text),
-    ForwardFile: _Kind("forward", forward.simulate_forward_motion, forward_summary.summary_text),
-    OptimisationFile: _Kind("optimisation", designs.optimise_designs, design_words.summary_text),
+#: Studies by the section that asks for them; the first that a configuration has counts.
+STUDIES: dict[str, Study[Any, Any]] = {
+    "study": CYCLE_STUDY,
+    "walk": MUSCLE_WALK,
+    "forward": FORWARD_MOTION,
+    "optimisation": OPTIMISATION_STUDY,
+    "comparison": MODEL_COMPARISON,
+    "calibration": LAW_CALIBRATION,
+}
+#: Schemas of the configurations by the title of their keys.
+_SCHEMAS: dict[str, type[Section]] = {
+    "Configuration": Config,
+    "Studies of gait cycles": StudyFile,
+    "Search of designs": OptimisationFile,
+    "Walks of OpenSim models": MuscleWalkFile,
+    "Studies of walks": WalkStudyFile,
+    "Forward simulations": ForwardFile,
 }
 
 
-def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyFile:
-    """Read the configuration of a "study", "walk", "forward" or "optimisation" from a TOML file.
+def study_of(keys: Mapping[str, Any]) -> Study[Any, Any] | None:
+    """Return the kind of study that a configuration asks for, None for a run."""
+    section = next((name for name in STUDIES if name in keys), None)
+    if section == "study" and isinstance(keys[section], dict) and "walk" in keys[section]:
+        return WALK_STUDY
+    return None if section is None else STUDIES[section]
 
-    Paths are relative to the file; `overrides` are `section.key=value` pairs. A study with the key
-    `walk` is of a walk of an OpenSim model. Raises `ConfigError` if the file is missing or is not
-    TOML, a key is unknown or a value out of range.
+
+def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> Any:
+    """Read a configuration of any kind: of a run (`Config`), or of the study of its section.
+
+    Parameters
+    ----------
+    path : str or Path
+        TOML file; file paths in it are relative to the file.
+    overrides : tuple of str
+        `section.key=value` pairs that replace values of the file.
+
+    Returns
+    -------
+    Section
+        `Config`, `StudyFile`, `WalkStudyFile`, `MuscleWalkFile`, `ForwardFile` or
+        `OptimisationFile`.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing or is not TOML, a key is unknown or a value out of range.
     """
-    match section, read_tree(path, overrides).get(section):
-        case "study", {"walk": _}:
-            return walk_study.load_walk_study(path, overrides)
-        case "study", _:
-            return cycles.load_study(path, overrides)
-        case "walk", _:
-            return muscle_walk.load_muscle_walk(path, overrides)
-        case "optimisation", _:
-            return designs.load_optimisation(path, overrides)
-    return forward.load_forward(path, overrides)
+    study = study_of(read_tree(path, overrides))
+    return load_section(path, Config if study is None else study.schema, overrides)
 
 
-def simulate_file(file: AnyFile, out: Path | None = None, **options: bool) -> tuple[str, Computed]:
-    """Carry out a configuration; return its lines on the terminal and its document.
+def carry_out(
+    file: Section,
+    out: Path | None = None,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    despite_errors: bool = False,
+) -> Conducted:
+    """Carry out a configuration: a run, or the study of its section; write the folder.
 
-    The folder is by default in `runs`, with the name of the configuration. `options` are `replace`,
-    whether to replace results of another configuration in the folder, and, of studies and searches
-    of designs, `resume`, whether to continue an interrupted one. Raises `RunError`, `ConfigError`
-    or `InputError` if the configuration, or a run or file that it names, cannot be used, and
-    `SimulationError` or `EquilibriumError` if a cycle cannot be simulated.
+    Parameters
+    ----------
+    file : Section
+        Configuration, as of `load_study`.
+    out : Path, optional
+        Folder of the results (default: `runs/<name>`).
+    resume : bool
+        Whether to continue what was interrupted in the folder.
+    replace : bool
+        Whether to replace results of another configuration in the folder.
+    despite_errors : bool
+        Whether a run goes on with errors of the checks.
+
+    Returns
+    -------
+    Conducted
+        Document of the results (the content of the JSON file), and the lines on the terminal.
+
+    Raises
+    ------
+    RunError, ConfigError, InputError
+        If the configuration, or a run or file that it names, cannot be used.
+    StageError, SimulationError, EquilibriumError, PoseError
+        If a stage fails, or a motion cannot be simulated.
     """
-    kind = _KINDS[type(file)]
-    folder = out or Path("runs") / getattr(file, kind.section).name
-    document = kind.simulate(file, folder, **options)
-    return kind.lines(document, folder), document
+    study = study_of(file.model_dump(exclude_none=True))
+    if study is not None:
+        return conduct(study, file, out, resume=resume, replace=replace)
+    assert isinstance(file, Config)
+    folder = out or Path("runs") / file.run.name
+    report: Report | DesignsDocument
+    if file.design_space is None:
+        report = run_study(
+            file, folder, resume=resume, replace=replace, despite_errors=despite_errors
+        )
+    else:
+        report = run_designs(file, folder, resume=resume, replace=replace)
+    return reported(report, folder)
+
+
+def reported(report: Report | DesignsDocument, folder: Path) -> Conducted:
+    """Return the report of a run in a folder with its lines on the terminal."""
+    lines = [in_folder(line, folder) for line in report.summary]
+    return Conducted(report, "\n".join([*lines, f"report: {folder / 'report.html'}"]))
+
+
+def describe_schemas() -> str:
+    """Return every key of all configurations as Markdown tables."""
+    return "\n".join(describe_section(schema, title) for title, schema in _SCHEMAS.items())

@@ -13,22 +13,17 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from pipeline.execution.backends import Execution
-from pipeline.files import write_document, write_json, write_npz
+from pipeline.files import write_npz
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
-from pipeline.store.documents import read_document
-from pipeline.store.job import Job
-from pipeline.store.run_documents import StudyInputs
+from pipeline.store.job import Job, JobKind
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.verdict_document import Judgement
-from pipeline.studies.catalogue import Catalogue
-from pipeline.studies.report import write_study_page
+from pipeline.studies.conduct import File, Outcome, Study
+from pipeline.studies.factors import Catalogue
+from pipeline.studies.report import study_page
 from pipeline.studies.schema import DesignConfig
 from pipeline.studies.summary import StudySummary, summarise
-
-#: Results of a study, and those that an interrupted study continues with.
-FILES = ("summary.json", "study.html")
-KEPT = ("inputs.json", "chunks", "runs.parquet", "waveforms.npz")
 
 
 class Task(Protocol):
@@ -44,6 +39,7 @@ class Task(Protocol):
 class Experiment:
     """Simulations of a study, prepared and checked, with waveforms at instants (K,) [%]."""
 
+    study: DesignConfig
     catalogue: Catalogue
     #: A row per simulation: number of the run and values of the inputs.
     table: pd.DataFrame
@@ -66,51 +62,54 @@ class Experiment:
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
-def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> StudySummary:
-    """Simulate the runs of a study, write its folder, and return its summary.
-
-    The caller has checked the folder. Raises `RunError` if the study that is to be resumed differs.
-    """
-    folder = job.folder
+def simulate_experiment(experiment: Experiment, job: Job) -> Outcome:
+    """Simulate the runs of a study, and return its summary and page."""
+    folder, study = job.folder, experiment.study
     table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
-    with Execution.of(study) as execution, job.held():
-        job.begin(*_other_files(job, experiment))
-        content = {"source": task.source, "run": experiment.subject}
-        write_json(folder / "inputs.json", content)
-        store = ChunkStore(folder / "chunks", catalogue.columns)
-        if not (folder / "runs.parquet").exists():
-            size = chunk_size(len(table), study.chunk)
-            # A digest of the table identifies chunks; the source distinguishes runs.
-            marked = table.assign(source=task.source)
-            say(f"{study.name}: {counted(len(table), 'run')}")
-            with bar(len(table), "run", study.name) as shown:
-                done = store.evaluate(marked, size, execution, experiment.evaluate, (task,), shown)
-            _write_runs(folder, done, experiment)
-        store.clear()
-        columns = ("run", "status", "reason", *catalogue.outputs)
-        runs = read_table(folder / "runs.parquet", columns)
-        summary = summarise(
-            study,
-            runs,
-            experiment.nominal,
-            experiment.model,
-            catalogue,
-            experiment.judged,
-            job.seconds,
-            experiment.notes,
-            experiment.errors,
-        )
-        write_study_page(folder, summary, runs, job.text, catalogue)
-        write_document(folder / "summary.json", summary)
-    return summary
+    store = ChunkStore(folder / "chunks", catalogue.columns)
+    if not (folder / "runs.parquet").exists():
+        size = chunk_size(len(table), study.chunk)
+        # A digest of the table identifies chunks; the source distinguishes runs.
+        marked = table.assign(source=task.source)
+        say(f"{study.name}: {counted(len(table), 'run')}")
+        with Execution.of(study) as execution, bar(len(table), "run", study.name) as shown:
+            done = store.evaluate(marked, size, execution, experiment.evaluate, (task,), shown)
+        _write_runs(folder, done, experiment)
+    store.clear()
+    runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *catalogue.outputs))
+    summary = summarise(
+        study,
+        runs,
+        experiment.nominal,
+        experiment.model,
+        catalogue,
+        experiment.judged,
+        job.seconds,
+        experiment.notes,
+        experiment.errors,
+    )
+    return Outcome(
+        summary,
+        summary_lines(summary, catalogue),
+        [summary.not_trusted] if summary.not_trusted else (),
+        study_page(folder, summary, runs, catalogue),
+    )
 
 
-def _other_files(job: Job, experiment: Experiment) -> tuple[str, ...]:
-    """Return in which files an interrupted study differs, in words; empty if in none."""
-    if not job.resumed:
-        return ()
-    before = read_document(job.folder / "inputs.json", StudyInputs).source
-    return () if before == experiment.task.source else (f"the files of {experiment.subject}",)
+def study_of_runs(
+    schema: type[File], prepare: Callable[[File, Job], Experiment]
+) -> Study[File, Experiment]:
+    """Return a kind of study that varies simulations."""
+    return Study(
+        JobKind("study", "study"),
+        schema,
+        "summary.json",
+        "study.html",
+        prepare,
+        simulate_experiment,
+        kept=("chunks", "runs.parquet", "waveforms.npz"),
+        inputs=lambda ready: (ready.task.source, ready.subject),
+    )
 
 
 def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> None:
@@ -123,7 +122,7 @@ def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> Non
     write_table(done.drop(columns=columns), folder / "runs.parquet")
 
 
-def summary_text(summary: StudySummary, folder: Path, catalogue: Catalogue) -> str:
+def summary_lines(summary: StudySummary, catalogue: Catalogue) -> list[str]:
     """Return the lines on the terminal for a study."""
     lines = [
         f"{counted(summary.runs, 'run')}, {summary.failed} failed, "
@@ -137,6 +136,4 @@ def summary_text(summary: StudySummary, folder: Path, catalogue: Catalogue) -> s
                 f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
                 + ("" if error is None else f"; error of the {summary.model} +-{error:.2g}")
             )
-    lines += [*summary.notes, *judgement_lines(summary.verdict)]
-    lines.append(f"page: {folder / 'study.html'}")
-    return "\n".join([*lines, *([told] if (told := summary.not_trusted) else [])])
+    return [*lines, *summary.notes, *judgement_lines(summary.verdict)]

@@ -1,4 +1,4 @@
-"""Inputs of a simulated gait cycle, and the factors by which a study varies the inputs.
+"""Inputs of a simulated gait cycle, the factors by which a study varies them, and outputs.
 
 A waveform becomes `scale * nominal(t - shift) + additions`, in any order of the factors.
 """
@@ -18,6 +18,8 @@ from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
+from pipeline.flagged_instants import SAMPLES
+from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES, Output
 
 #: Highest harmonic of a smooth perturbation, and its waves.
 HARMONICS = 9
@@ -43,7 +45,7 @@ _UNITS = {
 }
 
 
-#: Beginning of the names of parameters of the design (`pipeline.studies.design_factors`).
+#: Beginning of the names of parameters of the design (`pipeline.studies.design_runs`).
 DESIGN = "design_"
 
 
@@ -169,7 +171,7 @@ def check_factor(name: str) -> str:
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
     hint = f"; similar names are {', '.join(near)}" if near else ""
-    raise InputError(f"expected a named input (`knee-contact study --factors` lists them){hint}")
+    raise InputError(f"expected a named input (`knee-contact factors` lists them){hint}")
 
 
 def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
@@ -249,3 +251,49 @@ def describe_factors() -> str:
     rows[f"{DESIGN}PARAMETER"] = ("its unit", "parameter of a run with [design_space]")
     width = max(map(len, rows))
     return "\n".join(f"{name:{width}}  [{unit}] {text}" for name, (unit, text) in rows.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """Inputs and outputs of the simulations of a study."""
+
+    #: Inputs that can be varied, by name.
+    factors: Mapping[str, Factor]
+    #: Outputs of a simulation, by column.
+    outputs: Mapping[str, Output]
+    #: Waveforms over the time of a simulation, by column.
+    waves: Mapping[str, Output]
+    #: Outputs with pictures and lines on the terminal.
+    key_outputs: tuple[str, ...]
+    #: What is simulated, for titles.
+    subject: str
+    #: Label of the axis of time of the waveforms.
+    axis: str
+    #: A sentence about the outputs.
+    note: str
+    #: What runs with flags have done.
+    flagged: str
+    #: Key with the number of samples that a larger trained domain needs.
+    samples: str = SAMPLES
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that a simulation adds to its row."""
+        return (
+            *("status", "reason", *self.outputs),
+            *("flagged_instants", "flags", "flag_kinds", "evaluations", "seconds"),
+            *(f"wave_{name}" for name in self.waves),
+        )
+
+
+#: Studies of simulated gait cycles of a knee.
+CYCLES = Catalogue(
+    FACTORS,
+    OUTPUTS,
+    WAVES,
+    KEY_OUTPUTS,
+    subject="gait cycles",
+    axis="gait cycle [%]",
+    note="Wear is that of a cycle times a million, the surface as it was made.",
+    flagged="left the trained domain",
+)

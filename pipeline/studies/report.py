@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
-from pipeline.reports.pages import write_page
 from pipeline.stages.cycle_outputs import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
-from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.factors import Catalogue
 from pipeline.studies.schema import PARAMETERS
 from pipeline.studies.summary import QUANTILES, Convergence, Sensitivity, SobolIndex, StudySummary
 
@@ -25,34 +25,26 @@ from pipeline.studies.summary import QUANTILES, Convergence, Sensitivity, SobolI
 _MOST_BARS, _MOST_BINS = 12, 40
 
 
-def write_study_page(
-    folder: Path,
-    summary: StudySummary,
-    table: pd.DataFrame,
-    config: str,
-    catalogue: Catalogue,
-) -> None:
-    """Write `study.html` to a folder with `waveforms.npz`.
-
-    `table` has a row per run, `config` is the resolved study as TOML.
-    """
+def study_page(
+    folder: Path, summary: StudySummary, table: pd.DataFrame, catalogue: Catalogue
+) -> dict[str, Any]:
+    """Return the content of `study.html`; `table` has a row per run of the folder."""
     known = catalogue.outputs
     outputs = {name: row for name, row in summary.outputs.items() if row is not None}
     nominal = summary.nominal
     shown = [name for name in catalogue.key_outputs if name in outputs]
     good = table[table["status"] == OK]
-    write_page(
-        folder / "study.html",
-        summary=summary,
-        factors=[_factor_row(factor, catalogue) for factor in summary.factors],
-        catalogue=catalogue,
-        outputs=[
+    return {
+        "summary": summary,
+        "factors": [_factor_row(factor, catalogue) for factor in summary.factors],
+        "catalogue": catalogue,
+        "outputs": [
             {**known[name]._asdict(), "nominal": nominal[name], **row}
             for name, row in outputs.items()
         ],
-        quantiles=[f"q{share:g}" for share in QUANTILES],
-        tiles=[(known[name], outputs[name]) for name in shown],
-        pictures={
+        "quantiles": [f"q{share:g}" for share in QUANTILES],
+        "tiles": [(known[name], outputs[name]) for name in shown],
+        "pictures": {
             "histograms": [
                 _histogram(
                     f"distribution of {known[name].label}", known[name], good[name], nominal[name]
@@ -63,8 +55,7 @@ def write_study_page(
             "sensitivity": list(_tornados(summary.sensitivity, catalogue)),
             "convergence": list(_convergences(summary.convergence, catalogue)),
         },
-        config_text=config,
-    )
+    }
 
 
 def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[str, str]:

@@ -37,8 +37,7 @@ from pipeline.store.documents import make_results, read_arrays
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.catalogue import CYCLES
-from pipeline.studies.factors import Inputs, varied
+from pipeline.studies.factors import CYCLES, Inputs, varied
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 FAILURES = SimulationError, EquilibriumError, InputError, ArithmeticError, np.linalg.LinAlgError

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from dynamics.simulator.waveform_tables import ACTIVITIES
 from foundation.base.errors import InputError
 from pipeline.config.schema import ExecutionConfig
-from pipeline.config.schema_base import Finite, Positive, Section, describe_section, name_field
+from pipeline.config.schema_base import Finite, Positive, Section, absolute, name_field
 from pipeline.studies.factors import check_factor
 
 #: Keys of each distribution.
@@ -65,7 +66,7 @@ class FactorConfig(DistributionConfig):
     """A named input and its distribution, with values in the unit of the name."""
 
     name: Annotated[str, AfterValidator(check_factor)] = Field(
-        description="named input; `knee-contact study --factors` lists them"
+        description="named input; `knee-contact factors` lists them"
     )
 
 
@@ -119,16 +120,21 @@ class StudyConfig(DesignConfig):
     )
 
 
+def _absolute_waveforms(simulation: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Return keys of [simulation] with the path of a table of waveforms made absolute."""
+    waveforms = simulation.get("waveforms")
+    if not isinstance(waveforms, str) or waveforms in ACTIVITIES:
+        return simulation
+    return {**simulation, "waveforms": absolute(waveforms, info)}
+
+
+#: Keys of [simulation] by which the configuration of a study replaces those of its run.
+ReplacedKeys = Annotated[dict[str, Any], AfterValidator(_absolute_waveforms)]
+REPLACED = "keys of [simulation] that replace the keys of the run"
+
+
 class StudyFile(Section):
-    """Configuration of `knee-contact study`."""
+    """Study of simulated gait cycles."""
 
     study: StudyConfig
-    simulation: dict[str, Any] = Field(
-        default_factory=dict,
-        description="keys of [simulation] that replace the keys of the run",
-    )
-
-
-def describe_study() -> str:
-    """Return every key of a study as Markdown tables, as `describe_schema` does."""
-    return describe_section(StudyFile, "Studies of gait cycles")
+    simulation: ReplacedKeys = Field(default_factory=dict, description=REPLACED)

@@ -17,8 +17,8 @@ from pipeline.stages.cycle_outputs import model_errors
 from pipeline.store.run_documents import Computed
 from pipeline.store.samples import OK
 from pipeline.store.verdict_document import Judgement
-from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.design import base_runs, varying
+from pipeline.studies.factors import Catalogue
 from pipeline.studies.schema import DesignConfig
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.sampling.sensitivity import sobol_indices

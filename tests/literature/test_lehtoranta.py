@@ -463,12 +463,12 @@ def test_loads_of_a_walk(opensim, jam_folder):
     In body weights, and a moment of 7 N m. OpenSim-JAM's walk, of a person without a prosthesis:
     the axial force differs, the patella agrees. No stairs (2.8) are at hand.
     """
+    from pipeline.studies.dispatch import load_study
     from pipeline.studies.muscle_walks.setup import prepare_walk
-    from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        file = load_muscle_walk(ROOT / "configs" / "comak_walking.toml", ("walk.surface=flat",))
+        file = load_study(ROOT / "configs" / "comak_walking.toml", ("walk.surface=flat",))
         setup = prepare_walk(file)
     values = jam_solution(setup).values[:, setup.plant.motion.index(setup.plant.secondary)]
     loads = [setup.comak.contacts.at(k, values[k]).loads for k in range(len(values))]
@@ -489,11 +489,11 @@ def test_menisci(opensim, knee_data):
     Knee of Smith et al. (2019), passive and straight, under 0.46 kN and not 1471 N: shares of the
     load agree, the area is less (loss of area and stress without menisci are not judged).
     """
+    from pipeline.studies.dispatch import load_study
     from pipeline.studies.forward_motions.setup import prepare_forward
-    from pipeline.studies.forward_motions.simulate import load_forward
 
     overrides = ("forward.step_s=0.1", "forward.surface=flat")
-    file = load_forward(ROOT / "configs" / "menisci_flexion.toml", overrides)
+    file = load_study(ROOT / "configs" / "menisci_flexion.toml", overrides)
     result = prepare_forward(file.forward).run()
     loads = dict(zip(result.contacts, result.loads[0], strict=True))
     medial, lateral = (abs(loads[name].force[1]) for name in ("mf_med", "mf_lat"))

@@ -11,7 +11,6 @@ import importlib.util
 import re
 import shlex
 import shutil
-import tomllib
 from functools import cache
 from html.parser import HTMLParser
 from itertools import groupby
@@ -22,8 +21,7 @@ import pytest
 
 from pipeline.advice import PROGRAM
 from pipeline.cli.main import main, parse
-from pipeline.config.reading import load_config
-from pipeline.studies.dispatch import load_file
+from pipeline.studies.dispatch import load_study
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
@@ -41,7 +39,7 @@ PACKAGES = (
 )
 #: Commands of the pages that take a second or less, in an order that they can have.
 CHEAP = (
-    "study --factors",
+    "factors",
     "export runs/implant",
     "motion runs/implant --out cycle.mot",
     "loads runs/implant cycle.mot --out loads.sto",
@@ -209,14 +207,11 @@ def test_cheap_commands_end_well(folder, monkeypatch):
 @pytest.mark.parametrize("page", pages_with("toml"))
 def test_configurations_are_valid(page, tmp_path):
     for number, block in enumerate(blocks(page, "toml")):
-        tree = tomllib.loads(block.text)
         if block.above == "<!-- excerpt -->":
             continue
         path = tmp_path / f"{number}.toml"
         path.write_text(block.text, encoding="utf-8")
-        sections = ("study", "walk", "forward", "optimisation")
-        section = next((key for key in sections if key in tree), None)
-        load_config(path) if section is None else load_file(section, path)
+        load_study(path)
 
 
 @pytest.mark.parametrize("page", PAGES)

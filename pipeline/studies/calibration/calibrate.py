@@ -17,27 +17,29 @@ from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.pairs import require_knee
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.files import replacing, write_document, write_text
+from pipeline.files import write_text
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import say
 from pipeline.reports.units import number
-from pipeline.store.job import CALIBRATION, Job
+from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed
 from pipeline.studies.calibration.fits import (
     FIGURES,
     FITTED,
+    FREE_LAWS,
+    Keys,
+    check_laws,
     errors_of,
     fit_law,
+    free_springs,
     held_out_errors,
+    linear_springs,
 )
-from pipeline.studies.calibration.laws import FREE_LAWS, Keys
 from pipeline.studies.calibration.samples import CalibrationSamples
-from pipeline.studies.calibration.springs import check_laws, free_springs, linear_springs
+from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 
-DOCUMENT, TABLE, CALIBRATED = "calibration.json", "calibration.csv", "calibrated.toml"
-#: Results of a calibration.
-_FILES = (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS))
+CALIBRATED = "calibrated.toml"
 
 
 class CalibratedRow(NamedTuple):
@@ -91,61 +93,38 @@ class Calibration(Computed):
     laws: list[CalibratedLaw]
 
 
-def calibrate_laws(
-    config: Config,
-    folder: Path,
-    *,
-    resume: bool = False,
-    replace: bool = False,
-) -> Calibration:
-    """Calibrate the spring laws of a study on finite elements of its knee, and write them.
-
-    Parameters
-    ----------
-    config : Config
-        The study, of springs or of finite elements.
-    folder : Path
-        Folder of the results: `calibrated.toml` with the closest law, a configuration of each
-        calibrated law, the errors of each sample and a summary.
-    resume : bool
-        Whether to use condensed finite elements that are in the folder.
-    replace : bool
-        Whether to replace a calibration of another configuration in the folder.
-
-    Returns
-    -------
-    Calibration
-        The content of `calibration.json`.
-
-    Raises
-    ------
-    InputError
-        If the knee cannot be used, a law cannot be calibrated, or the folder holds something else.
-    StageError
-        If the finite elements fail at most of the samples.
-    """
+def _prepare(config: Config, job: Job) -> ComparedKnee:
+    """Return the knee of a calibration, checked."""
     require_knee(config.knee, "a calibration")
-    settings = config.calibration or CalibrationConfig()
-    check_laws(config, settings.laws)
-    knee = ComparedKnee(config, folder, resume)
+    check_laws(config, settings_of(config).laws)
+    knee = ComparedKnee(config, job.folder, job.resume)
     knee.check()
-    kept = CONDENSED, TIMES
-    job = Job(CALIBRATION, folder, config, _FILES, kept, resume=resume, replace=replace)
-    job.check()
-    with job.begun(), threadpool_limits(1):
+    return knee
+
+
+def _carry_out(knee: ComparedKnee, job: Job) -> Outcome:
+    """Calibrate the laws, and write a configuration of each, and of the closest.
+
+    Raises `StageError` if the finite elements fail at most of the samples.
+    """
+    with threadpool_limits(1):
         samples = knee.samples.value
         start = time.perf_counter()
-        rows = list(calibrated_rows(knee, samples, settings))
+        rows = list(calibrated_rows(knee, samples, settings_of(knee.config)))
         seconds = time.perf_counter() - start
         closest = min((row for row in rows if row.calibrated), key=lambda row: row.distance)
         for row in rows:
             if row.calibrated:
-                _write_config(knee, row, folder / f"{row.law}.toml")
-        _write_config(knee, closest, folder / CALIBRATED)
-        _write_table(folder / TABLE, samples, rows)
-        content = _content(rows, closest, samples, seconds)
-        write_document(folder / DOCUMENT, content)
-    return content
+                _write_config(knee, row, job.folder / f"{row.law}.toml")
+        _write_config(knee, closest, job.folder / CALIBRATED)
+    content = _content(rows, closest, samples, seconds)
+    tables = {"calibration.csv": Table(_table(samples, rows), "%.5g")}
+    return Outcome(content, summary_lines(content, job.folder), tables=tables)
+
+
+def settings_of(config: Config) -> CalibrationConfig:
+    """Return the settings of a calibration, by default those of the schema."""
+    return config.calibration or CalibrationConfig()
 
 
 def calibrated_rows(
@@ -171,8 +150,8 @@ def _write_config(knee: ComparedKnee, row: CalibratedRow, file: Path) -> None:
     write_text(file, dump_config(config.model_copy(update={"run": run})))
 
 
-def _write_table(file: Path, samples: CalibrationSamples, rows: list[CalibratedRow]) -> None:
-    """Write the errors of each sample by each law."""
+def _table(samples: CalibrationSamples, rows: list[CalibratedRow]) -> pd.DataFrame:
+    """Return the errors of each sample by each law."""
     parts = []
     for row in rows:
         ratios = np.expm1(row.errors[:, :-1]) * 100.0
@@ -181,8 +160,7 @@ def _write_table(file: Path, samples: CalibrationSamples, rows: list[CalibratedR
         part = pd.DataFrame({"law": row.law, "kind": kind, "compartment": samples.compartments})
         part["load_N"] = samples.loads[:, 1]
         parts.append(part.assign(**columns, centre_mm=1e3 * row.errors[:, -1]))
-    with replacing(file) as partial:
-        pd.concat(parts).to_csv(partial, index=False, float_format="%.5g")
+    return pd.concat(parts)
 
 
 def _content(
@@ -209,7 +187,7 @@ def figures_of(errors: FloatArray) -> LawErrors:
     return LawErrors(**found, centre_mm=float(1e3 * np.sqrt(np.nanmean(errors[:, -1] ** 2))))
 
 
-def summary_text(content: Calibration, folder: Path) -> str:
+def summary_lines(content: Calibration, folder: Path) -> list[str]:
     """Return the lines on the terminal for a calibration."""
     lines = []
     for row in content.laws:
@@ -223,4 +201,18 @@ def summary_text(content: Calibration, folder: Path) -> str:
         )
     lines.append(f"closest: {content.closest} law, written to {folder / CALIBRATED}")
     lines.append(f"next: use the law: {command_line('run', folder / CALIBRATED)}")
-    return "\n".join(lines)
+    return lines
+
+
+LAW_CALIBRATION = Study(
+    # Condensed finite elements, with which a calibration continues, do not depend on the laws.
+    JobKind("calibration", "run", "calibration.toml", ("calibration.",)),
+    Config,
+    "calibration.json",
+    "",
+    _prepare,
+    _carry_out,
+    files=("calibration.csv", CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)),
+    kept=(CONDENSED, TIMES),
+    ending="_calibration",
+)

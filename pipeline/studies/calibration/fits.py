@@ -1,21 +1,152 @@
-"""Fits of the free parameters of a spring law by least squares, and their errors elsewhere."""
+"""The laws that can be calibrated, springs with their free parameters, fits by least squares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from foundation.base.checks import FloatArray
-from foundation.base.errors import PoseError
+from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from pipeline.studies.calibration.laws import Bounds, FreeLaw
+from pipeline.config.contact_schema import OWN_KEYS
+from pipeline.config.schema import Config
+from pipeline.originals.spring_bed import build_bed, law_over
 from pipeline.studies.calibration.samples import CalibrationSamples
+from pipeline.studies.contact_models.knee import ComparedKnee, given_parameters
+
+#: Exponents nearer to 1 are not searched: dref has no influence at 1.
+_NEAREST = 0.02
+#: Values of 1/f below this are f = inf.
+_NO_OFFSET = 1e-6
+
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]
+Keys = dict[str, float]
+
+
+@dataclass(frozen=True)
+class FreeLaw:
+    """A spring law with P free parameters, (P,) [1]."""
+
+    name: str
+    #: Starts of the search, (P,) each, and the bounds within which each is improved, (2, P).
+    starts: tuple[tuple[tuple[float, ...], Bounds], ...]
+    #: Takes parameters (P,) and a typical indentation [mm], returns the keys in a configuration.
+    keys: Callable[[FloatArray, float], Keys]
+
+
+def with_keys(law: SpringLaw, name: str, keys: Keys) -> SpringLaw:
+    """Return a law of a name, of one layer or of two, with other values of its own keys."""
+    if isinstance(law, SeriesLaw):
+        return SeriesLaw(with_keys(law.first, name, keys), with_keys(law.second, name, keys))
+    assert isinstance(law, LayerLaw)
+    known = OWN_KEYS[name]
+    return replace(law, **{known[key][0]: known[key][1] * value for key, value in keys.items()})
+
+
+def _modified(values: FloatArray, indentation: float) -> Keys:
+    """Keys from 1/f, m, and the logarithm of the factor of the pressure at the indentation [mm]."""
+    inverse, m, strength = values.tolist()
+    return {
+        "f": 1.0 / inverse if inverse > _NO_OFFSET else np.inf,
+        "m": m,
+        "reference_indentation_mm": indentation * float(np.exp(strength / (1.0 - m))),
+    }
+
+
+def _coupled(values: FloatArray, indentation: float) -> Keys:
+    """Keys from the logarithms of both factors."""
+    del indentation
+    modulus, thickness = np.exp(values).tolist()
+    return {"modulus_factor": modulus, "thickness_factor": thickness}
+
+
+_WIDEST = float(np.log(10.0))
+_LARGEST_FACTOR = float(np.log(3.0))
+FREE_LAWS = {
+    law.name: law
+    for law in (
+        FreeLaw(
+            "modified",
+            tuple(
+                (start, ((0.0, low, -_WIDEST), (0.8, high, _WIDEST)))
+                for start, low, high in (
+                    ((0.05, 0.9, -0.3), 0.3, 1.0 - _NEAREST),
+                    ((0.05, 1.2, -0.3), 1.0 + _NEAREST, 3.0),
+                )
+            ),
+            _modified,
+        ),
+        FreeLaw(
+            "coupled",
+            (((0.0, 0.0), ((-_LARGEST_FACTOR,) * 2, (_LARGEST_FACTOR,) * 2)),),
+            _coupled,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSprings:
+    """A bed of springs with free parameters of its law."""
+
+    free: FreeLaw
+    #: Keys of the law before its calibration.
+    given: Keys
+    #: Springs with these keys.
+    bed: ElasticFoundation
+    #: Law of the bed with the thickness of each layer [m].
+    law: SpringLaw
+    #: Typical of the knee [mm].
+    indentation: float
+
+    def keys(self, values: FloatArray) -> Keys:
+        """Return the keys of a configuration for parameters (P,) [1]."""
+        return self.given | self.free.keys(values, self.indentation)
+
+    def at(self, values: FloatArray) -> ElasticFoundation:
+        """Return the bed with parameters (P,) [1]."""
+        return self.bed.with_law(with_keys(self.law, self.free.name, self.keys(values)))
+
+
+def linear_springs(knee: ComparedKnee) -> ElasticFoundation:
+    """Return the springs of a knee with the linear law."""
+    return build_bed(knee.springs("linear").contact, knee.surfaces)
+
+
+def check_laws(config: Config, names: Sequence[str]) -> None:
+    """Raise an InputError if a law cannot be calibrated with the springs of a configuration."""
+    if "modified" in names and config.contact.conservative:
+        raise InputError(
+            "contact.conservative: expected false for a calibration of the modified law, which has "
+            'no stored energy, found true; calibrate other laws (laws = ["coupled"]), or remove '
+            "the key"
+        )
+
+
+def free_springs(
+    knee: ComparedKnee, samples: CalibrationSamples, linear: ElasticFoundation, name: str
+) -> FreeSprings:
+    """Return the springs of a knee with a law of `FREE_LAWS`, by means of `linear` springs.
+
+    Raises an InputError as `check_laws`.
+    """
+    check_laws(knee.config, (name,))
+    given = given_parameters(knee.config, name)
+    contact = knee.springs(name, **given).contact
+    law = law_over(contact, knee.surfaces)
+    columns = zip(samples.poses, samples.compartments.tolist(), strict=True)
+    depths = [linear.indentation(Pose.from_array(pose), side) for pose, side in columns]
+    indentation = 1e3 * float(np.median(depths))
+    bed = build_bed(contact, knee.surfaces)
+    return FreeSprings(FREE_LAWS[name], given, bed, law, indentation)
+
 
 #: What is compared, as logarithm of the ratio: force and stiffness at a given pose, peak pressure
 #: and area at a given load; the centre of pressure at a given load by its distance [m].

@@ -2,94 +2,62 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from threadpoolctl import threadpool_limits
 
 from pipeline.config.pairs import require_knee
 from pipeline.config.schema import Config
-from pipeline.files import write_document
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.reports.units import number
-from pipeline.store.job import COMPARISON, Job
-from pipeline.studies.contact_models.content import (
-    ModelComparison,
-    comparison_content,
-    write_table,
-)
+from pipeline.store.job import Job, JobKind
+from pipeline.studies.conduct import Outcome, Study, Table
+from pipeline.studies.contact_models.content import ModelComparison, comparison_content, table_of
 from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 from pipeline.studies.contact_models.measurement import (
+    FOLDER,
     REASONS,
     GaitPoses,
     Measured,
     gait_poses,
     measure_at,
     measure_cycle,
+    read_measured,
+    truth_of,
+    write_measured,
 )
-from pipeline.studies.contact_models.page import write_comparison_page
+from pipeline.studies.contact_models.page import comparison_page
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS, ModelKind, chosen
-from pipeline.studies.contact_models.results import FOLDER, read_measured, write_measured
-from pipeline.studies.contact_models.truth import truth_of
-
-DOCUMENT, TABLE, PAGE = (f"compared_models.{ending}" for ending in ("json", "csv", "html"))
-#: Results that an interrupted comparison continues with.
-_KEPT = (
-    *(FOLDER, CONDENSED, TIMES),
-    *(kind.name for kind in MODELS if kind.group == "surrogate"),
-)
 
 
-def compare_models(
-    config: Config,
-    folder: Path,
-    *,
-    resume: bool = False,
-    replace: bool = False,
-) -> ModelComparison:
-    """Measure all contact models on the knee of a configuration, and write table and page.
-
-    Parameters
-    ----------
-    config : Config
-        The study, of springs or of finite elements.
-    folder : Path
-        Folder of the results; trained surrogates are runs in its sub-folders.
-    resume : bool
-        Whether to keep what an interrupted comparison left in the folder.
-    replace : bool
-        Whether to replace a comparison of another configuration in the folder.
-
-    Returns
-    -------
-    ModelComparison
-        The content of `compared_models.json`.
-
-    Raises
-    ------
-    InputError
-        If the knee cannot be used, or the folder holds something else.
-    StageError
-        If the finite elements cannot drive the gait cycle: there is nothing to compare with. A
-        failure of another model is a row with its reason.
-    """
+def _prepare(config: Config, job: Job) -> ComparedKnee:
+    """Return the knee of a comparison, checked."""
     require_knee(config.knee, "a comparison of contact models")
-    knee = ComparedKnee(config, folder, resume)
+    knee = ComparedKnee(config, job.folder, job.resume)
     knee.check()
-    # A section that is not given has its defaults.
-    stated = config.model_copy(update={"comparison": knee.settings})
-    files = DOCUMENT, TABLE, PAGE
-    job = Job(COMPARISON, folder, stated, files, _KEPT, resume=resume, replace=replace)
-    job.check()
-    with job.begun(), threadpool_limits(1):
+    return knee
+
+
+def _carry_out(knee: ComparedKnee, _: Job) -> Outcome:
+    """Measure the models.
+
+    Raises `StageError` if the finite elements cannot drive the gait cycle: there is nothing to
+    compare with. A failure of another model is a row with its reason.
+    """
+    with threadpool_limits(1):
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
         content = comparison_content(knee, measured, truth)
-        write_table(folder / TABLE, content)
-        write_comparison_page(folder / PAGE, knee, content, measured, truth)
-        write_document(folder / DOCUMENT, content)
-    return content
+        page = comparison_page(knee, content, measured, truth)
+    flagged = [row.label.replace("µ", "u") for row in content.models if row.flags]
+    told = f"{', '.join(flagged)}: instants of the cycle have flags"
+    return Outcome(
+        content,
+        summary_lines(content),
+        [f"{told}: do not trust the results there; see the page"] if flagged else (),
+        page,
+        {"compared_models.csv": Table(table_of(content), "%.6g")},
+    )
 
 
 def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, Measured]:
@@ -135,7 +103,7 @@ def _measured(
     return found
 
 
-def summary_text(content: ModelComparison, folder: Path) -> str:
+def summary_lines(content: ModelComparison) -> list[str]:
     """Return the lines on the terminal for a comparison."""
     shown = ("force_percent", "peak_pressure_percent", "wear_percent", "evaluation_us")
     columns = [column for column in content.columns if column.key in shown]
@@ -147,9 +115,21 @@ def summary_text(content: ModelComparison, folder: Path) -> str:
         lines.append(f"{row.label}: {text}".replace("µ", "u"))
     for row in content.models:
         lines += judgement_lines(row.verdict)
-    lines.append(f"page: {folder / PAGE}")
-    flagged = [row.label.replace("µ", "u") for row in content.models if row.flags]
-    if flagged:
-        told = f"{', '.join(flagged)}: instants of the cycle have flags"
-        lines.append(f"{told}: do not trust the results there; see the page")
-    return "\n".join(lines)
+    return lines
+
+
+MODEL_COMPARISON = Study(
+    # Weights change only the page, and a measured model does not depend on the other models.
+    JobKind("comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")),
+    Config,
+    "compared_models.json",
+    "compared_models.html",
+    _prepare,
+    _carry_out,
+    files=("compared_models.csv",),
+    kept=(
+        *(FOLDER, CONDENSED, TIMES),
+        *(kind.name for kind in MODELS if kind.group == "surrogate"),
+    ),
+    ending="_comparison",
+)

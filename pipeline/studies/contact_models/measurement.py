@@ -1,4 +1,4 @@
-"""What is measured of a contact model: its cycle, its loads at given poses, wear, times, memory."""
+"""What is measured of a contact model, its files, and the truth that all are compared with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from functools import partial
+from pathlib import Path
+from types import MethodType
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
@@ -19,16 +24,65 @@ from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AXIAL_FORCE
+from foundation.base.loads import AXIAL_FORCE, CENTRE
 from foundation.base.pose import Pose
+from foundation.finite_element.resolution import extrapolated
 from foundation.surface_contact import SurfaceContact
 from pipeline.errors import StageError
 from pipeline.execution.worker_checks import ExecutionError
+from pipeline.files import write_document, write_npz
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import median_seconds
 from pipeline.stages.combinations import flag_texts
+from pipeline.store.documents import Shape, read_arrays, read_document
+from pipeline.store.run_documents import Number, Part
 from pipeline.studies.contact_models.knee import Built
-from pipeline.studies.contact_models.memory import held_bytes
+
+
+def held_bytes(model: object) -> int:
+    """Return the bytes of all arrays that a model holds, each array counted once.
+
+    Memory maps count like other arrays: after use, they are in memory. The arrays are found through
+    attributes, containers, bound methods and partial functions.
+    """
+    sizes: dict[int, int] = {}
+    seen: set[int] = set()
+    waiting: list[object] = [model]
+    kept: list[object] = []  # an id may be used again after its object is gone
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        kept.append(found)
+        if isinstance(found, np.ndarray):
+            owner = _owner(found)
+            sizes[id(owner)] = owner.nbytes
+        else:
+            waiting.extend(_parts(found))
+    return sum(sizes.values())
+
+
+def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array whose memory an array is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _parts(found: object) -> Iterator[object]:
+    """Yield what an object holds."""
+    if isinstance(found, dict):
+        yield from found.values()
+    elif isinstance(found, list | tuple | set | frozenset):
+        yield from found
+    elif isinstance(found, partial):
+        yield from (found.func, *found.args, *found.keywords.values())
+    elif isinstance(found, MethodType):
+        yield found.__self__
+    elif not isinstance(found, type):
+        yield from getattr(found, "__dict__", {}).values()
+
 
 #: What a contact model, a simulation or a run cannot do; anything else is a fault of the program.
 REASONS = (
@@ -211,3 +265,130 @@ def _pressures(model: SurfaceContact, measured: Measured, given: GaitPoses) -> F
         pose = Pose.from_array(measured.arrays["cycle_poses"][given.instant])
         own = np.asarray(model.spring_state(pose).pressure)
     return np.array([pressed, own])
+
+
+#: Shapes of the arrays: N given poses, M instants of the cycle, F triangles.
+SHAPES: dict[str, Shape] = {
+    "gait_percent": ("M",),
+    "cycle_poses": ("M", 6),
+    "cycle_loads": (2, "M", 12),
+    "pose_loads": ("N", 2, 12),
+    "pose_jacobians": ("N", 6, 6),
+    "wear_volume": (2,),
+    "aspect": (2,),
+    "ratio": (2,),
+    "pressures": (2, "F"),
+}
+#: A centre of pressure is undefined out of contact, and all at a pose without an answer.
+_UNDEFINED = ("cycle_loads", "pose_loads", "pose_jacobians", "pressures")
+#: Folder of the measurements.
+FOLDER = "models"
+
+
+class _Stored(Part):
+    """`models/<name>.json`: numbers, reasons and flags of a model."""
+
+    numbers: dict[str, Number] = Field(default_factory=dict)
+    failures: dict[str, str] = Field(default_factory=dict)
+    flags: list[str] = Field(default_factory=list)
+
+
+def write_measured(folder: Path, name: str, measured: Measured) -> None:
+    """Write the measurements of a model; the document comes last and marks them as complete."""
+    target = folder / FOLDER / f"{name}.npz"
+    write_npz(target, **{key: np.asarray(array) for key, array in measured.arrays.items()})
+    stored = _Stored(numbers=measured.numbers, failures=measured.failures, flags=measured.flags)
+    write_document(target.with_suffix(".json"), stored)
+
+
+def read_measured(folder: Path, name: str) -> Measured | None:
+    """Return the measurements of a model, None if there are none, or only a failed attempt.
+
+    Raises `ReportError` if a file is damaged.
+    """
+    file = folder / FOLDER / f"{name}.json"
+    if not file.exists():
+        return None
+    stored = read_document(file, _Stored)
+    if "set-up" in stored.failures:
+        return None
+    arrays = read_arrays(
+        file.with_suffix(".npz"), SHAPES, optional=tuple(SHAPES), undefined=_UNDEFINED
+    )
+    return Measured(stored.numbers, arrays, stored.failures, stored.flags)
+
+
+#: Groups of columns that need a truth.
+AT_POSES, OVER_CYCLE = "at given poses", "over the gait cycle"
+#: What is extrapolated for each group, the loads first.
+_GROUPS = {
+    AT_POSES: ("pose_loads", "pose_jacobians"),
+    OVER_CYCLE: ("cycle_loads", "cycle_poses", "wear_volume"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Loads (N, 2, 12) [N, ..., m], gait cycle and wear, of the extrapolated finite elements.
+
+    Groups of columns that are not in `extrapolated` are those of the finer elements as they are,
+    and their own error is not known.
+    """
+
+    #: Loads of the compartments at the given poses, (N, 2, 12) [N, N m, m², Pa, m].
+    loads: FloatArray
+    #: Whether a compartment is in contact, with both spacings, (N, 2).
+    touching: NDArray[np.bool_]
+    #: Derivative of the total wrench at the given poses, (N, 6, 6) [N, N m; rad, m].
+    jacobians: FloatArray
+    #: Poses of the cycle that the finite elements drive, (M, 6) [rad, m].
+    cycle_poses: FloatArray
+    #: Loads of the compartments over that cycle, (2, M, 12) [N, N m, m², Pa, m].
+    cycle_loads: FloatArray
+    #: Worn volume of the cycle, medial and lateral, (2,) [m³].
+    wear: FloatArray
+    #: Measurements with the finer elements.
+    fine: Measured
+    #: Groups ("at given poses", "over the gait cycle") with an answer of the coarser elements.
+    extrapolated: frozenset[str]
+
+
+def truth_of(fine: Measured, coarse: Measured | None) -> Truth:
+    """Return the extrapolation (Richardson 1911) of the measurements with both spacings.
+
+    Where either is out of contact or without an answer, nothing is extrapolated.
+    """
+    given = {} if coarse is None else coarse.arrays
+    known = frozenset(group for group, names in _GROUPS.items() if given.keys() >= set(names))
+    values: dict[str, FloatArray] = {}
+    for group, names in _GROUPS.items():
+        other = given if group in known else fine.arrays
+        values |= {name: _towards(other[name], fine.arrays[name]) for name in names}
+        apart = ~_both_touch(fine.arrays[names[0]], other[names[0]])
+        values[names[0]][apart] = fine.arrays[names[0]][apart]
+    other = given if AT_POSES in known else fine.arrays
+    touching = _both_touch(fine.arrays["pose_loads"], other["pose_loads"])
+    return Truth(
+        loads=values["pose_loads"],
+        touching=touching,
+        jacobians=values["pose_jacobians"],
+        cycle_poses=values["cycle_poses"],
+        cycle_loads=values["cycle_loads"],
+        wear=values["wear_volume"],
+        fine=fine,
+        extrapolated=known,
+    )
+
+
+def _towards(coarse: FloatArray, fine: FloatArray) -> FloatArray:
+    found = extrapolated(coarse, fine)
+    return np.where(np.isfinite(found), found, fine)
+
+
+def _both_touch(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray((one[..., AXIAL_FORCE] > 0.0) & (other[..., AXIAL_FORCE] > 0.0))
+
+
+def touching_too(truth: Truth, loads: FloatArray) -> NDArray[np.bool_]:
+    """Return where a model (N, 2, 12) [SI] is in contact as the truth is, (N, 2)."""
+    return truth.touching & np.isfinite(loads[..., CENTRE]).all(axis=-1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,15 @@ from pipeline.reports import charts
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.overview_picture import PeakPressure, bounds_of, peak_map
-from pipeline.reports.pages import write_page
+from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.studies.contact_models.content import (
     ComparedColumn,
     ComparedModel,
     ModelComparison,
 )
 from pipeline.studies.contact_models.knee import ComparedKnee
-from pipeline.studies.contact_models.measurement import Measured, gait_poses
+from pipeline.studies.contact_models.measurement import Measured, Truth, gait_poses
 from pipeline.studies.contact_models.registry import ELEMENTS
-from pipeline.studies.contact_models.truth import Truth
 
 #: Colour of each group of models; a marker tells the models of a group apart.
 COLOURS = {
@@ -42,28 +40,26 @@ _SIZE = (4.6, 3.2)
 _OTHER_LINES = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE, "#CC79A7", "#56B4E9", "#000000")
 
 
-def write_comparison_page(
-    path: Path,
+def comparison_page(
     knee: ComparedKnee,
     content: ModelComparison,
     measured: Mapping[str, Measured],
     truth: Truth,
-) -> None:
-    """Write `compared_models.html`, one self-contained file; `measured` is by the model's name."""
+) -> dict[str, Any]:
+    """Return the content of `compared_models.html`; `measured` is by the model's name."""
     labels = {row.name: row.label for row in content.models}
     groups: dict[str, list[ComparedColumn]] = {}
     for column in content.columns:
         groups.setdefault(column.group, []).append(column)
-    write_page(
-        path,
-        content,
-        groups=groups,
-        pictures={
+    return {
+        **{name: getattr(content, name) for name in ModelComparison.model_fields},
+        "groups": groups,
+        "pictures": {
             "over_time": list(_over_time(content)),
             "cycles": list(_cycles(labels, measured, truth)),
             "maps": _maps(knee, labels, measured),
         },
-    )
+    }
 
 
 def _over_time(content: ModelComparison) -> Iterator[Picture]:
@@ -176,4 +172,6 @@ def _pressed(
         return None
     sides = np.asarray(knee.surfaces.compartments)
     peaks = 1e-6 * np.array([pressure[sides == side].max(initial=0.0) for side in range(2)])
-    return PeakPressure(float(percent), tibia, 1e-6 * pressure, peaks)
+    vertices = np.asarray(knee.surfaces.tibia.vertices)
+    (shown,) = vertex_pressures(vertices, tibia[1], pressure[np.newaxis])
+    return PeakPressure(float(percent), tibia, 1e-6 * shown, peaks)

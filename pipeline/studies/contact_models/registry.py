@@ -16,10 +16,14 @@ from functools import partial
 from dynamics.protocol import ContactModel
 from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
-from pipeline.studies.calibration.fits import fit_law
-from pipeline.studies.calibration.springs import free_springs, linear_springs
-from pipeline.studies.contact_models.configurations import given_parameters
-from pipeline.studies.contact_models.knee import ELEMENTS, Built, ComparedKnee, timed
+from pipeline.studies.calibration.fits import fit_law, free_springs, linear_springs
+from pipeline.studies.contact_models.knee import (
+    ELEMENTS,
+    Built,
+    ComparedKnee,
+    given_parameters,
+    timed,
+)
 
 COARSE = "finite_elements_coarse"
 

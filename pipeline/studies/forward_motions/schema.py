@@ -12,7 +12,6 @@ from pipeline.config.schema_base import (
     Finite,
     Positive,
     Section,
-    describe_section,
     name_field,
 )
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig
@@ -126,11 +125,6 @@ class ForwardConfig(ArticularModelConfig):
 
 
 class ForwardFile(Section):
-    """Configuration of `knee-contact forward`."""
+    """Forward simulation of a joint of an OpenSim model."""
 
     forward: ForwardConfig
-
-
-def describe_forward() -> str:
-    """Return every key of a forward simulation as Markdown tables."""
-    return describe_section(ForwardFile, "Forward simulations")

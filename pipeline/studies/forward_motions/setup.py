@@ -40,9 +40,12 @@ from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import material_notes
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
-from pipeline.studies.muscle_walks.models import facing_contacts
-from pipeline.studies.muscle_walks.sides import side_notes
-from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
+from pipeline.studies.muscle_walks.models import (
+    facing_contacts,
+    side_notes,
+    stated_fields,
+    stated_files,
+)
 
 #: Slack of the ends of a table, relative to the time step.
 _SLACK = 1e-6

@@ -1,19 +1,259 @@
-"""Measured beside predicted forces of a walk: errors of each part, peaks, and the table of both."""
+"""Measured forces of an implant beside the predicted forces of a walk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import math
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from dynamics.csv_table import read_lines
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from pipeline.config.data_folder import data_file
 from pipeline.store.run_documents import Computed
-from pipeline.studies.implant_forces.forces import at_times, read_implant_forces
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
+
+#: Newtons per unit of force (pound-force: NIST SP 811).
+_NEWTONS = {"N": 1.0, "kN": 1e3, "lbf": 4.4482216152605, "kgf": 9.80665}
+#: Largest force of a walk in body weights that has no warning. Instrumented knees had 2 to 3 in
+#: level walking; the ratio of the limits is below that of lbf to N, so that at most one fits.
+_USUAL = (1.25, 5.5)
+#: Part of the peak of the total force by which a compartment may pull, or a total force differ.
+_TENSION = 0.1
+#: Separators of cells, and texts of cells without a value.
+_SEPARATORS = ("\t", ";", ",", "  ", " ")
+_NOTHING = frozenset({"", "-", "nan", "na"})
+#: Endings of tables that are no text.
+_NO_TEXT = (".xlsx", ".xlsm", ".xls", ".ods", ".mat")
+#: Steps of the median, and seconds, that a gap between instants exceeds; rounding of times [s].
+_GAP_STEPS, _GAP, _ROUNDING = 5.0, 0.05, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ImplantForces:
+    """Measured forces (N,) [N] over time."""
+
+    #: Name of the file.
+    source: str
+    #: Increasing instants, as the table has them, (N,) [s, ms or %].
+    time: FloatArray
+    #: Axial forces by part (total, medial, lateral), compression positive, (N,) [N].
+    parts: Mapping[str, FloatArray]
+    #: Sentences on what was read.
+    facts: tuple[str, ...]
+    #: Sentences on what is doubtful.
+    warnings: tuple[str, ...]
+
+
+def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> ImplantForces:
+    """Return the measured forces of a file; the body weight is in newtons.
+
+    Raises `InputError` if the file cannot be read, lacks a column, or has a total force that pulls.
+    """
+    path = data_file(config.file)
+    names = {config.clock, *(name for terms in config.sums.values() for name in terms)}
+    columns = _columns(path, names)
+    factor = newtons(config.force_unit, body_weight)
+    parts = {
+        part: factor * np.sum([c * columns[name] for name, c in terms.items()], axis=0)
+        for part, terms in config.sums.items()
+    }
+    if "total" not in parts:
+        parts["total"] = parts["medial"] + parts["lateral"]
+    for part, other in (("medial", "lateral"), ("lateral", "medial")):
+        if other in parts:
+            parts.setdefault(part, parts["total"] - parts[other])
+    if parts["total"].sum() < 0.0:
+        raise InputError(
+            f"{path.name}: expected a total force that is positive in compression, found "
+            f"{parts['total'].mean():.0f} N on average; invert the sign of its factors, such as "
+            "implant_forces.total = {Fz = -1}"
+        )
+    facts = (
+        f"forces in {config.force_unit}",
+        *(f"{part} force: {_words(terms)}" for part, terms in config.sums.items()),
+    )
+    warnings = (
+        *_unit_doubts(path.name, float(parts["total"].max()), config.force_unit, body_weight),
+        *_part_doubts(path.name, parts, body_weight),
+    )
+    return ImplantForces(
+        path.name, _increasing(path, columns[config.clock]), parts, facts, warnings
+    )
+
+
+def newtons(unit: str, body_weight: float) -> float:
+    """Return the newtons of a unit of force; the body weight is in newtons."""
+    shares = {"BW": body_weight, "%BW": 0.01 * body_weight}
+    return shares[unit] if unit in shares else _NEWTONS[unit]
+
+
+def _words(terms: Mapping[str, float]) -> str:
+    return " + ".join(name if c == 1.0 else f"{c:g} {name}" for name, c in terms.items())
+
+
+def _columns(path: Path, names: Collection[str]) -> dict[str, FloatArray]:
+    """Return columns (N,) by stated name, of the rows in which all of them have a value.
+
+    The header is the first line that has all the names, under any separator.
+    """
+    if path.suffix.lower() in _NO_TEXT:
+        raise InputError(
+            f"{path}: expected a table as text (.csv, .txt, .sto), found {path.suffix}; save the "
+            "sheet of the forces as .csv"
+        )
+    try:
+        lines = read_lines(path)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise InputError(f"{path}: no such file; check implant_forces.file") from error
+    for at, (_, text) in enumerate(lines):
+        for separator in _SEPARATORS:
+            header = _cells(text, separator)
+            found = {name: _places(header, name) for name in names}
+            if all(found.values()):
+                places = {name: _only(path, at, name) for name, at in found.items()}
+                return _values(path, lines[at + 1 :], places, separator)
+    widest = max((text for _, text in lines), key=lambda text: len(re.findall(r"[A-Za-z]+", text)))
+    raise InputError(
+        f"{path}: expected a row of names with {', '.join(sorted(names))}, found {widest.strip()}; "
+        "correct time, total, medial and lateral of [implant_forces]"
+    )
+
+
+def _values(
+    path: Path, lines: list[tuple[int, str]], places: Mapping[str, int], separator: str
+) -> dict[str, FloatArray]:
+    rows = []
+    for number, text in lines:
+        cells = _cells(text, separator)
+        row = [
+            _number(
+                cells[at] if at < len(cells) else "", separator, f"{path}, line {number}, {name}"
+            )
+            for name, at in places.items()
+        ]
+        if np.isfinite(row).all():
+            rows.append(row)
+    if len(rows) < 3:
+        raise InputError(
+            f"{path}: expected three or more rows of numbers below the names, found {len(rows)}"
+        )
+    return dict(zip(places, np.array(rows).T, strict=True))
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    if separator.isspace() and separator != "\t":
+        return re.split(rf"\s{{{len(separator)},}}", text.strip())
+    return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+
+
+def _places(header: list[str], name: str) -> list[int]:
+    """Return the columns of a name; where none has it, those that have it without brackets."""
+    for plain in (str.casefold, _without_brackets):
+        if found := [at for at, cell in enumerate(header) if plain(cell) == name.casefold()]:
+            return found
+    return []
+
+
+def _without_brackets(name: str) -> str:
+    return re.sub(r"[\[(][^\])]*[\])]", "", name).strip().casefold()
+
+
+def _only(path: Path, places: list[int], name: str) -> int:
+    if len(places) > 1:
+        raise InputError(
+            f"{path}: expected one column {name}, found {len(places)}; state the whole name, or "
+            "rename the others"
+        )
+    return places[0]
+
+
+def _increasing(path: Path, time: FloatArray) -> FloatArray:
+    if (late := np.flatnonzero(np.diff(time) <= 0.0)).size:
+        before, after = time[late[0]], time[late[0] + 1]
+        raise InputError(
+            f"{path}: expected increasing times, found {after:g} after {before:g}; keep the rows "
+            "of one trial, in their order"
+        )
+    return time
+
+
+def _number(cell: str, separator: str, place: str) -> float:
+    """Return the number in a cell, NaN for none; a comma is a point where it separates no cells."""
+    if cell.casefold() in _NOTHING:
+        return math.nan
+    try:
+        return float(cell if separator == "," else cell.replace(",", "."))
+    except ValueError as error:
+        raise InputError(
+            f"{place}: expected a number, found {cell!r}; correct or delete the row"
+        ) from error
+
+
+def _part_doubts(
+    source: str, parts: Mapping[str, FloatArray], body_weight: float
+) -> tuple[str, ...]:
+    """Return warnings of forces of compartments that no knee has."""
+    doubts = []
+    peak = float(parts["total"].max())
+    for part in ("medial", "lateral"):
+        force = parts.get(part, parts["total"])
+        low, high = float(force.min()), float(force.max())
+        if high > _USUAL[1] * body_weight or low < -_TENSION * peak:
+            doubts.append(
+                f"{source}: the measured {part} force is {low / body_weight:.2f} to "
+                f"{high / body_weight:.2f} body weights; check signs and factors of "
+                f"implant_forces.{part}"
+            )
+    if parts.keys() >= {"medial", "lateral"}:
+        left = np.abs(parts["total"] - parts["medial"] - parts["lateral"])
+        if (share := float(left.max()) / peak) > _TENSION:
+            doubts.append(
+                f"{source}: the measured total force differs from medial plus lateral force by up "
+                f"to {100.0 * share:.0f} % of its peak; check which columns are the compartments"
+            )
+    return tuple(doubts)
+
+
+def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tuple[str, ...]:
+    """Return a warning if a largest force [N] is unusual, and the unit that would explain it."""
+    low, high = _USUAL
+    if low <= peak / body_weight <= high:
+        return ()
+    raw = peak / newtons(unit, body_weight) / body_weight
+    hints = [
+        f"{raw * newtons(other, body_weight):.2f} in {other}"
+        for other in (*_NEWTONS, "BW", "%BW")
+        if low <= raw * newtons(other, body_weight) <= high
+    ]
+    hint = f" (the force would be {' or '.join(hints)})" if hints else ""
+    return (
+        f"{source}: the largest measured force is {peak / body_weight:.2f} body weights, expected "
+        f"{low:g} to {high:g}; check implant_forces.unit, now {unit}{hint}, and the mass of the "
+        "body",
+    )
+
+
+def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
+    """Return values (M,) [any unit] at other instants [s]; NaN outside of the rows and in gaps.
+
+    Values are linear between the rows. A gap is longer than five steps and 0.05 s.
+    """
+    step = float(np.median(np.diff(time)))
+    at = np.clip(wanted, time[0], time[-1])
+    after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+    wide = time[after] - time[after - 1] > max(_GAP_STEPS * step, _GAP)
+    between = wide & (at != time[after]) & (at != time[after - 1])
+    # Times are written with rounding errors.
+    outside = np.abs(wanted - at) > _ROUNDING
+    return np.where(between | outside, np.nan, np.interp(at, time, values))
+
 
 #: Parts of a tibiofemoral force, in the order of tables.
 PARTS = ("total", "medial", "lateral")

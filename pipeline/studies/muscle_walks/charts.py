@@ -14,11 +14,11 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line
 from pipeline.reports.figures import Picture
 from pipeline.studies.muscle_walks.contact_forces import (
+    InterposedLoad,
     bundled,
     compartment_forces,
     largest_first,
 )
-from pipeline.studies.muscle_walks.interposed_loads import InterposedLoad
 
 #: Lines in a chart of muscles or ligaments.
 _MOST_LINES = 8

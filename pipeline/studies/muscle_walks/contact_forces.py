@@ -1,16 +1,29 @@
-"""Forces and flags of the contacts of a simulation; forces of bundles of muscles and ligaments."""
+"""Forces of contacts and groups, loads of bodies between surfaces, and jumps of forces.
+
+A body lies between the bed and the target of a contact if the body has contacts with both. Such a
+body, for example a meniscus, takes over load from the target and hands the load on to the bed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.musculoskeletal import SimulatedFrames
+from dynamics.musculoskeletal import (
+    ArticularContact,
+    CoordinateMotion,
+    JointContact,
+    SimulatedFrames,
+)
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
+from foundation.surface_contact import SurfaceContact
 from pipeline.flagged_instants import flagged_sentence
+from pipeline.store.run_documents import Computed
+from pipeline.studies.muscle_walks.tables import Simulated, whole_motion
 
 #: Number at the end of the name of a bundle or a head, before its side.
 _NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
@@ -82,4 +95,214 @@ def _untouched(result: SimulatedFrames) -> list[str]:
         "and in walk.meshes or forward.meshes, unless the joint is meant to stay lifted off"
         for k, name in enumerate(result.contacts)
         if compartment_forces(result, k)["total"].max(initial=0.0) < _LEAST_FORCE
+    ]
+
+
+def jump_flags(
+    motion: CoordinateMotion, names: tuple[str, ...], time: FloatArray, imbalance: FloatArray
+) -> list[str]:
+    """Return a flag of the instants (N,) [s] at which forces of contact jump, with what they leave.
+
+    `imbalance` (N, C) [N m, N] are the generalised forces that are left on the C named coordinates,
+    zero where they balance.
+    """
+    at = np.flatnonzero(np.abs(imbalance).max(axis=1, initial=0.0))
+    if not len(at):
+        return []
+    largest = np.abs(imbalance).max(axis=0)
+    turns = np.array(motion.rotational)[motion.index(names)]
+    left = [
+        f"{largest[rows].max():.2g} {unit} ({names[rows[largest[rows].argmax()]]})"
+        for unit, rows in (("N", np.flatnonzero(~turns)), ("N m", np.flatnonzero(turns)))
+        if len(rows)
+    ]
+    return [
+        f"{len(at)} of {len(time)} instants, first at {time[at[0]]:g} s: the forces jump where "
+        f"springs meet an edge or a border of a surface, and balance up to {' and '.join(left)}; "
+        "finer meshes make the jumps smaller"
+    ]
+
+
+#: Least load of which a share is stated [N].
+_LEAST_LOAD = 1.0
+_UP = 1
+
+
+class SharedLoad(Computed):
+    """Load on a bed, and what part of the load comes through bodies on the bed.
+
+    `mean_percent` is the mean part, weighted by the load; `peak_N` and `peak_percent` are load and
+    part at the instant of the largest load.
+    """
+
+    through: list[str]
+    mean_percent: float | None
+    peak_N: float | None
+    peak_percent: float | None
+    peak_at_s: float
+    largest_through_N: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class InterposedLoad:
+    """Load (N,) [N] on a bed or on a compartment of the bed, along the upward axis of the bed."""
+
+    #: Name of the contact of bed and target.
+    contact: str
+    #: Compartment, or "total".
+    part: str
+    #: Bodies between bed and target.
+    bodies: tuple[str, ...]
+    #: Load by the target, (N,) [N].
+    direct: FloatArray
+    #: Load by the bodies, (N,) [N].
+    through: FloatArray
+
+    @property
+    def percent(self) -> FloatArray:
+        """Part of the load that comes through the bodies (N,) [%]; NaN without load."""
+        total = self.direct + self.through
+        borne = total > _LEAST_LOAD
+        return np.where(borne, 100.0 * self.through / np.where(borne, total, 1.0), np.nan)
+
+    def summary(self, time: FloatArray) -> SharedLoad:
+        """Return the figures of the load at instants (N,) [s]."""
+        total = self.direct + self.through
+        peak, sum_ = int(total.argmax()), float(total.sum())
+        return SharedLoad(
+            through=list(self.bodies),
+            mean_percent=100.0 * float(self.through.sum()) / sum_ if sum_ > 0.0 else None,
+            peak_N=total[peak],
+            peak_percent=self.percent[peak],
+            peak_at_s=time[peak],
+            largest_through_N=self.through.max(),
+        )
+
+
+def interposed_loads(
+    setup: Simulated, contacts: Sequence[JointContact], result: SimulatedFrames
+) -> tuple[InterposedLoad, ...]:
+    """Return the loads on beds with bodies between bed and target, by contact and compartment.
+
+    The contacts are in the order of the result. Loads on both compartments and in total are
+    returned for each contact whose bed has a medial and a lateral compartment, if a body lies
+    between bed and target. A body belongs to the compartment that is nearest to the middle of its
+    loads.
+    """
+    own = {contact.name: contact for contact in setup.model.contacts}
+    found: list[InterposedLoad] = []
+    for place, name in enumerate(result.contacts):
+        between = _between(own[name], own)
+        parts = [frame[place] for frame in result.loads]
+        if not between or parts[0].compartments != COMPARTMENTS:
+            continue
+        motion = whole_motion(setup, result)
+        direct = {
+            part: np.array([each[part].force[_UP] for each in parts]) for part in COMPARTMENTS
+        }
+        through = {part: np.zeros(len(result.time)) for part in COMPARTMENTS}
+        bodies: dict[str, list[str]] = {part: [] for part in COMPARTMENTS}
+        for body, (lower, on_target) in between.items():
+            k = result.contacts.index(lower)
+            load, middle = _handed_on(contacts[k], k, motion, result, on_target=on_target)
+            part = _nearest(contacts[place], middle)
+            through[part] += load
+            bodies[part].append(body)
+        found += [
+            InterposedLoad(name, part, tuple(bodies[part]), direct[part], through[part])
+            for part in COMPARTMENTS
+            if bodies[part]
+        ]
+        found.append(
+            InterposedLoad(
+                name,
+                "total",
+                tuple(between),
+                np.sum(list(direct.values()), axis=0),
+                np.sum(list(through.values()), axis=0),
+            )
+        )
+    return tuple(found)
+
+
+def _between(
+    contact: ArticularContact, contacts: Mapping[str, ArticularContact]
+) -> dict[str, tuple[str, bool]]:
+    """Return the bodies between bed and target of a contact.
+
+    Each with the name of its contact with the body of the bed, and whether that body is the target
+    of this contact.
+    """
+    bed, target = contact.bed.body, contact.target.body
+    pairs = {name: (each.bed.body, each.target.body) for name, each in contacts.items()}
+    touching = {frozenset(pair) for pair in pairs.values()}
+    found = {}
+    for name, pair in pairs.items():
+        others = [body for body in pair if body != bed]
+        if bed in pair and len(others) == 1 and frozenset((others[0], target)) in touching:
+            found[others[0]] = (name, pair[1] == bed)
+    return found
+
+
+def _handed_on(
+    contact: JointContact,
+    place: int,
+    motion: CoordinateMotion,
+    result: SimulatedFrames,
+    *,
+    on_target: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the load (N,) [N] of a body on the body of a bed, and the middle of the load.
+
+    The middle (3,) is the mean centre of pressure, weighted by the load [m]; both in the frame of
+    the body of the bed, which is the target of the contact or has its bed.
+    """
+    places, loads = motion.index(contact.coordinates), np.zeros(len(result.time))
+    weighted, weight = np.zeros(3), 0.0
+    for frame, values in enumerate(motion.values):
+        total = result.loads[frame][place].total
+        force, centre = total.force, total.centre_of_pressure
+        if on_target:
+            pose = contact.pose(values[places])
+            turn = pose.rotation_matrix
+            force, centre = -turn.T @ force, turn.T @ (centre - pose.translation)
+        loads[frame] = force[_UP]
+        size = float(np.linalg.norm(force))
+        if size > 0.0:
+            weighted, weight = weighted + size * centre, weight + size
+    return loads, weighted / weight if weight > 0.0 else weighted
+
+
+def _nearest(contact: JointContact, middle: FloatArray) -> str:
+    """Return the compartment of the bed of a contact that is nearest to a point (3,) [m]."""
+    bed = contact.model
+    if not isinstance(bed, SurfaceContact):
+        # A surrogate knows no surface: z of its frame is lateral, or medial in a mirrored one.
+        return COMPARTMENTS[int(middle[2] > 0.0)]
+    tibia, labels = bed.tibia, np.asarray(bed.compartments)
+    away = []
+    for k in range(len(COMPARTMENTS)):
+        own = labels == k
+        centre = np.average(tibia.centroids[own], weights=tibia.areas[own], axis=0)
+        away.append(float(np.linalg.norm(centre - middle)))
+    return COMPARTMENTS[int(np.argmin(away))]
+
+
+def shared_loads(
+    loads: Sequence[InterposedLoad], time: FloatArray
+) -> dict[str, dict[str, SharedLoad]]:
+    """Return the figures of loads at instants (N,) [s], by contact and part."""
+    found: dict[str, dict[str, SharedLoad]] = {}
+    for load in loads:
+        found.setdefault(load.contact, {})[load.part] = load.summary(time)
+    return found
+
+
+def shared_text(shared: Mapping[str, Mapping[str, SharedLoad]]) -> list[str]:
+    """Return a line for each contact with bodies between bed and target."""
+    return [
+        f"{contact}: {total.mean_percent or 0.0:.0f} % of the load through "
+        f"{' and '.join(total.through)}, {total.peak_percent or 0.0:.0f} % at the largest load"
+        for contact, parts in shared.items()
+        for total in [parts["total"]]
     ]

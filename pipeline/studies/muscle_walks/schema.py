@@ -16,7 +16,6 @@ from pipeline.config.schema_base import (
     NonNegative,
     Positive,
     Section,
-    describe_section,
     name_field,
 )
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
@@ -194,7 +193,7 @@ class ComakConfig(Section):
 
 
 class MuscleWalkFile(Section):
-    """Configuration of `knee-contact walk` for a model of OpenSim."""
+    """Walk of a model of OpenSim."""
 
     walk: MuscleWalkConfig
     comak: ComakConfig = Field(default_factory=lambda: ComakConfig())
@@ -226,8 +225,3 @@ class MuscleWalkFile(Section):
         missing = [name for name, value in needed.items() if value is None]
         if missing:
             raise InputError(f"walk.settings: expected a file of settings, or {', '.join(missing)}")
-
-
-def describe_muscle_walk() -> str:
-    """Return every key of a walk of an OpenSim model as Markdown tables."""
-    return describe_section(MuscleWalkFile, "Walks of OpenSim models")

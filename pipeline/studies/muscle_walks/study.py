@@ -1,49 +1,332 @@
-"""Studies over a recorded walk: Monte Carlo and sensitivity."""
+"""Studies over a recorded walk: inputs, outputs, Monte Carlo and sensitivity."""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from dynamics.musculoskeletal import ComakResult, OsimModel
+from dynamics.musculoskeletal import (
+    ComakResult,
+    ComakSettings,
+    JointContact,
+    MuscleSet,
+    MuscleWeight,
+    OsimModel,
+    Placement,
+    RecordedPlant,
+)
+from dynamics.simulator.variation import VariedContact
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
+from pipeline.config.schema_base import Section
 from pipeline.flagged_instants import joined_kinds
+from pipeline.originals.articular_contacts import StoredEnergy
+from pipeline.originals.contact_layers import with_thickness
+from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
-from pipeline.store.job import STUDY, Job
+from pipeline.stages.cycle_outputs import Output
+from pipeline.store.job import Job
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.design import study_table
-from pipeline.studies.experiment import (
-    FILES,
-    KEPT,
-    Experiment,
-    simulate_experiment,
-    summary_text,
+from pipeline.studies.experiment import Experiment, study_of_runs
+from pipeline.studies.factors import Catalogue, Factor
+from pipeline.studies.muscle_walks.charts import shown_secondary, sign_of
+from pipeline.studies.muscle_walks.contact_forces import (
+    bundled,
+    compartment_forces,
+    contact_flags,
+    group_of,
+    medial_share,
 )
-from pipeline.studies.muscle_walks.contact_forces import contact_flags
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
-from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
-from pipeline.studies.muscle_walks.variation import check_walk_factor, varied_walk, walk_factors
-from pipeline.studies.muscle_walks.walk_outputs import (
-    PERCENT,
-    walk_catalogue,
-    walk_outputs,
-    walk_waves,
-)
-from pipeline.studies.summary import StudySummary
+from pipeline.studies.muscle_walks.summary import body_weight
+from pipeline.studies.muscle_walks.tables import ligament_forces
+from pipeline.studies.schema import DesignConfig, DistributionConfig
+
+
+class WalkStudyConfig(DesignConfig):
+    """Monte Carlo or sensitivity study over a walk of an OpenSim model, which is replayed."""
+
+    walk: str = Field(
+        "runs/comak_walking",
+        description="folder of the walk with plant.npz; relative to the working directory",
+    )
+    unconverged: Literal["flag", "fail"] = Field(
+        "flag", description="treatment of a run with frames that do not converge"
+    )
+    factor: tuple[DistributionConfig, ...] = Field(
+        min_length=1,
+        description="[[study.factor]]: the varied inputs; `knee-contact factors "
+        "FOLDER` lists their names",
+    )
+
+
+class WalkStudyFile(Section):
+    """Study over a recorded walk of an OpenSim model."""
+
+    study: WalkStudyConfig
+
+
+#: All ligaments, or all muscles.
+ALL = "all"
+_DIRECTIONS = ("forward", "up", "right")
+_DEGREE = np.pi / 180.0
+
+
+def walk_factors(setup: WalkSetup) -> dict[str, Factor]:
+    """Return the inputs of a walk that a study can vary, by name."""
+    return {
+        name: Factor(unit, si, kind, target, text, bound)
+        for name, unit, si, kind, target, text, bound in _entries(setup)
+    }
+
+
+def _entries(setup: WalkSetup) -> Iterator[tuple[str, str, float, str, Any, str, str]]:
+    """Yield name, unit and its SI factor, kind, target, text and bound of each input."""
+    plant = setup.plant
+    ligaments = dict.fromkeys((ALL, *(group_of(name) for name in plant.ligaments.names)))
+    for group in ligaments:
+        words = "all ligaments" if group == ALL else group
+        name, text = f"ligament_{group}_stiffness_scale", f"factor on the stiffness of {words}"
+        yield name, "", 1.0, "stiffness", group, text, ">="
+        name, text = f"ligament_{group}_slack_scale", f"factor on the slack length of {words}"
+        yield name, "", 1.0, "slack_length", group, text, ">"
+    for muscle in (ALL, *plant.muscles.names):
+        words = "all muscles" if muscle == ALL else muscle
+        name, text = f"muscle_{muscle}_strength_scale", f"factor on the largest force of {words}"
+        yield name, "", 1.0, "strength", muscle, text, ">"
+    for muscle in plant.muscles.names:
+        name, text = f"muscle_{muscle}_weight", f"weight of {muscle} in the cost"
+        yield name, "", 1.0, "weight", muscle, text, ">="
+    for contact in setup.contacts:
+        yield from _contact_entries(contact.name)
+
+
+def _contact_entries(name: str) -> Iterator[tuple[str, str, float, str, Any, str, str]]:
+    for kind, text in (("modulus", "Young's modulus"), ("thickness", "thickness of the layer")):
+        yield f"{name}_{kind}_scale", "", 1.0, kind, name, f"factor on the {text}, {name}", ">"
+    for part in ("bed", "target"):
+        for axis, direction in enumerate(_DIRECTIONS):
+            key, text = (
+                (name, part, axis),
+                f"shift of the {part} of {name}, {direction} in its frame",
+            )
+            yield f"{name}_{part}_{direction}_mm", "mm", 1e-3, "move", key, text, ""
+            text = f"rotation of the {part} of {name} about the axis {direction} of its frame"
+            yield f"{name}_{part}_about_{direction}_deg", "deg", _DEGREE, "turn", key, text, ""
+
+
+def check_walk_factor(name: str, factors: Mapping[str, Factor]) -> None:
+    """Raise an InputError that lists similar names unless a name is that of an input."""
+    if name in factors:
+        return
+    near = difflib.get_close_matches(name, factors, n=4, cutoff=0.4)
+    hint = f"; similar names are {', '.join(near)}" if near else ""
+    raise InputError(f"study.factor: expected an input of the walk, found {name!r}{hint}")
+
+
+def varied_walk(setup: WalkSetup, values: Mapping[str, float]) -> WalkSetup:
+    """Return a walk with inputs set to values in the units of their names.
+
+    Raises `InputError` if the contact of a walk cannot be changed so.
+    """
+    factors = walk_factors(setup)
+    changes: dict[str, dict[Any, float]] = {}
+    for name, value in values.items():
+        factor = factors[name]
+        changes.setdefault(factor.kind, {})[factor.target] = factor.si * value
+    return replace(
+        setup,
+        plant=_varied_plant(setup.plant, changes),
+        settings=_varied_settings(setup.settings, changes.get("weight", {})),
+        contacts=tuple(_varied_contact(contact, changes) for contact in setup.contacts),
+    )
+
+
+def _varied_plant(plant: Any, changes: Mapping[str, Mapping[Any, float]]) -> RecordedPlant:
+    """Return a recorded plant with other ligaments and muscles."""
+    ligaments = plant.ligaments
+    groups = [group_of(name) for name in ligaments.names]
+    varied = [key for key in ("stiffness", "slack_length") if key in changes]
+    scales = {key: _scales(groups, changes[key]) for key in varied}
+    found: RecordedPlant = plant
+    if scales:
+        found = found.with_ligaments(ligaments.scaled(**scales))
+    if strength := changes.get("strength"):
+        muscles: MuscleSet = found.muscles
+        scale = _scales(list(muscles.names), strength)
+        found = replace(found, muscles=replace(muscles, max_force=scale * muscles.max_force))
+    return found
+
+
+def _scales(names: list[str], changes: Mapping[str, float]) -> FloatArray:
+    """Return the factor of each name: that of all, times that of its own."""
+    return changes.get(ALL, 1.0) * np.array([changes.get(name, 1.0) for name in names])
+
+
+def _varied_settings(settings: ComakSettings, weights: Mapping[str, float]) -> ComakSettings:
+    kept = tuple(weight for weight in settings.muscle_weights if weight.name not in weights)
+    own = tuple(MuscleWeight(name, (0.0,), (value,)) for name, value in weights.items())
+    return replace(settings, muscle_weights=(*kept, *own))
+
+
+def _varied_contact(
+    contact: JointContact, changes: Mapping[str, Mapping[Any, float]]
+) -> JointContact:
+    """Return a contact with another layer and displaced surfaces."""
+    modulus = changes.get("modulus", {}).get(contact.name, 1.0)
+    thickness = changes.get("thickness", {}).get(contact.name, 1.0)
+    found = contact
+    if thickness != 1.0:
+        found = _with_thickness(found, thickness)
+    if modulus != 1.0:
+        energy = found.energy
+        found = replace(
+            found,
+            model=VariedContact(found.model, stiffness=modulus),
+            energy=None if energy is None else _ScaledEnergy(energy, modulus),
+        )
+    for part in ("bed", "target"):
+        moved, turned = (
+            np.array([changes.get(kind, {}).get((contact.name, part, k), 0.0) for k in range(3)])
+            for kind in ("move", "turn")
+        )
+        if moved.any() or turned.any():
+            place: Placement = getattr(found, part)
+            other: dict[str, Any] = {part: place.after(Placement.of(turned, moved))}
+            found = replace(found, **other)
+    return found
+
+
+class _ScaledEnergy:
+    """Gradient of an energy times a factor."""
+
+    def __init__(self, energy: Any, factor: float) -> None:
+        self._energy, self._factor = energy, factor
+
+    def wrench(self, pose: Any) -> FloatArray:
+        """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
+        wrench: FloatArray = self._factor * self._energy.wrench(pose)
+        return wrench
+
+
+def _with_thickness(contact: JointContact, scale: float) -> JointContact:
+    """Return a contact whose layers have other thicknesses."""
+    springs = springs_of(
+        contact.model,
+        f"{contact.name}_thickness_scale: expected a contact of springs, found a surrogate; "
+        "vary the modulus instead, or record the walk without walk.surrogates",
+    )
+    energy = contact.energy
+    changed = with_thickness(springs, scale)
+    if isinstance(energy, StoredEnergy):
+        energy = StoredEnergy(with_thickness(energy.bed, scale))
+    return replace(contact, model=changed, energy=energy)
+
+
+#: Instants of the waveforms of a study [% of the walk].
+PERCENT = np.linspace(0.0, 100.0, 101)
+
+
+def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
+    """Return the inputs and outputs of a walk; the result is that without changes."""
+    outputs, waves, keys = {}, {}, []
+    for k, contact in enumerate(result.contacts):
+        parts = compartment_forces(result, k)
+        for part in parts:
+            name = f"{contact}_{part}"
+            words = contact if part == "total" else f"{contact} {part}"
+            outputs[f"{name}_force_peak_BW"] = Output(f"{words} force, peak", "BW")
+            outputs[f"{name}_force_mean_BW"] = Output(f"{words} force, mean", "BW")
+            pressure = f"{name}_peak_pressure"
+            outputs[f"{pressure}_MPa"] = Output(f"{words} peak pressure", "MPa", f"{pressure}_Pa")
+            waves[f"{name}_force_BW"] = Output(f"{words} force", "BW")
+        if set(COMPARTMENTS) <= parts.keys():
+            outputs[f"{contact}_medial_share_percent"] = Output(
+                f"{contact} medial share of the mean force", "%"
+            )
+            keys.append(f"{contact}_medial_share_percent")
+        keys += [f"{contact}_total_force_peak_BW", f"{contact}_total_peak_pressure_MPa"]
+    for name, unit, _ in shown_secondary(setup.plant.motion, result):
+        waves[f"{name}_{unit}"] = Output(name, sign_of(unit))
+        for kind in ("range", "min", "max"):
+            outputs[f"{name}_{kind}_{unit}"] = Output(f"{name}, {kind}", sign_of(unit))
+    for group in dict.fromkeys(map(group_of, setup.plant.ligaments.names)):
+        outputs[f"{group}_force_peak_N"] = Output(f"{group} force, peak", "N")
+    for group in dict.fromkeys(map(group_of, result.muscles)):
+        outputs[f"{group}_muscle_peak_N"] = Output(f"{group} muscle force, peak", "N")
+    return Catalogue(
+        walk_factors(setup),
+        outputs,
+        waves,
+        tuple(keys),
+        subject="walks",
+        axis="walk [%]",
+        note=" ".join(
+            [
+                "BW are body weights; compartments have forces of their own.",
+                *map(_said, setup.flags),
+            ]
+        ),
+        flagged="have frames that did not converge, left the range of the record or a surrogate, "
+        "or external loads that do not fit the motion",
+    )
+
+
+def _said(flag: str) -> str:
+    return f"The walk has a flag: {flag}."
+
+
+def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
+    """Return the outputs of a walk by the names of its catalogue."""
+    weight, values = body_weight(setup), {}
+    for k, contact in enumerate(result.contacts):
+        parts = compartment_forces(result, k)
+        for part, force in parts.items():
+            pressure = [frame[k][part].peak_pressure for frame in result.loads]
+            values[f"{contact}_{part}_force_peak_BW"] = force.max() / weight
+            values[f"{contact}_{part}_force_mean_BW"] = force.mean() / weight
+            values[f"{contact}_{part}_peak_pressure_MPa"] = 1e-6 * np.nanmax(pressure)
+        if (share := medial_share(parts)) is not None:
+            values[f"{contact}_medial_share_percent"] = 100.0 * share
+    for name, unit, shown in shown_secondary(setup.plant.motion, result):
+        for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
+            values[f"{name}_{kind}_{unit}"] = statistic(shown)
+    tensions = ligament_forces(setup, result)
+    for group, force in bundled(setup.plant.ligaments.names, tensions).items():
+        values[f"{group}_force_peak_N"] = force.max()
+    for group, force in bundled(result.muscles, result.muscle_forces).items():
+        values[f"{group}_muscle_peak_N"] = force.max()
+    return {name: float(value) for name, value in values.items()}
+
+
+def walk_waves(setup: WalkSetup, result: ComakResult) -> dict[str, FloatArray]:
+    """Return the waveforms (101,) of a walk by name [body weights, deg, mm]."""
+    weight, waves = body_weight(setup), {}
+    span = result.time[-1] - result.time[0]
+    percent = 100.0 * (result.time - result.time[0]) / span
+    for k, contact in enumerate(result.contacts):
+        for part, force in compartment_forces(result, k).items():
+            waves[f"{contact}_{part}_force_BW"] = force / weight
+    for name, unit, shown in shown_secondary(setup.plant.motion, result):
+        waves[f"{name}_{unit}"] = shown
+    return {name: np.interp(PERCENT, percent, wave) for name, wave in waves.items()}
+
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 _FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
@@ -67,7 +350,7 @@ class WalkTask:
             if not (folder / name).is_file():
                 raise RunError(
                     f"{folder}: expected the folder of a walk with articular contact, with {name}; "
-                    "make it with `knee-contact walk` and walk.record = true"
+                    "make it with `knee-contact run` and walk.record = true"
                 )
         content = hashlib.sha256(unconverged.encode())
         for path in (folder / "config.toml", folder / "plant.npz", *_files_of(folder)):
@@ -103,26 +386,9 @@ def replayed(file: MuscleWalkFile, record: str) -> WalkSetup:
     return prepare_walk(file.model_copy(update={"walk": walk}))
 
 
-def load_walk_study(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkStudyFile:
-    """Read the configuration of a study over a walk."""
-    return load_section(path, WalkStudyFile, overrides)
-
-
-def simulate_walk_study(
-    file: WalkStudyFile,
-    folder: Path,
-    *,
-    resume: bool = False,
-    replace: bool = False,
-) -> StudySummary:
-    """Simulate the walks of a study, write its folder, and return its summary.
-
-    Parameters are as of `pipeline.studies.study.simulate_study`. Raises `RunError`, `ConfigError`
-    or `InputError` if the study or its walk cannot be used.
-    """
+def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
+    """Return the walks of a study, prepared and checked."""
     study = file.study
-    job = Job(STUDY, folder, file, FILES, KEPT, resume=resume, replace=replace)
-    job.check()
     task = WalkTask.of(Path(study.walk), study.unconverged)
     setup, result, catalogue = recorded_walk(task.folder)
     for factor in study.factor:
@@ -131,16 +397,10 @@ def simulate_walk_study(
     varied_walk(setup, _values(table.iloc[0]))  # Factors that cannot be applied are refused here.
     nominal = walk_outputs(setup, result)
     judged = stored_judgement(Path(study.walk))
-    experiment = Experiment(
-        catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows, judged
-    )
-    return simulate_experiment(job, study, experiment)
-
-
-def walk_study_text(summary: StudySummary, folder: Path) -> str:
-    """Return the lines on the terminal for a study of a walk."""
-    walk = load_section(folder / STUDY.stored, WalkStudyFile).study.walk
-    return summary_text(summary, folder, recorded_walk(str(Path(walk).resolve()))[2])
+    return Experiment(
+        study, catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows,
+        judged,
+    )  # fmt: skip
 
 
 def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
@@ -209,3 +469,6 @@ def describe_walk_factors(folder: Path) -> str:
         f"{name:{width}}  [{factor.unit or 'factor'}] {factor.text}"
         for name, factor in factors.items()
     )
+
+
+WALK_STUDY = study_of_runs(WalkStudyFile, _prepare)

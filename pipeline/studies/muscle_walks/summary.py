@@ -22,16 +22,14 @@ from pipeline.studies.implant_forces.comparison import (
 )
 from pipeline.studies.muscle_walks.charts import shown_secondary
 from pipeline.studies.muscle_walks.contact_forces import (
+    SharedLoad,
     bundled,
     compartment_forces,
     contact_flags,
+    interposed_loads,
+    jump_flags,
     largest_first,
     not_trusted,
-)
-from pipeline.studies.muscle_walks.force_jumps import jump_flags
-from pipeline.studies.muscle_walks.interposed_loads import (
-    SharedLoad,
-    interposed_loads,
     shared_loads,
     shared_text,
 )
@@ -41,9 +39,9 @@ from pipeline.studies.muscle_walks.knee_waveforms import (
     knee_text,
     reserve_flags,
 )
+from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.sides import ContactSide, contact_sides
 from pipeline.studies.muscle_walks.uncertainty import EXPECTED, Uncertainty, uncertainty_text
 
 
@@ -313,7 +311,7 @@ def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Peak]:
     }
 
 
-def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
+def summary_lines(summary: MuscleWalkSummary, folder: Path) -> list[str]:
     """Return the lines on the terminal for a walk."""
     begin, end = summary.interval_s
     lines = [
@@ -335,7 +333,4 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
     lines += judgement_lines(summary.verdict)
     seconds = summary.seconds
     lines.append(f"{seconds['simulation']:.1f} s for the frames, {seconds['all']:.1f} s in all")
-    lines += [f"page: {folder / 'walk.html'}"]
-    if summary.not_trusted:
-        lines.append(summary.not_trusted)
-    return "\n".join(lines)
+    return lines

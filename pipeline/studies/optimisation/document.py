@@ -1,11 +1,16 @@
-"""`optimisation.json`: what a search of designs found."""
+"""`optimisation.json`, and what a search of designs found in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
+from pipeline.reports.units import ASCII
 from pipeline.store.run_documents import Computed
+from pipeline.store.sample_schema import described
+from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.search import BASE, BETTER
 
 #: Models of a verified design.
 MODELS = ("surrogate", "original", "finite_element")
@@ -116,3 +121,118 @@ def counted_designs(counts: dict[str, int]) -> str:
         f"{counted(counts['evaluated'], 'design')} evaluated, {', '.join(parts)}; "
         f"{counts['front']} on the front"
     )
+
+
+#: Models that judge the surrogate, in words.
+_OTHERS = {"original": "the original model", "finite_element": "finite elements"}
+
+
+def parameter_words(name: str) -> tuple[str, str]:
+    """Return the words of a parameter and its unit, "" if it has none."""
+    unit, _ = described(name)
+    token = unit.replace(" ", "").replace("^", "")
+    stem = name.removesuffix(f"_{token}") if token else name
+    return stem.replace("_", " "), unit if stem != name or not token else ""
+
+
+def objectives_found(settings: OptimisationConfig, front: FloatArray) -> list[ObjectiveFound]:
+    """Return the objectives for the document; `front` (N, M) has these, to minimise [any unit]."""
+    found = []
+    for each, measure, values in zip(settings.objective, settings.objectives, front.T, strict=True):
+        own = each.sign * values
+        found.append(
+            ObjectiveFound(
+                column=measure.column,
+                label=measure.label,
+                unit=measure.unit,
+                goal=each.goal,
+                statistic=each.statistic,
+                least=float(own.min()),
+                largest=float(own.max()),
+            )
+        )
+    return found
+
+
+def bounds_found(settings: OptimisationConfig) -> list[BoundFound]:
+    """Return the ends of the limits for the document."""
+    return [
+        BoundFound(
+            column=measure.column,
+            label=measure.label,
+            unit=measure.unit,
+            end="at most" if sign > 0.0 else "at least",
+            value=value,
+        )
+        for measure, value, sign in settings.bounds
+    ]
+
+
+def summary_lines(document: OptimisationDocument) -> list[str]:
+    """Return the lines on the terminal for a search."""
+    lines = [f"{counted_designs(document.counts)}; {document.seconds['all']:.0f} s"]
+    lines += [
+        f"{each.label}: {each.least:.4g} to {each.largest:.4g} {each.unit} on the front"
+        for each in document.objectives
+    ]
+    base, better = (chosen_of(document, name) for name in (BASE, BETTER))
+    if base is None:
+        lines.append(f"no base design: {document.base_reason or 'it has no gait cycle'}")
+    elif better is None:
+        lines.append("no design is better than the base design in an objective and nowhere worse")
+    else:
+        lines += _better_lines(document, base, better)
+    lines += contradictions(document)
+    doubted = [each.name for each in document.chosen if each.doubts]
+    if doubted:
+        lines.append(
+            f"{counted(len(doubted), 'chosen design')} with an expected error above the accepted "
+            f"one: {', '.join(doubted)}"
+        )
+    lines += [f"{each.name}: {each.reason}" for each in document.chosen if each.reason]
+    return [line.translate(ASCII) for line in lines]
+
+
+def _better_lines(
+    document: OptimisationDocument, base: ChosenDesign, better: ChosenDesign
+) -> list[str]:
+    """Return what the better design changes, by objective."""
+    lines = ["the better design against the base design:"]
+    for each in document.objectives:
+        name = each.column
+        told = f"{base.surrogate[name]:.4g} to {better.surrogate[name]:.4g} {each.unit}"
+        changes = (better.against_base or {})[name]
+        parts = [
+            f"{_OTHERS.get(model, model)} {change:+.2g} %"
+            for model, change in changes.items()
+            if change is not None
+        ]
+        lines.append(f"  {each.label}: {told} ({', '.join(parts)})")
+    return lines
+
+
+def contradictions(document: OptimisationDocument) -> list[str]:
+    """Return what other models say against the chosen designs, in words.
+
+    In what the better design is worse than the base design, and which limits a design breaks.
+    """
+    better = chosen_of(document, BETTER)
+    found = [
+        f"{each.name} breaks a limit by the original model: {limit.label} of {value:.4g} "
+        f"{limit.unit} ({limit.end} {limit.value:g})"
+        for each in document.chosen
+        for limit in document.limits
+        if each.name != BASE
+        and (value := (each.original or {}).get(limit.column)) is not None
+        and (value > limit.value if limit.end == "at most" else value < limit.value)
+    ]
+    for each in document.objectives if better is not None else ():
+        assert better is not None
+        for model, change in (better.against_base or {})[each.column].items():
+            worse = change is not None and (change > 0.0) == (each.goal == "least")
+            if model != "surrogate" and worse and change != 0.0:
+                found.append(
+                    f"the better design is worse than the base design in {each.label} by "
+                    f"{_OTHERS[model]}: {change:+.2g} %"
+                )
+    return found

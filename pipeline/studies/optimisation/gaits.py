@@ -1,30 +1,34 @@
-"""The gaits that every design walks with, and the outputs of a design over all of them."""
+"""Designs of a search: their gaits and outcomes, evaluated in parallel."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
 from dynamics.protocol import ContactModel
+from dynamics.simulator.equilibrium import settle
+from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import VariedContact
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import ConfigError, checked_section
 from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.errors import ACCEPTED, expected_errors
 from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.execution.backends import Execution
+from pipeline.progress import bar
 from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.store.samples import FAILED, OK
+from pipeline.store.samples import FAILED, OK, read_table, write_table
 from pipeline.studies.design import study_table
 from pipeline.studies.design_runs import DesignTask, opened, setup_of_design
 from pipeline.studies.factors import Inputs, check_applicable, varied
-from pipeline.studies.optimisation.laxity import Laxity
 from pipeline.studies.optimisation.outputs import (
     EXPECTED,
     LAXITY,
@@ -33,10 +37,65 @@ from pipeline.studies.optimisation.outputs import (
     measured,
     with_peak,
 )
-from pipeline.studies.optimisation.schema import OptimisationConfig, OptimisationFile
+from pipeline.studies.optimisation.schema import LaxityConfig, OptimisationConfig, OptimisationFile
 from pipeline.studies.runs import FAILURES, CycleSetup, nominal_inputs
 from pipeline.studies.schema import DesignConfig
+from surrogates.parametric.parameters import Parameters
+from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.space import ReferencePath
+
+
+@dataclass(frozen=True)
+class Laxity:
+    """Loads of the passive AP travel."""
+
+    #: Flexion [rad].
+    flexion: float
+    #: Axial force [N].
+    axial_force: float
+    #: Size of the AP force on the tibia [N].
+    ap_force: float
+
+    @classmethod
+    def of(cls, config: LaxityConfig, knee: ParametricSurrogate) -> Self:
+        """Return the loads of a configuration.
+
+        Raises `InputError` if the surrogate is not trained at the flexion.
+        """
+        flexion = float(np.deg2rad(config.flexion_deg))
+        low, high = np.array([part.space.flexion for part in knee.by_name.values()]).T
+        if not low.max() <= flexion <= high.min():
+            raise InputError(
+                f"optimisation.laxity.flexion_deg: expected {np.rad2deg(low.max()):g} to "
+                f"{np.rad2deg(high.min()):g}, where the surrogate is trained, found "
+                f"{config.flexion_deg:g}"
+            )
+        return cls(flexion, config.axial_force_N, config.ap_force_N)
+
+    def travel(self, model: ContactModel, simulator: KneeSimulator, start: Pose) -> float:
+        """Return the AP travel of the resting knee [mm].
+
+        The simulator gives restraints and line of action of the axial force; `start` is near the
+        equilibrium without an AP force. Raises `EquilibriumError` if the knee does not rest under
+        the loads.
+        """
+        rests = [
+            settle(
+                model,
+                simulator,
+                flexion=self.flexion,
+                axial_force=self.axial_force,
+                ap_force=sign * self.ap_force,
+                start=start,
+            )
+            for sign in (-1.0, 1.0)
+        ]
+        return 1e3 * abs(rests[1].anterior - rests[0].anterior)
+
+    def start(self, path: ReferencePath) -> Pose:
+        """Return the pose of a reference path at the flexion of the travel."""
+        return Pose.from_array(path.poses(np.array([self.flexion]))[0])
+
 
 ModelName = Literal["surrogate", "original"]
 
@@ -192,3 +251,98 @@ def number_columns(task: SearchTask) -> tuple[str, ...]:
     """Return the columns with the outputs of a design and its measures."""
     outputs = [PEAK_PRESSURE, *OUTPUTS, *([LAXITY] if task.laxity is not None else [])]
     return tuple(dict.fromkeys([*outputs, *(measure.column for measure in task.measures)]))
+
+
+#: Parts of the designs of a generation for each worker, so that all workers end at about the same
+#: time.
+_PARTS_EACH = 4
+#: Columns of a design beside parameters and outcome.
+_NUMBERS = ("design", "generation")
+
+
+class EvaluatedDesigns:
+    """Designs with their outcomes, each evaluated once, in the order of their first evaluation.
+
+    The table of the designs, `file`, is written after each generation. Designs that it holds
+    already are not evaluated again.
+    """
+
+    def __init__(self, task: SearchTask, file: Path, execution: Execution) -> None:
+        self._task, self._file, self._execution = task, file, execution
+        self._names = list(task.run.knee.parameters.names)
+        self._stored: dict[bytes, dict[Hashable, Any]] = {}
+        self._rows: dict[bytes, dict[Hashable, Any]] = {}
+        if file.exists():
+            columns = (*_NUMBERS, *self._names, "status", *number_columns(task), *EXPECTED_COLUMNS)
+            self._stored = self._by_design(read_table(file, columns))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All designs: numbers, parameters and outcomes."""
+        table = pd.DataFrame(list(self._rows.values()))
+        return table.assign(design=np.arange(len(table)))
+
+    def evaluate(
+        self, designs: FloatArray, generation: int, done: Callable[[int], object]
+    ) -> pd.DataFrame:
+        """Return designs (N, P) [any unit] with their outcomes, and store them.
+
+        `done` takes the number of designs that have been evaluated.
+        """
+        keys = [row.tobytes() for row in designs]
+        missing = [k for k, key in enumerate(keys) if key not in self._stored]
+        done(len(keys) - len(missing))
+        table = pd.DataFrame(designs[missing], columns=pd.Index(self._names))
+        for part in evaluated_parts(self._task, table, self._execution, "surrogate"):
+            self._stored |= self._by_design(part.assign(generation=generation))
+            done(len(part))
+        for key in keys:
+            self._rows.setdefault(key, self._stored[key])
+        if missing:
+            write_table(self.table, self._file)
+        return pd.DataFrame([self._rows[key] for key in keys])
+
+    def _by_design(self, table: pd.DataFrame) -> dict[bytes, dict[Hashable, Any]]:
+        values = np.ascontiguousarray(table[self._names].to_numpy(dtype=np.float64))
+        rows = table.to_dict("records")
+        return {value.tobytes(): row for value, row in zip(values, rows, strict=True)}
+
+
+def evaluated_parts(
+    task: SearchTask, table: pd.DataFrame, execution: Execution, model: ModelName
+) -> Iterator[pd.DataFrame]:
+    """Yield parts of a table of designs with their outcomes by a model, as they are evaluated."""
+    if table.empty:
+        return
+    count = min(len(table), _PARTS_EACH * execution.workers)
+    parts = [(table.iloc[k::count], model) for k in range(count)]
+    for _, found in execution.results(outcomes, parts, task):
+        yield found
+
+
+#: Values of a parameter along a slice.
+_POINTS = 9
+
+
+def slices_through(
+    task: SearchTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
+) -> pd.DataFrame:
+    """Return the outcomes along each parameter through designs, whose index is their number.
+
+    Rows have "design", "along" (the name of the varied parameter), the parameters and the outcome,
+    by increasing values of the varied parameter.
+    """
+    rows = []
+    for number, design in designs[list(parameters.names)].iterrows():
+        for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True):
+            # The value of the design itself is one of those of its slice.
+            values = np.union1d(np.linspace(low, high, _POINTS), float(design[name]))
+            for value in values:
+                rows.append({"design": number, "along": name, **design, name: float(value)})
+    table = pd.DataFrame(rows)
+    parts = []
+    with bar(len(table), "design", "slices") as shown:
+        for part in evaluated_parts(task, table, execution, "surrogate"):
+            parts.append(part)
+            shown.update(len(part))
+    return pd.concat(parts).sort_index()

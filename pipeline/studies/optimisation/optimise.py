@@ -8,87 +8,65 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 
 import pandas as pd
 
 from foundation.base.wording import counted
-from pipeline.config.reading import load_section
 from pipeline.execution.backends import Execution
-from pipeline.files import write_document, write_json
 from pipeline.progress import say
-from pipeline.store.documents import read_document
-from pipeline.store.job import OPTIMISATION, Job
-from pipeline.store.run_documents import StudyInputs
-from pipeline.store.samples import FAILED, OK
-from pipeline.studies.optimisation.choice import Front, front_of, picked
-from pipeline.studies.optimisation.chosen import verified
-from pipeline.studies.optimisation.document import OptimisationDocument
-from pipeline.studies.optimisation.evaluated import EvaluatedDesigns
-from pipeline.studies.optimisation.gaits import INFEASIBLE, outcome
-from pipeline.studies.optimisation.page import write_optimisation_page
-from pipeline.studies.optimisation.problem import DesignProblem
-from pipeline.studies.optimisation.refinement import refine_front
+from pipeline.store.job import Job, JobKind
+from pipeline.store.samples import FAILED, OK, write_table
+from pipeline.studies.conduct import Outcome, Study, Table
+from pipeline.studies.optimisation.document import (
+    OptimisationDocument,
+    bounds_found,
+    objectives_found,
+    summary_lines,
+)
+from pipeline.studies.optimisation.gaits import (
+    INFEASIBLE,
+    EvaluatedDesigns,
+    outcome,
+    slices_through,
+)
+from pipeline.studies.optimisation.page import optimisation_page
 from pipeline.studies.optimisation.schema import OptimisationFile
-from pipeline.studies.optimisation.search import require_pymoo, search
-from pipeline.studies.optimisation.setup import SearchSetup
-from pipeline.studies.optimisation.slices import slices_through
-from pipeline.studies.optimisation.tables import front_table, write_designs, write_front
-from pipeline.studies.optimisation.words import bounds_found, objectives_found
-from pipeline.studies.replaced_keys import with_absolute_waveforms
+from pipeline.studies.optimisation.search import (
+    DesignProblem,
+    Front,
+    SearchSetup,
+    front_of,
+    front_table,
+    picked,
+    refine_front,
+    require_pymoo,
+    search,
+    write_designs,
+)
+from pipeline.studies.optimisation.verification import verified
 
-#: Results of a search, and those that an interrupted search continues with.
-FILES = ("optimisation.json", "optimisation.html", "front.parquet", "front.csv", "designs")
-KEPT = ("inputs.json", "evaluated.parquet")
 _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 
 
-def load_optimisation(path: str | Path, overrides: tuple[str, ...] = ()) -> OptimisationFile:
-    """Read the configuration of a search of designs from a TOML file.
+def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
+    """Return a search, checked.
 
-    `overrides` are `section.key=value` pairs that replace values of the file. Raises `ConfigError`
-    if the file is missing or is not TOML, a key is unknown or a value out of range.
-    """
-    file = load_section(path, OptimisationFile, overrides)
-    return file.model_copy(
-        update={"simulation": with_absolute_waveforms(file.simulation, Path(path))}
-    )
-
-
-def optimise_designs(
-    file: OptimisationFile, folder: Path, *, resume: bool = False, replace: bool = False
-) -> OptimisationDocument:
-    """Search the designs of a run, write the folder of the search, and return `optimisation.json`.
-
-    `resume` continues an interrupted search in the folder; a finished one may go on with more
-    generations. `replace` replaces a search of another configuration. Raises `RunError`,
-    `ConfigError` or `InputError` if the configuration or its run cannot be used, or pymoo is
-    missing, and `StageError` if no design is feasible and keeps the limits.
+    Raises `InputError` if pymoo is missing, and as `SearchSetup.of`.
     """
     require_pymoo()
-    # All input is checked before files are written.
-    job = Job(OPTIMISATION, folder, file, FILES, KEPT, resume=resume, replace=replace)
-    job.check()
-    settings = file.optimisation
     setup = SearchSetup.of(file)
     # Compiles the kernels in this process, so that the workers find them compiled.
     outcome(setup.task, setup.problem.parameters.named(setup.first[0]), "surrogate")
-    with Execution.of(settings) as execution, job.held():
-        job.begin(*_other_files(job, setup))
-        write_json(folder / "inputs.json", {"source": setup.task.source, "run": settings.run})
-        return _carry_out(job, setup, execution)
+    return setup
 
 
-def _other_files(job: Job, setup: SearchSetup) -> tuple[str, ...]:
-    """Return in which files an interrupted search differs, in words; empty if in none."""
-    inputs = job.folder / "inputs.json"
-    if not job.resumed or not inputs.exists():
-        return ()
-    before = read_document(inputs, StudyInputs).source
-    return () if before == setup.task.source else (f"the files of {setup.problem.settings.run}",)
+def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
+    """Search the designs of a run; raises `StageError` if no feasible design keeps the limits."""
+    with Execution.of(setup.problem.settings) as execution:
+        return _searched(setup, job, execution)
 
 
-def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> OptimisationDocument:
+def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     folder, problem, task = job.folder, setup.problem, setup.task
     settings, seconds = problem.settings, dict[str, float]()
     evaluated = EvaluatedDesigns(task, folder / "evaluated.parquet", execution)
@@ -107,7 +85,7 @@ def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> Optimisati
         own = designs.loc[[pick.design for pick in picks]]
         slices = slices_through(task, own, problem.parameters, execution)
     table = front_table(task, designs, front, picks)
-    write_front(folder, table)
+    write_table(table, folder / "front.parquet")
     write_designs(folder, setup.run, settings.name, designs, picks)
     document = OptimisationDocument(
         name=settings.name,
@@ -130,9 +108,12 @@ def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> Optimisati
         python=platform.python_version(),
         seconds={**seconds, "all": job.seconds},
     )
-    write_optimisation_page(folder, document, settings, setup.run, table, slices, job.text)
-    write_document(folder / "optimisation.json", document)
-    return document
+    return Outcome(
+        document,
+        summary_lines(document),
+        page=optimisation_page(document, settings, setup.run, table, slices),
+        tables={"front.csv": Table(table)},
+    )
 
 
 def _counts(problem: DesignProblem, designs: pd.DataFrame, front: Front) -> dict[str, int]:
@@ -153,3 +134,21 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
     seconds[name] = time.perf_counter() - started
+
+
+OPTIMISATION_STUDY = Study(
+    # The designs of more generations begin with those of fewer ones; the rest is made of them.
+    JobKind(
+        "search of designs",
+        "optimisation",
+        free=("optimisation.generations", "optimisation.chosen", "optimisation.verify"),
+    ),
+    OptimisationFile,
+    "optimisation.json",
+    "optimisation.html",
+    _prepare,
+    _carry_out,
+    files=("front.parquet", "front.csv", "designs"),
+    kept=("evaluated.parquet",),
+    inputs=lambda setup: (setup.task.source, setup.problem.settings.run),
+)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from foundation.base.errors import InputError
 from pipeline.config.schema import ExecutionConfig
-from pipeline.config.schema_base import Finite, Positive, Section, describe_section, name_field
+from pipeline.config.schema_base import Finite, Positive, Section, name_field
 from pipeline.studies.optimisation.outputs import (
     LAXITY,
     Goal,
@@ -16,7 +16,7 @@ from pipeline.studies.optimisation.outputs import (
     Statistic,
     check_output,
 )
-from pipeline.studies.schema import FactorConfig
+from pipeline.studies.schema import REPLACED, FactorConfig, ReplacedKeys
 
 #: Fewest gaits of a population.
 _FEWEST_GAITS = 4
@@ -192,15 +192,7 @@ class OptimisationConfig(ExecutionConfig):
 
 
 class OptimisationFile(Section):
-    """Configuration of `knee-contact optimise`."""
+    """Search of the designs of a run over designs."""
 
     optimisation: OptimisationConfig
-    simulation: dict[str, Any] = Field(
-        default_factory=dict,
-        description="keys of [simulation] that replace the keys of the run",
-    )
-
-
-def describe_optimisation() -> str:
-    """Return every key of a search of designs as Markdown tables, as `describe_schema` does."""
-    return describe_section(OptimisationFile, "Search of designs")
+    simulation: ReplacedKeys = Field(default_factory=dict, description=REPLACED)

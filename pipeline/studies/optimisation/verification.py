@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,17 +12,21 @@ from pydantic import ValidationError
 
 from dynamics.simulator.result import SimulationResult
 from foundation.base.loads import AREA, PEAK_PRESSURE
+from foundation.base.wording import counted
 from pipeline.config.contact_schema import with_model
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import Config, ContactConfig
+from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import build_knee, preparation_of
 from pipeline.originals.finite_element_layer import spacing_for
 from pipeline.originals.knee import Knee
 from pipeline.progress import bar, rounded, say
-from pipeline.studies.optimisation.evaluated import evaluated_parts
-from pipeline.studies.optimisation.gaits import SearchTask
-from pipeline.studies.optimisation.outputs import with_peak
+from pipeline.store.samples import OK
+from pipeline.studies.optimisation.document import MODELS, ChosenDesign, ElementsFound
+from pipeline.studies.optimisation.gaits import SearchTask, evaluated_parts, number_columns
+from pipeline.studies.optimisation.outputs import doubts_of, with_peak
+from pipeline.studies.optimisation.search import BASE, BETTER, Pick, SearchSetup
 from pipeline.studies.runs import FAILURES, CycleSetup
 
 _MODEL = "finite_element"
@@ -126,3 +130,104 @@ def _tell_time(config: Config, knee: Knee, result: SimulationResult) -> None:
 def _spacing(config: Config) -> float:
     assert config.contact.finite_element is not None
     return config.contact.finite_element.node_spacing_mm
+
+
+#: A row of a table of designs, by column.
+Row = Mapping[Hashable, Any]
+
+
+def verified(
+    setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], execution: Execution
+) -> list[ChosenDesign]:
+    """Return the chosen designs, simulated again as the configuration says.
+
+    `designs` are all designs of the search; `execution` simulates with the original model.
+    """
+    verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
+    table = designs.loc[[pick.design for pick in picks]]
+    rows = table.to_dict("records")
+    originals: Sequence[Row | None] = [None] * len(rows)
+    if verify != "none":
+        say(f"  original model of {counted(len(rows), 'design')}")
+        simulated = verified_by_original(setup.task, table[names], execution)
+        originals = simulated.to_dict("records")
+    elements: dict[str, ElementCycle] = {}
+    if verify == "finite_element":
+        elements = {
+            pick.name: verified_by_elements(setup.task, _numbers(row, names))
+            for pick, row in zip(picks, rows, strict=True)
+            if pick.name in (BASE, BETTER)
+        }
+    found: list[ChosenDesign] = []
+    for pick, row, original in zip(picks, rows, originals, strict=True):
+        base = found[0] if found and found[0].name == BASE else None
+        found.append(_chosen(setup, pick, row, original, elements.get(pick.name), base))
+    return found
+
+
+def _chosen(
+    setup: SearchSetup,
+    pick: Pick,
+    row: Row,
+    simulated: Row | None,
+    elements: ElementCycle | None,
+    base: ChosenDesign | None,
+) -> ChosenDesign:
+    """Return a chosen design; `base` is the base design, None if there is none or for itself."""
+    columns = number_columns(setup.task)
+    values = _numbers(row, setup.problem.parameters.names)
+    surrogate, original, reason = _numbers(row, columns), None, ""
+    if simulated is not None:
+        reason = str(simulated["reason"])
+        original = _numbers(simulated, columns) if simulated["status"] == OK else None
+    expected = expected_errors(setup.run.knee, values)
+    by_elements = None if elements is None else elements.finite_element
+    told = list(dict.fromkeys(measure.column for measure in setup.problem.settings.measures))
+    against = None
+    if base is not None:
+        of_base = None if base.elements is None else base.elements.finite_element
+        pairs = [(base.surrogate, surrogate), (base.original, original), (of_base, by_elements)]
+        against = _against(told, pairs)
+    return ChosenDesign(
+        **pick._asdict(),
+        values=values,
+        surrogate=surrogate,
+        expected=expected,
+        doubts=doubts_of(setup.task.measures, expected),
+        flagged_instants=int(row["flagged_instants"]),
+        instants=int(row["instants"]),
+        reason=reason,
+        original=original,
+        differences=None if original is None else _changes(told, surrogate, original),
+        against_base=against,
+        elements=None if elements is None else ElementsFound(**elements._asdict()),
+    )
+
+
+def _numbers(row: Row, columns: Sequence[str]) -> dict[str, float]:
+    return {name: float(row[name]) for name in columns}
+
+
+def _changes(
+    columns: Iterable[str], values: Mapping[str, float], of: Mapping[str, float]
+) -> dict[str, float]:
+    """Return by how much values differ from others [%], by column; without those that are 0."""
+    known = [name for name in columns if of.get(name) and name in values]
+    return {name: 100.0 * (values[name] / of[name] - 1.0) for name in known}
+
+
+def _against(
+    columns: Iterable[str],
+    pairs: Sequence[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
+) -> dict[str, dict[str, float | None]]:
+    """Return by how much a design differs from the base design [%], by column and model.
+
+    `pairs` are values of the base design and of the design, by each of `MODELS`.
+    """
+    changes = [
+        {} if base is None or own is None else _changes(columns, own, base) for base, own in pairs
+    ]
+    return {
+        name: {model: own.get(name) for model, own in zip(MODELS, changes, strict=True)}
+        for name in columns
+    }

@@ -19,7 +19,7 @@ from foundation.base.errors import InputError
 from pipeline import progress
 from pipeline.advice import PROGRAM
 from pipeline.cli.app import Answer, app
-from pipeline.cli.main import main, parse
+from pipeline.cli.main import EARLIER, main, parse
 from pipeline.config.reading import ConfigError, find_config
 from pipeline.progress import Stage, StageCounter, bar, say, silenced
 from pipeline.stages import StageError
@@ -111,7 +111,8 @@ def test_version(capsys):
         (["validate"], ["FOLDER", f"see `{PROGRAM} validate --help`"]),
         (["init", "--side", "up"], ["--side", '"up"', '"right", "left"']),
         (["wear", "runs/a", "--cycles", "many"], ["--cycles", '"many"', "float"]),
-        (["study"], ["expected either a configuration or --factors"]),
+        (["study", "--factors"], [f"`{PROGRAM} factors`"]),
+        *((["--quiet", *name.split()], [f"`{PROGRAM} {now}`"]) for name, now in EARLIER.items()),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])
@@ -268,7 +269,7 @@ REST = {
 
 
 @pytest.mark.parametrize("given", SPOILT)
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("schema", "completion")])
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"schema", "completion", "factors"}))
 def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, command, given):
     monkeypatch.chdir(spoil(tmp_path))
     before = sorted(tmp_path.iterdir())

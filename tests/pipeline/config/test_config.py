@@ -20,12 +20,13 @@ from pipeline.config.contact_schema import FiniteElementConfig
 from pipeline.config.data_folder import data_path
 from pipeline.config.inequalities import check_inequality, satisfied
 from pipeline.config.reading import ConfigError, dump_config, load_config, read_tree
-from pipeline.config.schema import Config, describe_schema
+from pipeline.config.schema import Config
 from pipeline.files import write_text
 from pipeline.preparation import init_options
 from pipeline.store.quantities import OUTPUTS
-from pipeline.studies.calibration.laws import FREE_LAWS
+from pipeline.studies.calibration.fits import FREE_LAWS
 from pipeline.studies.contact_models.registry import MODELS
+from pipeline.studies.dispatch import describe_schemas
 from surrogates.formulations.registry import FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
@@ -146,7 +147,7 @@ def test_a_name_with_dots_has_quotes(tmp_path):
 
 
 def test_schema_names_every_key_with_its_default():
-    text = describe_schema()
+    text = describe_schemas()
     for line in ("| `seed` | `1` |", "| `file` | required |", "| `f` | `inf` |", "## [knee.femur]"):
         assert line in text
 

@@ -16,7 +16,6 @@ from pipeline.config.designs import check_designs, design_config
 from pipeline.config.reading import ConfigError, checked_section, load_config
 from pipeline.config.schema import Config
 from pipeline.design_space import checkup
-from pipeline.design_space.base_design import base_values
 from pipeline.design_space.checkup import check_design_space
 from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
 from pipeline.design_space.drawn_designs import (
@@ -24,13 +23,14 @@ from pipeline.design_space.drawn_designs import (
     HELD_OUT,
     LEARNT,
     UNSEEN,
+    base_values,
     draw_designs,
     infeasible,
     parameters_of,
 )
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.errors import StageError
-from pipeline.exchange.design_files import stl_of
+from pipeline.exchange.exports import stl_of
 from pipeline.preparation.findings import Findings
 
 DISH = {"key": "knee.implant.dish_sagittal_radius_mm", "range": [45.0, 90.0]}

@@ -19,7 +19,7 @@ from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.originals.articular_contacts import StoredEnergy, articular_contacts
 from pipeline.originals.contact_facing import check_facing, facing_gaps
 from pipeline.originals.contact_layers import ContactSurfaces, contact_law, with_thickness
-from pipeline.studies.muscle_walks.sides import contact_sides, side_notes
+from pipeline.studies.muscle_walks.models import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
 from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
 

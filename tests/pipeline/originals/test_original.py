@@ -33,9 +33,9 @@ from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.originals.spring_bed import build_law
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
-from pipeline.reports.contact_words import CONTACT_WORDS
+from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
-from pipeline.studies.contact_models.configurations import elements_configuration
+from pipeline.studies.contact_models.knee import elements_configuration
 
 
 def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:

@@ -62,7 +62,7 @@ def study_of(run: Path, folder: Path, **changes: Any) -> list[str]:
     factor = {"name": "axial_scale", "distribution": "uniform", "low": 0.99, "high": 1.01}
     keys = {"name": "few", "run": str(run), "runs": 4, "workers": 1, "factor": [factor]}
     (folder / "study.toml").write_text(tomli_w.dumps({"study": keys | changes}))
-    return ["study", str(folder / "study.toml"), "--out", str(folder / "study")]
+    return ["run", str(folder / "study.toml"), "--out", str(folder / "study")]
 
 
 def answer(words: list[str]) -> Answer:

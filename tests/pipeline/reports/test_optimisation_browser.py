@@ -13,8 +13,7 @@ import tomli_w
 from pipeline.cli.main import main
 from pipeline.reports.pages import write_page
 from pipeline.store.samples import read_table
-from pipeline.studies.contact_models.content import RULE
-from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, weighted_sum
+from pipeline.studies.contact_models.content import COLUMNS, CRITERIA, RULE, weighted_sum
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +28,7 @@ def folder(tiny_designs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     search = {"run": str(tiny_designs), "population": 24, "generations": 3, "workers": 1}
     keys = search | {"chosen": 2, "verify": "none", "objective": objectives}
     (folder / "search.toml").write_text(tomli_w.dumps({"optimisation": keys}))
-    command = ["optimise", str(folder / "search.toml"), "--out", str(folder / "out"), "--quiet"]
+    command = ["run", str(folder / "search.toml"), "--out", str(folder / "out"), "--quiet"]
     assert main(command) == 0
     return folder / "out"
 

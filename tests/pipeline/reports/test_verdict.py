@@ -14,10 +14,10 @@ from studies import SMOKE
 from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
-from pipeline.reports.contact_words import CONTACT_WORDS
+from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.reports.elastic_layer import layer_of
 from pipeline.reports.evidence import more_samples
-from pipeline.reports.node_spacing import Spacing
+from pipeline.reports.mesh_resolution import Spacing
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict
 from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.layer_document import ElasticLayer

@@ -14,7 +14,7 @@ def jam_walk(jam_folder, opensim, tmp_path_factory):
     """Return the folder of the first frames of the example; not to be written to."""
     folder = tmp_path_factory.mktemp("walk") / "out"
     changes = [f"--set={key}" for key in (*AS_JAM, "comak.stop_s=1.24")]
-    assert main(["walk", str(JAM_WALK), *changes, "--out", str(folder), "--quiet"]) == 0
+    assert main(["run", str(JAM_WALK), *changes, "--out", str(folder), "--quiet"]) == 0
     return folder
 
 

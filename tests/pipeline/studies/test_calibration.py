@@ -24,13 +24,20 @@ from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
-from pipeline.studies.calibration.calibrate import calibrate_laws, figures_of
-from pipeline.studies.calibration.fits import FITTED, errors_of, fit_law
-from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
+from pipeline.studies.calibration.calibrate import figures_of
+from pipeline.studies.calibration.fits import (
+    FITTED,
+    FREE_LAWS,
+    errors_of,
+    fit_law,
+    free_springs,
+    linear_springs,
+    with_keys,
+)
 from pipeline.studies.calibration.samples import samples_of
-from pipeline.studies.calibration.springs import free_springs, linear_springs
 from pipeline.studies.contact_models.knee import ComparedKnee
 from pipeline.studies.contact_models.registry import MODELS
+from pipeline.studies.dispatch import carry_out
 
 E, NU, H = 463e6, 0.46, 8e-3
 INDENTATION = 0.1  # mm
@@ -114,7 +121,7 @@ def calibrated(tmp_path_factory):
     """Folder of a calibration of a coarse implant; not to be written to."""
     folder = tmp_path_factory.mktemp("calibrated") / "laws"
     pairs = [part for text in CALIBRATED for part in ("--set", text)]
-    assert main(["calibrate", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
+    assert main(["run", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
     return folder
 
 
@@ -177,9 +184,9 @@ def test_the_written_keys_are_those_of_the_document(calibrated, law):
 
 
 def test_the_modified_law_of_conservative_springs_is_refused(tmp_path):
-    config = load_config(SMOKE, ("contact.conservative=true",))
+    config = load_config(SMOKE, ("contact.conservative=true", "calibration={}"))
     with pytest.raises(InputError, match=r"expected false .*laws = \[.coupled.\]"):
-        calibrate_laws(config, tmp_path / "laws")
+        carry_out(config, tmp_path / "laws")
     assert not (tmp_path / "laws").exists()
 
 

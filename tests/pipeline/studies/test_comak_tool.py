@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from dynamics.motion import read_motion_table
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.studies.muscle_walks.comak_tool import comak_file
-from pipeline.studies.muscle_walks.mesh_files import mesh_in
+from pipeline.studies.jam_settings import jam_file, mesh_in
 
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
 
@@ -22,7 +21,7 @@ def done(settings, opensim, knee_data, tmp_path_factory):
     """Return the folder of the first frames from OpenSim-JAM's own settings."""
     folder = tmp_path_factory.mktemp("comak") / "out"
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
-    assert main(["walk", str(settings), *options, "--out", str(folder), "--quiet"]) == 0
+    assert main(["run", str(settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
 
 
@@ -53,21 +52,21 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
 
 
 def test_a_configuration_has_the_tables_too(done):
-    file = comak_file(done / "config.toml", ("walk.name=again",))
+    file = jam_file(done / "config.toml", ("walk.name=again",))
     assert file.walk.jam_tables == "walking"
     assert file.walk.name == "again"
 
 
 def test_missing_files_name_the_option(settings, knee_data, tmp_path):
     with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
-        comak_file(settings)
+        jam_file(settings)
     alone = tmp_path / "settings.xml"
     alone.write_text(settings.read_text())
     with pytest.raises(InputError, match=r"lenhart2015\.osim does not exist; state --model"):
-        comak_file(alone)
+        jam_file(alone)
     geometry = knee_data / "jam_lenhart2015_knee"
     with pytest.warns(UserWarning, match="is taken"), pytest.raises(InputError, match="--contact"):
-        comak_file(settings, geometry=geometry, contact=("original", "run"))
+        jam_file(settings, geometry=geometry, contact=("original", "run"))
 
 
 def test_meshes_are_found_by_the_parts_of_their_names(tmp_path):

@@ -21,26 +21,31 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.made_with import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
-from pipeline.studies.contact_models.compare import compare_models
-from pipeline.studies.contact_models.configurations import (
-    elements_configuration,
-    springs_configuration,
-)
-from pipeline.studies.contact_models.content import ModelComparison
-from pipeline.studies.contact_models.figures import (
+from pipeline.studies.contact_models.content import (
     COLUMNS,
     CRITERIA,
+    ModelComparison,
     marks_of,
     unknown_groups,
     weighted_sum,
 )
-from pipeline.studies.contact_models.figures import figures_of as of_model
-from pipeline.studies.contact_models.knee import Built, ComparedKnee
-from pipeline.studies.contact_models.measurement import Measured
-from pipeline.studies.contact_models.memory import held_bytes
+from pipeline.studies.contact_models.content import figures_of as of_model
+from pipeline.studies.contact_models.knee import (
+    Built,
+    ComparedKnee,
+    elements_configuration,
+    springs_configuration,
+)
+from pipeline.studies.contact_models.measurement import (
+    AT_POSES,
+    OVER_CYCLE,
+    Measured,
+    held_bytes,
+    read_measured,
+    truth_of,
+)
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS
-from pipeline.studies.contact_models.results import read_measured
-from pipeline.studies.contact_models.truth import AT_POSES, OVER_CYCLE, truth_of
+from pipeline.studies.dispatch import carry_out
 
 FEW = (
     *TINY,
@@ -56,7 +61,7 @@ def compared(tmp_path_factory):
     """Return the folder of a comparison; not to be written to."""
     folder = tmp_path_factory.mktemp("models") / "comparison"
     pairs = [part for text in FEW for part in ("--set", text)]
-    assert main(["compare-models", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
+    assert main(["run", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
     return folder
 
 
@@ -111,7 +116,7 @@ def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, mo
             measured.append(kind.name) or Measured(failures={"set-up": "no springs"})
         ),
     )
-    content = compare_models(load_config(SMOKE, FEW), folder, resume=True)
+    content = carry_out(load_config(SMOKE, FEW), folder, resume=True).document
     assert measured == ["linear"]
     before, after = figures_of(compared), figures_of(folder)
     assert after[ELEMENTS] == before[ELEMENTS]
@@ -300,7 +305,7 @@ def test_a_surrogate_is_a_run_in_a_sub_folder(tmp_path):
     models = "comparison.models=['linear', 'springs_surrogate']"
     config = load_config(SMOKE, (*FEW, models))
     folder = tmp_path / "comparison"
-    rows = {row.name: row.figures for row in compare_models(config, folder).models}
+    rows = {row.name: row.figures for row in carry_out(config, folder).document.models}
     name = "springs_surrogate"
     found, own = (read_measured(folder, each).arrays for each in (name, ELEMENTS))
     poses = own["cycle_poses"]
@@ -313,5 +318,5 @@ def test_a_surrogate_is_a_run_in_a_sub_folder(tmp_path):
     assert rows[name]["wear_percent"] is not None
     before = (folder / name / "knee.npz").stat().st_mtime_ns
     (folder / "models" / f"{name}.json").unlink()
-    compare_models(config, folder, resume=True)
+    carry_out(config, folder, resume=True)
     assert (folder / name / "knee.npz").stat().st_mtime_ns == before

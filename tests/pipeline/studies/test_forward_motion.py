@@ -15,13 +15,13 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
-from pipeline.studies.forward_motions.forsim_tool import forward_file
+from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.forward_motions.setup import (
     _start_notes,
     held_constant,
     prepare_forward,
 )
-from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
+from pipeline.studies.jam_settings import jam_file
 
 CONFIGS = ROOT / "configs"
 FILES = {
@@ -48,7 +48,7 @@ def pulled(osim, tmp_path_factory):
     )
     words = [word for text in sets for word in ("--set", text)]
     config = str(CONFIGS / "anterior_laxity.toml")
-    assert main(["forward", config, *words, "--out", str(folder), "--quiet"]) == 0
+    assert main(["run", config, *words, "--out", str(folder), "--quiet"]) == 0
     return folder
 
 
@@ -66,7 +66,7 @@ def test_instants_before_one_without_balance_are_written(osim, tmp_path, capsys,
     words = [word for text in sets for word in ("--set", text)]
     out = tmp_path / "out"
     config = str(CONFIGS / "passive_flexion.toml")
-    assert main(["forward", config, *words, "--out", str(out), "--quiet"]) == 1
+    assert main(["run", config, *words, "--out", str(out), "--quiet"]) == 1
     told = capsys.readouterr().err
     assert "error: 0.03 s: no balance; choose a smaller forward.step_s" in told
     assert f"{out} has the 3 instants up to 0.02 s" in told
@@ -86,14 +86,12 @@ def test_settings_of_the_tool_need_no_configuration(jam_folder, knee_data, tmp_p
     )
     model = jam_folder / "models/lenhart2015/lenhart2015.osim"
     with pytest.raises(InputError, match=r"knee\.osim does not exist; state --model FILE\.osim"):
-        forward_file(settings)
+        jam_file(settings)
     with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
-        forward_file(settings, model=model)
+        jam_file(settings, model=model)
     geometry = knee_data / "jam_lenhart2015_knee"
     with pytest.warns(UserWarning, match="is taken"):
-        found = forward_file(
-            settings, ("forward.step_s=0.02",), model=model, geometry=geometry
-        ).forward
+        found = jam_file(settings, ("forward.step_s=0.02",), model=model, geometry=geometry).forward
     assert (found.name, found.surface, found.single_wraps_slide) == (
         "anterior_laxity",
         "flat",
@@ -140,7 +138,7 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
         "forward.activation=0.1",
         'forward.kind="equilibrium"',
     )
-    setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
+    setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
     assert setup.settings.step == 0.02
     assert setup.settings.activation == 0.1
     assert len(setup.settings.secondary) == 11
@@ -166,11 +164,11 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     ],
 )
 def test_wrong_names_are_refused(osim, override, told, tmp_path):
-    file = load_forward(
+    file = load_study(
         CONFIGS / "passive_flexion.toml", ("forward.stop_s=0.01", "forward.start_s=0.0", override)
     )
     with pytest.raises(ValueError, match=told):
-        simulate_forward_motion(file, tmp_path / "out")
+        carry_out(file, tmp_path / "out")
 
 
 def test_only_tables_that_end_early_are_held_constant():
@@ -204,9 +202,9 @@ def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
         "</unconstrained_coordinates></ForsimTool></D>"
     )
     sets = (f'forward.settings="{tmp_path}/settings.xml"', "forward.stop_s=0.02")
-    setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
+    setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
     assert setup.warnings == ()
     assert_allclose(setup.drive.forces[1], 0.02 * setup.plant.muscles.max_force)
     sets += ("forward.fibre_forces=true",)
-    setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
+    setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
     assert np.isnan(setup.drive.forces).all()

@@ -8,10 +8,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
-from pipeline.studies.implant_forces.comparison import compare_with_implant, comparison_lines
-from pipeline.studies.implant_forces.forces import at_times, read_implant_forces
+from pipeline.studies.implant_forces.comparison import (
+    at_times,
+    compare_with_implant,
+    comparison_lines,
+    read_implant_forces,
+)
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
-from pipeline.studies.muscle_walks import implant
+from pipeline.studies.muscle_walks import walk as walks
 
 WEIGHT, POUND = 686.3, 4.4482216152605
 TIME = np.arange(0.75, 3.92, 1.0 / 120.0)
@@ -222,7 +226,7 @@ def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     def checked(**keys):
         config = ImplantForcesConfig(file=str(table), **BOTH, **keys)
         walk = SimpleNamespace(model=model)
-        implant.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
+        walks.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
 
     checked()
     checked(contact="knee_contact")
@@ -231,4 +235,4 @@ def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     table.write_text("time,total\n0,1\n")
     with pytest.raises(InputError, match=r"expected a row of names with .*medial"):
         checked()
-    implant.check_implant_forces(SimpleNamespace(implant_forces=None))
+    walks.check_implant_forces(SimpleNamespace(implant_forces=None))

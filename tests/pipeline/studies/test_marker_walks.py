@@ -20,8 +20,8 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.measured_markers import read_markers
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
-from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 
 CONFIGS = ROOT / "configs"
 JAM = "$KNEE_DATA/jam_comak_walking"
@@ -43,13 +43,13 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
         *("tx = 1.0", "[inverse_kinematics]", 'markers = "walk.trc"', 'coupled = "flex"'),
     ]
     path.write_text("\n".join(lines))
-    assert load_muscle_walk(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
+    assert load_study(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
     path.write_text("\n".join(lines).replace('"knee.osim"', '"knee.osim"\nmotion = "ik.mot"'))
     with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
-        load_muscle_walk(path)
+        load_study(path)
     path.write_text("\n".join(lines[:6]))
     with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
-        load_muscle_walk(path)
+        load_study(path)
 
 
 def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
@@ -61,7 +61,7 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.42",
     )
-    file, found = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    file, found = with_motion(load_study(CONFIGS / "comak_walking.toml", sets), tmp_path)
     assert found.unknown == ("R.Scapula", "L.Scapula", "R.TH4", "L.SH4", "L.MT1")
     assert len(found.fits) == 39
     largest = found.errors.column("marker_error_max").max()
@@ -91,7 +91,7 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.45",
     )
-    file = load_muscle_walk(CONFIGS / "comak_walking.toml", sets)
+    file = load_study(CONFIGS / "comak_walking.toml", sets)
     motion = motion_of_walk(file, tmp_path).motion
     folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
     known = read_motion_table(folder / "overground_17_ik.mot")
@@ -109,7 +109,7 @@ def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path)
     from pipeline.config.data_folder import data_file
     from pipeline.originals.articular_contacts import articular_contacts
 
-    walk = load_muscle_walk(CONFIGS / "comak_walking.toml").walk
+    walk = load_study(CONFIGS / "comak_walking.toml").walk
     model = OsimModel(data_file(walk.model))
     meshes = {name: Path(data_file(path)) for name, path in walk.meshes.items()}
     examples = knee_data / "jam_comak_walking/examples/walking"
@@ -179,7 +179,7 @@ FOLDER = "$KNEE_DATA/jam_grand_challenge_DM"
 
 
 def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
-    walk = load_muscle_walk(CONFIG).walk
+    walk = load_study(CONFIG).walk
     model = OsimModel(knee_data / "jam_grand_challenge_DM" / "DM.osim")
     contacts = articular_contacts(model, meshes=walk.mesh_files, surface="flat")
     knee, patella = contacts
@@ -208,7 +208,7 @@ def test_a_trial_from_its_own_files(knee_data, tmp_path):
     kinds = {"walk": "comak", "inverse_kinematics": "ik"}
     keys = [f'{key}.settings="{FOLDER}/DM_ngait_og4_{kind}.xml"' for key, kind in kinds.items()]
     with pytest.warns(UserWarning, match="ik_constraint_weight"):
-        simulate_muscle_walk(load_muscle_walk(CONFIG, (*keys, "walk.record=false")), tmp_path)
+        carry_out(load_study(CONFIG, (*keys, "walk.record=false")), tmp_path)
     found = json.loads((tmp_path / "walk.json").read_text())
     assert found["converged"] == found["frames"] == 131
     side = found["sides"]["knee_contact"]

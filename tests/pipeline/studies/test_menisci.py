@@ -8,8 +8,8 @@ import trimesh
 from scipy.spatial.transform import Rotation
 from studies import ROOT
 
+from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.forward_motions.setup import prepare_forward
-from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
 from pipeline.studies.muscle_walks.tables import ligament_forces
 
 #: Height of the slab [m], force on the tibia [N], thickness of a layer [m], Poisson's ratio.
@@ -109,8 +109,8 @@ def pressed(folder, modulus, *, slab=True):
         "start_s = 0.0\nstop_s = 0.02\n"
         f"[forward.loads.up]\nbody = 'tibia_r'\nforce_N = [[0.0, {FORCE}, 0.0]]\n"
     )
-    file = load_forward(folder / "slab.toml")
-    simulate_forward_motion(file, folder / "out")
+    file = load_study(folder / "slab.toml")
+    carry_out(file, folder / "out")
     return folder / "out", json.loads((folder / "out" / "forward.json").read_text())
 
 
@@ -154,7 +154,7 @@ def test_an_infinitely_soft_slab_is_none(opensim, tmp_path):
 @pytest.fixture(scope="module")
 def flexed(opensim, knee_data):
     """Return setup and result of a passive flexion of a knee with menisci, in few instants."""
-    file = load_forward(
+    file = load_study(
         ROOT / "configs" / "menisci_flexion.toml", ("forward.step_s=0.1", "forward.surface=flat")
     )
     setup = prepare_forward(file.forward)

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import read_motion_table, write_motion_table
 from dynamics.musculoskeletal.leg_sides import counterpart
+from pipeline.studies.dispatch import load_study
+from pipeline.studies.muscle_walks.models import contact_sides
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.sides import contact_sides
 from pipeline.studies.muscle_walks.tables import contact_table, forces_table, ligament_forces
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opensim")]
 #: Some instants of early stance.
@@ -25,7 +25,7 @@ REVERSED = ("force_z_N", "moment_x_Nm", "moment_y_Nm", "cop_z_m")
 
 def simulated(overrides):
     """Return a walk, its result and its tables of contacts and forces."""
-    setup = prepare_walk(load_muscle_walk(JAM_WALK, (*AS_JAM, *TIMES, *overrides)))
+    setup = prepare_walk(load_study(JAM_WALK, (*AS_JAM, *TIMES, *overrides)))
     result = setup.comak.run(setup.first_values())
     forces = forces_table(setup, result, ligament_forces(setup, result))
     return setup, result, contact_table(result), forces

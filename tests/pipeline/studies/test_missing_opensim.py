@@ -34,10 +34,10 @@ def test_casadi_in_the_same_process_is_named(monkeypatch):
         wheel()
 
 
-@pytest.mark.parametrize("command", ["forward passive_flexion", "walk comak_walking"])
-def test_commands_say_what_to_install(no_opensim, jam_folder, command, tmp_path, capsys):
+@pytest.mark.parametrize("config", ["passive_flexion", "comak_walking"])
+def test_commands_say_what_to_install(no_opensim, jam_folder, config, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main([*command.split(), "--out", str(out), "--quiet"]) == 2
+    assert main(["run", config, "--out", str(out), "--quiet"]) == 2
     told = capsys.readouterr().err
     assert told.count('pip install "knee-contact[opensim]"') == 1
     assert not out.exists()

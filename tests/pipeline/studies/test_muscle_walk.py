@@ -20,11 +20,11 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from foundation.base.errors import InputError
+from pipeline.studies.dispatch import load_study
 from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks.contact_forces import contact_flags
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.tables import _placed
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 DEGREE = np.pi / 180.0
@@ -33,7 +33,7 @@ DEGREE = np.pi / 180.0
 @pytest.fixture(scope="module")
 def example(jam_folder, opensim):
     """Return OpenSim-JAM's example from its own settling: the setup and the result."""
-    setup = prepare_walk(load_muscle_walk(JAM_WALK, AS_JAM))
+    setup = prepare_walk(load_study(JAM_WALK, AS_JAM))
     return setup, setup.comak.run(setup.first_values())
 
 
@@ -185,7 +185,7 @@ def test_loads_of_a_surrogate_s_frame_stand_in_the_frame_of_the_bed():
     [({"knee_flex_r": 0.0, "knee_ty_r": 0.01, "elbow_flex_r": 0.0}, True), (None, False)],
 )
 def test_locked_coordinates_are_not_solved_for(locked, left):
-    stated = walk_setup.walk_settings(load_muscle_walk(JAM_WALK))
+    stated = walk_setup.walk_settings(load_study(JAM_WALK))
     names = [*stated.settings.primary, *walk_setup.secondary_names(stated.settings)]
     path = SimpleNamespace(name="m.osim")
     held = locked or dict.fromkeys(names, 0.0)

@@ -17,14 +17,18 @@ from dynamics.simulator.equations import SimulationError
 from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
+from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import walk as walk_module
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.study import WalkTask, replayed
-from pipeline.studies.muscle_walks.summary import summary_text
-from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
-from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
-from pipeline.studies.muscle_walks.walk_outputs import walk_catalogue
+from pipeline.studies.muscle_walks.study import (
+    WalkTask,
+    replayed,
+    varied_walk,
+    walk_catalogue,
+    walk_factors,
+)
+from pipeline.studies.muscle_walks.summary import summary_lines
 
 pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 
@@ -32,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 @pytest.mark.slow
 def test_a_replay_is_the_walk_and_needs_no_opensim(jam_walk, no_opensim, tmp_path):
     out = tmp_path / "again"
-    arguments = ["walk", str(jam_walk / "config.toml"), "--out", str(out), "--quiet"]
+    arguments = ["run", str(jam_walk / "config.toml"), "--out", str(out), "--quiet"]
     assert main([*arguments, f"--set=walk.replay={jam_walk / 'plant.npz'}"]) == 0
     assert {path.name for path in out.iterdir()} == WALK_FILES - {"plant.npz"}
     one, other = (read_motion_table(f / "contact.sto").values for f in (jam_walk, out))
@@ -48,7 +52,7 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     monkeypatch.setattr(
         walk_module, "prepare_walk", lambda f: made.append(prepare_walk(f)) or made[0]
     )
-    file = load_muscle_walk(jam_walk / "config.toml")
+    file = load_study(jam_walk / "config.toml")
     record = RecordedPlant.load(jam_walk / "plant.npz")
     assert record.balance.flags == ()
     flag = "residual force on pelvis: expected less, found more; check the plates"
@@ -59,7 +63,7 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     monkeypatch.setattr(
         walk_module, "_simulate", lambda setup: said.append(capsys.readouterr()) or simulate(setup)
     )
-    summary = simulate_muscle_walk(again, tmp_path / "out")
+    summary = carry_out(again, tmp_path / "out").document
     (before,) = said  # Before the first frame.
     assert before.err.startswith("residuals on pelvis: force at most ")
     assert f"flag: {flag}" in before.err
@@ -67,7 +71,7 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     before = json.loads((jam_walk / "walk.json").read_text())["residuals"]
     assert summary.residuals.content() == before
     assert summary.flags == [flag]
-    assert flag in summary_text(summary, tmp_path)
+    assert flag in "\n".join(summary_lines(summary, tmp_path))
     assert flag in (tmp_path / "out" / "walk.html").read_text()
     frames = pd.read_csv(tmp_path / "out" / "frames.csv")
     assert frames.residual_force_N.max() == pytest.approx(before["force_max_N"])
@@ -79,7 +83,7 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
 
 
 def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
-    file, record = load_muscle_walk(jam_walk / "config.toml"), str(jam_walk / "plant.npz")
+    file, record = load_study(jam_walk / "config.toml"), str(jam_walk / "plant.npz")
     later = {"stop_s": 1.3}
     with pytest.raises(
         InputError, match=r"comak\.stop_s: expected 1\.24 as in the record, found 1\.3"
@@ -88,13 +92,13 @@ def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
     update = {"replay": record, "motion": "other.mot"}
     moved = changed(file, **update)
     with pytest.warns(UserWarning, match=r"ignored: walk\.motion"):
-        summary = simulate_muscle_walk(moved, tmp_path / "out")
+        summary = carry_out(moved, tmp_path / "out").document
     assert any("walk.motion" in text for text in summary.warnings)
 
 
 @pytest.mark.slow
 def test_a_record_of_another_model_is_told(jam_walk, tmp_path, jam_folder):
-    file = load_muscle_walk(jam_walk / "config.toml")
+    file = load_study(jam_walk / "config.toml")
     text = (jam_folder / "models/lenhart2015/lenhart2015.osim").read_text()
     path = jam_folder / "models/lenhart2015/Geometry/lenhart2015-R-patella-cartilage.stl"
     meshes = {**file.walk.meshes, path.name: str(path)}
@@ -122,7 +126,7 @@ def swapped(file):
 
 @pytest.mark.slow
 def test_swapped_meshes_are_refused_with_and_without_opensim(jam_walk):
-    file = swapped(load_muscle_walk(jam_walk / "config.toml"))
+    file = swapped(load_study(jam_walk / "config.toml"))
     message = r"pf_contact: expected surfaces of .* face each other .*walk\.meshes"
     with pytest.raises(MeshError, match=message):
         prepare_walk(file)
@@ -131,11 +135,11 @@ def test_swapped_meshes_are_refused_with_and_without_opensim(jam_walk):
 
 
 def test_frames_that_do_not_converge_are_flagged_in_file_and_page(jam_walk, tmp_path):
-    file = load_muscle_walk(jam_walk / "config.toml")
+    file = load_study(jam_walk / "config.toml")
     few = {"iterations": 1, "tolerance": 1e-9}
     again = changed(file, few, replay=str(jam_walk / "plant.npz"))
     with pytest.raises(SimulationError, match="none of 4 frames converged"):
-        simulate_muscle_walk(again, tmp_path)
+        carry_out(again, tmp_path)
     summary = json.loads((tmp_path / "walk.json").read_text())
     assert summary["converged"] == 0
     assert "1.21 s: not converged in 1 iterations" in summary["flags"][0]
@@ -149,7 +153,7 @@ DEGREE = np.pi / 180.0
 
 
 def test_variations_change_what_they_name(jam_walk):
-    file = load_muscle_walk(jam_walk / "config.toml")
+    file = load_study(jam_walk / "config.toml")
     setup = replayed(file, str(jam_walk / "plant.npz"))
     factors = walk_factors(setup)
     start = setup.first_values()
@@ -206,7 +210,7 @@ def test_a_study_varies_a_recorded_walk(jam_walk, tmp_path, capsys):
     config = tmp_path / "study.toml"
     config.write_text(STUDY.format(walk=jam_walk))
     out = tmp_path / "out"
-    assert main(["study", str(config), "--out", str(out), "--quiet"]) == 0
+    assert main(["run", str(config), "--out", str(out), "--quiet"]) == 0
     runs = pd.read_parquet(out / "runs.parquet")
     assert (runs.status == "ok").all()
     assert (runs.flagged_instants == 0).all()
@@ -221,15 +225,15 @@ def test_a_study_varies_a_recorded_walk(jam_walk, tmp_path, capsys):
 
 
 def test_inputs_of_a_walk_are_listed_and_checked(jam_walk, tmp_path, capsys):
-    assert main(["study", "--factors", "--walk", str(jam_walk)]) == 0
+    assert main(["factors", str(jam_walk)]) == 0
     told = capsys.readouterr().out
     for name in ("ligament_PCLal_slack_scale", "muscle_soleus_r_weight", "pf_contact_target_up_mm"):
         assert name in told
     config = tmp_path / "study.toml"
     text = STUDY.format(walk=jam_walk)
     config.write_text(text.replace("tf_contact_modulus_scale", "tf_modulus_scale"))
-    assert main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert main(["run", str(config), "--out", str(tmp_path / "out")]) == 2
     assert "similar names are tf_contact_modulus_scale" in capsys.readouterr().err
     config.write_text(STUDY.format(walk=tmp_path))
-    assert main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert main(["run", str(config), "--out", str(tmp_path / "out")]) == 2
     assert "expected the folder of a walk" in capsys.readouterr().err

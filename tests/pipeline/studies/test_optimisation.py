@@ -20,23 +20,28 @@ from pipeline.errors import StageError
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
-from pipeline.studies.dispatch import load_file
-from pipeline.studies.optimisation import evaluated, refinement, setup, verification
-from pipeline.studies.optimisation.choice import front_of, picked
-from pipeline.studies.optimisation.document import OptimisationDocument
-from pipeline.studies.optimisation.front import better_than, non_dominated, spread_over
-from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
-from pipeline.studies.optimisation.optimise import optimise_designs
-from pipeline.studies.optimisation.outputs import Measure
-from pipeline.studies.optimisation.problem import DesignProblem
-from pipeline.studies.optimisation.profiles import joint_boxes, profile
-from pipeline.studies.optimisation.refinement import refined
-from pipeline.studies.optimisation.schema import OptimisationConfig
-from pipeline.studies.optimisation.verification import verified_by_elements
-from pipeline.studies.optimisation.words import (
+from pipeline.studies.dispatch import carry_out, load_study
+from pipeline.studies.optimisation import gaits, verification
+from pipeline.studies.optimisation import search as searching
+from pipeline.studies.optimisation.document import (
+    OptimisationDocument,
     contradictions,
-    summary_text,
+    summary_lines,
 )
+from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
+from pipeline.studies.optimisation.outputs import Measure
+from pipeline.studies.optimisation.page import joint_boxes, profile
+from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.search import (
+    DesignProblem,
+    better_than,
+    front_of,
+    non_dominated,
+    picked,
+    refined,
+    spread_over,
+)
+from pipeline.studies.optimisation.verification import verified_by_elements
 from surrogates.parametric.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
@@ -61,12 +66,12 @@ def tree(run, objective=OBJECTIVES, simulation=None, **changes):
 def load(folder, run, **changes):
     path = folder / "search.toml"
     path.write_text(tomli_w.dumps(tree(run, **changes)))
-    return load_file("optimisation", path)
+    return load_study(path)
 
 
 def searched(run, folder, *, resume=False, **changes):
     folder.parent.mkdir(exist_ok=True)
-    return optimise_designs(load(folder.parent, run, **changes), folder, resume=resume)
+    return carry_out(load(folder.parent, run, **changes), folder, resume=resume).document
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +83,7 @@ def run(tiny_designs):
 def with_base(monkeypatch):
     """The base design of the searches: that of the tiny run has another modulus."""
     base = np.array(list(DESIGN.values()))
-    monkeypatch.setattr(setup, "base_design", lambda config, parameters: (base, ""))
+    monkeypatch.setattr(searching, "base_design", lambda config, parameters: (base, ""))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +92,7 @@ def done(tiny_designs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("search") / "done"
     with pytest.MonkeyPatch.context() as patch:
         base = np.array(list(DESIGN.values()))
-        patch.setattr(setup, "base_design", lambda config, parameters: (base, ""))
+        patch.setattr(searching, "base_design", lambda config, parameters: (base, ""))
         searched(tiny_designs, folder, limit=[LIMIT])
     return folder
 
@@ -185,7 +190,7 @@ FACTOR = {"name": "axial_scale", "mean": 1.0, "sd": 0.1}
 def test_bad_input_is_named_with_status_2(tiny_designs, tmp_path, capsys, changes, words):
     path = tmp_path / "search.toml"
     path.write_text(tomli_w.dumps(tree(tiny_designs, **changes)))
-    assert main(["optimise", str(path), "--out", str(tmp_path / "bad"), "--quiet"]) == 2
+    assert main(["run", str(path), "--out", str(tmp_path / "bad"), "--quiet"]) == 2
     error = capsys.readouterr().err
     assert error.count("error: ") == 1
     assert re.search(words, error), error
@@ -218,7 +223,7 @@ def test_forbidden_design_and_design_without_a_cycle_have_a_reason(tiny_designs,
     found = outcome(SearchTask.of(off), DESIGN, "surrogate")
     assert found["status"] == "failed"
     assert found["reason"]
-    table = evaluated.outcomes(SearchTask.of(off), pd.DataFrame([DESIGN]))
+    table = gaits.outcomes(SearchTask.of(off), pd.DataFrame([DESIGN]))
     assert np.isnan(table[WEAR].iloc[0])
 
 
@@ -410,7 +415,7 @@ def test_page_has_every_design_of_the_front(done):
 def test_interrupted_search_continues_as_if_it_had_not_been(
     done, tiny_designs, tmp_path, with_base, monkeypatch
 ):
-    real, calls = evaluated.outcomes, []
+    real, calls = gaits.outcomes, []
 
     def interrupting(task, rows, model):
         calls.append(len(rows))
@@ -419,11 +424,11 @@ def test_interrupted_search_continues_as_if_it_had_not_been(
         return real(task, rows, model)
 
     folder = tmp_path / "search"
-    monkeypatch.setattr(evaluated, "outcomes", interrupting)
+    monkeypatch.setattr(gaits, "outcomes", interrupting)
     with pytest.raises(KeyboardInterrupt):
         searched(tiny_designs, folder, limit=[LIMIT])
     stored = len(read_table(folder / "evaluated.parquet"))
-    monkeypatch.setattr(evaluated, "outcomes", real)
+    monkeypatch.setattr(gaits, "outcomes", real)
     searched(tiny_designs, folder, resume=True, limit=[LIMIT])
     whole, found = (read_table(f / "evaluated.parquet") for f in (done, folder))
     pd.testing.assert_frame_equal(whole, found, check_exact=True)
@@ -434,7 +439,7 @@ def test_command_searches_without_a_base_design(tiny_designs, tmp_path, capsys):
     path = tmp_path / "search.toml"
     keys = {"population": 4, "generations": 1, "verify": "none", "chosen": 1}
     path.write_text(tomli_w.dumps(tree(tiny_designs, objective=OBJECTIVES[:1], **keys)))
-    command = ["optimise", str(path), "--out", str(tmp_path / "out"), "--quiet"]
+    command = ["run", str(path), "--out", str(tmp_path / "out"), "--quiet"]
     assert main(command) == 0
     assert "no base design: youngs_modulus_MPa" in capsys.readouterr().out
     document = read_document(tmp_path / "out" / "optimisation.json", OptimisationDocument)
@@ -452,7 +457,7 @@ def test_other_models_that_contradict_the_better_design_are_told(done):
     assert told[1].endswith("in peak pressure by finite elements: +9.8 %")
     document.objectives[0].goal = "largest"
     assert len(contradictions(document)) == 1
-    assert "worse than the base design in peak pressure" in summary_text(document, done)
+    assert "worse than the base design in peak pressure" in "\n".join(summary_lines(document))
 
 
 # ---- refinement, outlines, finite elements -------------------------------------------------
@@ -473,7 +478,7 @@ def analytic(centres, forbidden=lambda x: False):
 
 def refine(monkeypatch, start, forbidden=lambda x: False, **changes):
     centres = np.array([[2.0, 2.0, 2.0], [8.0, 5.0, 2.0]])
-    monkeypatch.setattr(refinement, "outcome", analytic(centres, forbidden))
+    monkeypatch.setattr(searching, "outcome", analytic(centres, forbidden))
     parameters = Parameters(("a_mm", "b_mm", "c_mm"), np.zeros(3), np.full(3, 10.0))
     config = OptimisationConfig.model_validate({"objective": tuple(OBJECTIVES)} | changes)
     found = refined(None, DesignProblem(config, parameters), np.full(2, 50.0), np.array(start))

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
+from pipeline.studies.dispatch import carry_out
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 from pipeline.studies.muscle_walks.knee_waveforms import LEAST_FORCE
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.walk import simulate_muscle_walk
 
 pytestmark = pytest.mark.usefixtures("opensim")
 #: Heel strikes and toe-off of the foot [s].
@@ -40,7 +40,7 @@ def walked(opensim, tmp_path_factory):
     config.write_text(
         f'[walk]\nmodel = "{model}"\nmotion = "{motion}"\nexternal_loads = "{loads}"\n'
     )
-    assert main(["walk", str(config), "--out", str(folder / "out"), "--quiet"]) == 0
+    assert main(["run", str(config), "--out", str(folder / "out"), "--quiet"]) == 0
     return folder / "out"
 
 
@@ -71,7 +71,7 @@ def test_waveforms_are_those_that_a_run_takes(walked):
 def test_muscles_that_are_too_weak_are_flagged(tmp_path):
     weak = tuple((*muscle[:-1], 0.05 * muscle[-1]) for muscle in MUSCLES)
     file = bare_walk(*stepping(tmp_path, muscles=weak))
-    flags = simulate_muscle_walk(file, tmp_path / "out").flags
+    flags = carry_out(file, tmp_path / "out").document.flags
     assert any(
         flag.startswith("reserve of knee_angle_r: expected at most 10 % of the largest moment")
         for flag in flags
@@ -80,23 +80,23 @@ def test_muscles_that_are_too_weak_are_flagged(tmp_path):
 
 def test_a_knee_that_no_muscle_moves_is_flagged(tmp_path):
     around = tuple(muscle for muscle in MUSCLES if muscle[0] not in ("vasti", "hamstrings"))
-    flags = simulate_muscle_walk(
+    flags = carry_out(
         bare_walk(*stepping(tmp_path, muscles=around)), tmp_path / "out"
-    ).flags
+    ).document.flags
     assert any(flag.startswith("knee_r: expected muscles that give the moment") for flag in flags)
 
 
 def test_measured_forces_stand_beside_the_axial_force(walked, tmp_path):
     file = bare_walk(*stepping(tmp_path), start_s=0.15, stop_s=0.55)
-    first = simulate_muscle_walk(file, tmp_path / "out")
+    first = carry_out(file, tmp_path / "out").document
     table = pd.read_csv(tmp_path / "out" / "waveforms.csv")
     time = 0.15 + 4e-3 * table["gait_percent"]
     measured = tmp_path / "forces.csv"
     pd.DataFrame({"time": time, "total": table["axial_force_N"]}).to_csv(measured, index=False)
     config = ImplantForcesConfig(file=str(measured), total="total")
-    again = simulate_muscle_walk(
+    again = carry_out(
         file.model_copy(update={"implant_forces": config}), tmp_path / "again"
-    )
+    ).document
     assert again.implant.contact == "knee_r"
     assert set(again.implant.parts) == {"total"}
     assert again.implant.parts["total"].rms_N < 0.02 * first.knee.peak_N

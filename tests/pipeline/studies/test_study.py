@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import tomllib
 
 import numpy as np
@@ -18,11 +17,12 @@ from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES
 from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
-from pipeline.studies.catalogue import CYCLES
-from pipeline.studies.report import write_study_page
+from pipeline.studies.dispatch import carry_out, load_study
+from pipeline.studies.factors import CYCLES
+from pipeline.studies.report import study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile
-from pipeline.studies.study import load_study, simulate_study, study_task
+from pipeline.studies.study import study_task
 from pipeline.studies.summary import StudySummary
 
 FACTORS = [
@@ -56,7 +56,7 @@ def load(content, folder):
 def command(run, folder, *arguments, factors=FACTORS, **changes):
     path = folder.parent / f"{folder.name}.toml"
     path.write_text(tomli_w.dumps(tree(run, factors, **changes)))
-    return ["study", str(path), "--out", str(folder), "--quiet", *arguments]
+    return ["run", str(path), "--out", str(folder), "--quiet", *arguments]
 
 
 def rows(folder):
@@ -75,7 +75,7 @@ def assert_same_study(one, other):
 def done(tiny_run, tmp_path_factory):
     """Return the folder of a study of six runs; not to be written to."""
     folder = tmp_path_factory.mktemp("study") / "done"
-    simulate_study(study(tiny_run), folder)
+    carry_out(study(tiny_run), folder)
     return folder
 
 
@@ -113,7 +113,7 @@ def test_figures_show_rows_and_summary(done, tmp_path):
     summary = read_document(done / "summary.json", StudySummary)
     table = read_table(done / "runs.parquet")
     with kept_figures() as figures:
-        write_study_page(shutil.copytree(done, tmp_path / "copy"), summary, table, "", CYCLES)
+        study_page(done, summary, table, CYCLES)
     axes = [figure.axes[0] for figure in figures]
     histograms, bands, tornados, means = axes[:5], axes[5:10], axes[10:15], axes[15:]
     for drawn, name in zip(histograms, KEY_OUTPUTS, strict=True):
@@ -137,12 +137,12 @@ def test_figures_show_rows_and_summary(done, tmp_path):
 
 @pytest.mark.slow
 def test_results_depend_on_neither_workers_nor_chunks(done, tiny_run, tmp_path):
-    simulate_study(study(tiny_run, workers=2, chunk=1), tmp_path / "other")
+    carry_out(study(tiny_run, workers=2, chunk=1), tmp_path / "other")
     assert_same_study(tmp_path / "other", done)
 
 
 def test_more_runs_begin_with_those_of_fewer(done, tiny_run, tmp_path):
-    simulate_study(study(tiny_run, runs=7, chunk=7), tmp_path / "more")
+    carry_out(study(tiny_run, runs=7, chunk=7), tmp_path / "more")
     assert rows(tmp_path / "more").iloc[:6].equals(rows(done))
 
 
@@ -176,23 +176,10 @@ def test_interrupted_study_continues(done, tiny_run, tmp_path, monkeypatch, caps
     assert {path.name for path in folder.iterdir()} == FILES
 
 
-def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
-    folder = tmp_path / "other"
-    assert main(command(tiny_run, folder)) == 0
-    before = (folder / "runs.parquet").read_bytes()
-    assert main(command(tiny_run, folder, "--resume", seed=2, runs=8)) == 2
-    assert "differs in study.runs, study.seed" in capsys.readouterr().err
-    stored = json.loads((folder / "inputs.json").read_text())
-    (folder / "inputs.json").write_text(json.dumps(stored | {"source": "0" * 64}))
-    assert main(command(tiny_run, folder, "--resume")) == 2
-    assert f"the files of {tiny_run}" in capsys.readouterr().err
-    assert (folder / "runs.parquet").read_bytes() == before
-
-
 def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -400.0, "high": 400.0}]
     file = study(tiny_run, factors, runs=8, kind="latin_hypercube")
-    summary = simulate_study(file, tmp_path / "failing")
+    summary = carry_out(file, tmp_path / "failing").document
     table = read_table(tmp_path / "failing" / "runs.parquet")
     failed = table["axial_offset_N"] < -168.0
     assert 0 < failed.sum() < 8
@@ -227,7 +214,7 @@ def test_sobol_study_of_wear(tiny_run, tmp_path):
         {"name": "period_s", "distribution": "fixed", "value": 1.0},
     ]
     file = study(tiny_run, factors, kind="sobol", runs=4)
-    summary = simulate_study(file, tmp_path / "sobol")
+    summary = carry_out(file, tmp_path / "sobol").document
     assert summary.runs == 12
     assert summary.summarised == 8
     table = read_table(tmp_path / "sobol" / "runs.parquet")
@@ -316,7 +303,7 @@ def test_bad_input_is_named_with_status_2(tiny_run, tmp_path, capsys, changes, w
 
 
 def test_factors_are_listed(capsys):
-    assert main(["study", "--factors"]) == 0
+    assert main(["factors"]) == 0
     assert "alignment_rotation_deg" in capsys.readouterr().out
 
 

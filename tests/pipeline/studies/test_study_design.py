@@ -22,6 +22,7 @@ from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import read_table
 from pipeline.studies.design import base_runs, quantile, study_table
 from pipeline.studies.design_runs import DesignTask
+from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.factors import (
     FACTORS,
     Inputs,
@@ -31,7 +32,6 @@ from pipeline.studies.factors import (
 )
 from pipeline.studies.runs import run_once
 from pipeline.studies.schema import FactorConfig, StudyConfig
-from pipeline.studies.study import load_study, simulate_study
 from pipeline.studies.summary import convergence, rank_correlations
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 from surrogates.sampling.space import ReferencePath
@@ -307,7 +307,7 @@ def test_neutral_pose_along_a_path_is_refused():
 def test_unknown_name_shows_similar_names():
     with pytest.raises(ValueError, match=r"similar names are .*axial_scale"):
         check_factor("axial_scal")
-    with pytest.raises(ValueError, match="study --factors") as caught:
+    with pytest.raises(ValueError, match="knee-contact factors") as caught:
         check_factor("qqq")
     assert "near" not in str(caught.value)
 
@@ -324,7 +324,7 @@ def command(run, folder, *options, factors=OF_DESIGNS, **changes):
     study = {"name": "tiny", "run": str(run), "runs": 4, "kind": "sobol", "workers": 1}
     path = folder.with_name(f"{folder.name}.toml")
     path.write_text(tomli_w.dumps({"study": study | changes | {"factor": factors}}))
-    return ["study", str(path), "--out", str(folder), "--quiet", *options]
+    return ["run", str(path), "--out", str(folder), "--quiet", *options]
 
 
 @pytest.fixture(scope="module")
@@ -459,5 +459,5 @@ RANGE = r"expected values within 60 to 90 mm, the trained range of the parameter
 def test_factors_outside_the_designs_are_refused(tiny_designs, tmp_path, factor, message):
     file = command(tiny_designs, tmp_path / "study", factors=[factor, OF_DESIGNS[1]])[1]
     with pytest.raises(InputError, match=message):
-        simulate_study(load_study(file), tmp_path / "study")
+        carry_out(load_study(file), tmp_path / "study")
     assert not (tmp_path / "study").exists()
