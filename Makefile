@@ -48,8 +48,6 @@ test test-data test-slow: export OMP_NUM_THREADS := $(THREADS)
 test test-data test-slow: export OPENBLAS_NUM_THREADS := $(THREADS)
 test test-data test-slow: export MKL_NUM_THREADS := $(THREADS)
 test test-data test-slow: export OPENBLAS_THREAD_TIMEOUT := 4
-# Numba opens colorama anew for every message of a type that did not fit while it compiles.
-test test-data test-slow: export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING := 1
 test test-data test-slow: export MPLBACKEND := Agg
 # Modules stay whole, as many share an expensive result; the slow ones are parted for balance.
 DIST = loadfile
@@ -96,7 +94,7 @@ bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS="accuracy gait"]
 
 # An environment of its own: the other engines are large, and no part of the project needs them.
 bench-peers: $(PEERS)/.installed ## time and error beside other contact engines
-	@OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks $(or $(ARGS),peers)
+	@OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks $(or $(ARGS),peers)
 
 lint: $(STAMP) ## check style, format and the direction of imports
 	@$(BIN)/python -m ruff check .

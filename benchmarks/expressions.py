@@ -19,7 +19,7 @@ from benchmarks.frame import Rows, measured, seconds
 from foundation.base.loads import COMPARTMENTS
 from surrogates.export.c_source import c_compiler
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
-from surrogates.expressions.jax_knee import BATCH, with_jacobian
+from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
 from surrogates.families.polynomial import PolynomialSettings
@@ -31,6 +31,8 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
+#: Poses of a batch; larger ones leave the cache of a processor.
+BATCH = 1024
 _WIDTH, _POSES, _BATCH_POSES = 0.005, 64, 20 * BATCH
 #: A compiler takes minutes for larger functions.
 _MOST_NODES = 250_000

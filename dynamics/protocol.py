@@ -6,15 +6,14 @@ simulation.
 
 from __future__ import annotations
 
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
-from surrogates.core.packing import PackedContact
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 _SHOWN = {"rad": (180.0 / np.pi, "deg"), "m": (1e3, "mm")}
 
@@ -45,43 +44,11 @@ class ContactModel(Protocol):
         ...
 
 
-class CompiledContact(Protocol):
-    """Contact model that a compiled loop evaluates with `surrogates.core.in_numba`."""
-
-    @property
-    def compartments(self) -> tuple[str, ...]:
-        """Names of the compartments."""
-        ...
-
-    @property
-    def outside(self) -> str:
-        """Treatment of poses outside the trained domain; "error" stops the loop there."""
-        ...
-
-    @property
-    def packed(self) -> PackedContact:
-        """The compartments for the library."""
-        ...
-
-    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, C, 12), jacobians (N, C, 6, 6) [SI] and variables (N, C, 7) [1]."""
-        ...
-
-    def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
-        """Return the flags of poses of variables (N, C, 7) [1] and loads (N, C, 12) [SI]."""
-        ...
-
-
-_MEMBERS = ("compartments", "outside", "packed", "fill", "flags_of")
-
-
-def compiled_contact(model: ContactModel) -> CompiledContact | None:
-    """Return a model whose medial and lateral compartments a compiled loop evaluates, or None."""
-    # `isinstance` of a protocol would take a millisecond, a tenth of a gait cycle.
-    if not all(hasattr(model, name) for name in _MEMBERS):
-        return None
-    compiled = cast(CompiledContact, model)
-    return compiled if compiled.compartments == COMPARTMENTS else None
+def in_library(model: ContactModel) -> ContactSurrogate | None:
+    """Return a model whose two compartments the library evaluates without Python, or None."""
+    if isinstance(model, ContactSurrogate) and model.compartments == COMPARTMENTS:
+        return model
+    return None
 
 
 def describe_pose(pose: Pose) -> str:

@@ -1,9 +1,11 @@
 """The surrogate in compiled code of your own: `python examples/numba_loop.py runs/implant`.
 
 A Monte Carlo study of alignment: thousands of knees at 20 degrees of flexion, each shifted and
-turned a little, find the height that carries 2000 N by Newton's method, all in one compiled loop.
+turned a little, find the height that carries 2000 N by Newton's method, all in one compiled loop
+that calls the library in C.
 """
 
+import ctypes
 import sys
 import time
 from pathlib import Path
@@ -12,11 +14,16 @@ import numpy as np
 from numba import njit
 
 import surrogates
-from surrogates.core.in_numba import knee_loads
+from foundation.core.library import CORE
 
 AXIAL = 2000.0  # N
 #: Standard deviations of adduction, rotation [rad], and anterior, lateral position [m].
 SPREAD = np.array([np.radians(0.1), np.radians(2.0), 1e-3, 1e-4])
+#: `fill_knee` of surrogates/core/knee.h: integers, and addresses as integers.
+_LOADS = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_int, *[ctypes.c_ssize_t] * 2, *[ctypes.c_int] * 2,
+    *[ctypes.c_ssize_t] * 5,
+)(ctypes.cast(CORE.fill_knee, ctypes.c_void_p).value)  # fmt: skip
 
 
 @njit(error_model="numpy")
@@ -26,7 +33,10 @@ def pressures(poses, contact, axial, work):
     peaks, valid = np.empty((len(poses), 2)), np.zeros(len(poses), np.bool_)
     for k in range(len(poses)):
         for _ in range(50):
-            outside = knee_loads(poses[k], contact, loads, jacobian, x, work)
+            outside = _LOADS(
+                contact, 2, 1, poses[k].ctypes.data, 1, 0, loads.ctypes.data, jacobian.ctypes.data,
+                0, x.ctypes.data, work.ctypes.data,
+            )  # fmt: skip
             missing = axial - loads[0, 1] - loads[1, 1]
             if abs(missing) < 1e-6 * axial:
                 valid[k] = not outside

@@ -8,24 +8,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from numba.core import event
 from tqdm import tqdm
 
-from foundation.base.compiling import NOTABLE, TIMER, CompilationTimer
 from pipeline.streams import or_silent
 
-#: Total time of compilation beyond which a message is written [s].
-_NOTABLE = NOTABLE
 #: Shorter remaining times are not written [s].
 _SOON = 10.0
 #: Time of work beyond which its speed is known [s].
 _ENOUGH = 2.0
 #: Time between the lines that take the place of a bar where stderr is no terminal [s].
 _SILENCE = 30.0
-#: Planned time of fits beyond which their speed is known [s].
-_LONG = 5.0
 _SILENCED = ContextVar("silenced", default=False)
 
 
@@ -70,7 +64,7 @@ class Bar(tqdm):
         super().__init__(total=total, unit=unit, desc=name, disable=hidden, leave=False)
         # A disabled bar does not set these itself.
         self.unit, self.desc, self._steps = unit, name, total
-        self._told = self._begun = time.perf_counter()
+        self._told = time.perf_counter()
         self._first: tuple[float, float] | None = None
 
     def update(self, n: float | None = 1) -> bool | None:
@@ -82,8 +76,9 @@ class Bar(tqdm):
         self._first = self._first or ((self.n, now) if n else None)
         if self.disable and now - self._told > _SILENCE:
             self._told = now
-            left = (now - self._begun) * (self._steps / self.n - 1.0) if self.n else 0.0
-            say(f"  {self.desc}: {self.n:g} of {self._steps:g} {self.unit}{_left(left)}")
+            left = (self._steps - self.n) * (self.seconds_per_step or 0.0)
+            things = self.unit if self.unit == "%" else f"{self.unit}s"
+            say(f"  {self.desc}: {self.n:.0f} of {self._steps:.0f} {things}{_left(left)}")
         return shown
 
     @property
@@ -95,9 +90,7 @@ class Bar(tqdm):
         return passed / (self.n - self._first[0]) if passed > _ENOUGH else None
 
 
-def bar(total: float, unit: str, name: str) -> Bar:
-    """Return a progress bar."""
-    return Bar(total, unit, name)
+bar = Bar
 
 
 def peak_memory() -> str:
@@ -121,29 +114,40 @@ class Stage:
     samples: int = 0
     #: Evaluations per sample.
     evaluations: float = 1.0
-    #: Other expected time on one core [s].
+    #: Expected time of fits and all else on one core [s].
     seconds: float = 0.0
     #: Whether one process carries out the stage.
     alone: bool = False
 
-    def expected(
-        self,
-        per_evaluation: float,
-        workers: int,
-        per_sample: float | None = None,
-        slower: float = 1.0,
-    ) -> float:
-        """Return the expected time [s], from the time of one compartment evaluation [s].
+    def evaluating(self, per_evaluation: float, workers: int) -> float:
+        """Return the expected time of the samples [s]; a compartment evaluation takes that long."""
+        return self.samples * self.evaluations * per_evaluation / (1 if self.alone else workers)
 
-        Or from the measured time `per_sample` [s] of all workers together; `slower` is the factor
-        on the time of all else.
-        """
-        workers = 1 if self.alone else workers
-        # Both compartments are fitted in parallel.
-        fits = slower * self.seconds / min(workers, 2)
-        if per_sample is None:
-            per_sample = self.evaluations * per_evaluation / workers
-        return self.samples * per_sample + fits
+    def fitting(self, workers: int) -> float:
+        """Return the expected time of fits and all else [s]; both compartments are parallel."""
+        return self.seconds / min(1 if self.alone else workers, 2)
+
+    def expected(self, per_evaluation: float, workers: int) -> float:
+        """Return the expected time [s] from the time of one compartment evaluation [s]."""
+        return self.evaluating(per_evaluation, workers) + self.fitting(workers)
+
+
+class _Pace:
+    """Measured time over expected time of one kind of work so far."""
+
+    def __init__(self) -> None:
+        self._measured = self._expected = 0.0
+
+    def add(self, measured: float, expected: float) -> None:
+        """Learn the measured and the expected time of a piece of work [s]."""
+        self._measured += measured
+        self._expected += expected
+
+    def scaled(self, expected: float) -> float | None:
+        """Return the time that work of an expected time will take [s]; None if not known."""
+        if expected == 0.0:
+            return 0.0
+        return expected * self._measured / self._expected if self._expected else None
 
 
 def rounded(seconds: float) -> str:
@@ -158,8 +162,8 @@ class StageCounter:
     """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
 
     `workers` is the number of processes; `per_evaluation` the time of one compartment evaluation
-    [s], None until measured. Samples are expected to take as long as those so far, and fits to be
-    as much slower than planned as the long fits so far.
+    [s], None until measured. Samples and fits are each expected to exceed their expected times as
+    those so far did on average; until both have been measured, the remaining time is not known.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:
@@ -168,21 +172,17 @@ class StageCounter:
         self.per_evaluation: float | None = None
         self._next = 0
         self._begun = time.perf_counter()
-        self._per_sample: dict[float, float] = {}
-        self._slower = 1.0
+        self._samples, self._fits = _Pace(), _Pace()
 
-    def begin(self, name: str) -> str:
-        """Return the line that announces a stage."""
+    def begin(self, name: str, detail: str = "") -> str:
+        """Return the line that announces a stage; the detail follows the name."""
+        told = f"{name}: {detail}" if detail else name
         later = range(self._next, len(self.stages))
         place = next((k for k in later if self.stages[k].name == name), None)
         if place is None:
-            return name
-        now, ended = time.perf_counter(), self.stages[max(self._next - 1, 0) : place]
-        planned = sum(stage.expected(0.0, self.workers) for stage in ended)
-        if planned > _LONG and not any(stage.samples for stage in ended):
-            self._slower = (now - self._begun) / planned
-        self._next, self._begun = place + 1, now
-        return f"[{place + 1}/{len(self.stages)}] {name}{_left(self._expected(place))}"
+            return told
+        self._next, self._begun = place + 1, time.perf_counter()
+        return f"[{place + 1}/{len(self.stages)}] {told}{_left(self._expected(place))}"
 
     def step(self, name: str) -> str:
         """Return the line that announces a step of the present stage."""
@@ -190,39 +190,25 @@ class StageCounter:
         left = self._expected(self._next - 1) - passed if self._next else 0.0
         return f"  {name}{_left(left)}"
 
-    def measured(self, seconds: float) -> None:
-        """Learn the time [s] that a sample of the present stage takes all workers together."""
+    def evaluated(self, samples: int, seconds: float) -> None:
+        """Learn the time [s] that samples of the present stage took, all workers together."""
+        if self._next and self.per_evaluation:
+            stage = replace(self.stages[self._next - 1], samples=samples)
+            self._samples.add(seconds, stage.evaluating(self.per_evaluation, self.workers))
+
+    def fitted(self, seconds: float) -> None:
+        """Learn the time [s] that the fits of the present stage took, one after the other."""
         if self._next:
-            self._per_sample[self.stages[self._next - 1].evaluations] = seconds
+            self._fits.add(seconds, self.stages[self._next - 1].seconds)
 
     def _expected(self, place: int) -> float:
         """Return the expected time [s] of the stages from a place on; 0 if it is not known."""
-        each, known = self.per_evaluation, self._per_sample
-        if each is None:
-            return 0.0
-        return sum(
-            stage.expected(each, self.workers, known.get(stage.evaluations), self._slower)
-            for stage in self.stages[place:]
-        )
+        stages, each = self.stages[place:], self.per_evaluation or 0.0
+        samples = self._samples.scaled(sum(s.evaluating(each, self.workers) for s in stages))
+        fits = self._fits.scaled(sum(s.fitting(self.workers) for s in stages))
+        return 0.0 if samples is None or fits is None else samples + fits
 
 
 def _left(seconds: float) -> str:
     """Return an expected time [s] in brackets; "" if it is short or not known."""
     return f" (about {rounded(seconds)} left)" if seconds > _SOON else ""
-
-
-@contextmanager
-def compilation_reported() -> Iterator[None]:
-    """Write a line when numba compiles for long, which happens once per machine, and at its end."""
-    timer = CompilationTimer(say, _NOTABLE)
-    event.unregister("numba:compile", TIMER)
-    try:
-        if _SILENCED.get():
-            yield
-        else:
-            with event.install_listener("numba:compile", timer):
-                yield
-    finally:
-        event.register("numba:compile", TIMER)
-    if timer.announced:
-        say(f"compiled the kernels in {timer.duration:.0f} s")

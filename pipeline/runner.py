@@ -48,7 +48,7 @@ from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
 from pipeline.store.run_documents import FromModel, FromTable, RunRecord, StoredFinding, Triangles
 from pipeline.store.samples import digest, without, write_table
-from pipeline.store.validation_document import Validation
+from pipeline.store.validation_document import Judged, Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.selection import MOST_FOR_KRIGING
 from surrogates.sampling.space import SampleSpace
@@ -56,7 +56,7 @@ from surrogates.sampling.space import SampleSpace
 #: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
 #: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "pandas")
 
 
 def run_study(
@@ -109,16 +109,14 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     config, folder = run.config, run.folder
     run.stages = StageCounter(stages_of(config), run.workers)
     # Unusable inputs are reported before an earlier run's files are touched or hours are spent.
-    with run.timed("knee"):
+    with run.timed("surfaces and contact model"):
         if config.simulation.kind == "gait":
             gait_cycle(config.simulation)
             gait_ligaments(config.simulation)
-        run.compile_kernels()
         heard = Findings()
         with heard.hearing(config.original.sections):
             original = build_original(config, folder)
         if config.feasibility.bounds == "gait":
-            run.wait_for_kernels()
             run.config = config = _bounded(config, original)
     run.prepare(resume=resume, original=original, replace=replace)
     with run.timed("reference path"):
@@ -131,7 +129,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
         trained = _fit_all(run, sampled, space)
-    with run.timed("g: domains"):
+    with run.timed("g: poses where the surrogates can be trusted"):
         trained = learn_domains(run, original, space, trained, sampled)
     with run.timed("held-out samples"):
         rows = partial(original.held_out, space, config, sampled.candidates)
@@ -139,6 +137,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
         held_out = run.table("heldout", lambda: run.evaluate("heldout", rows(), evaluation))
     with run.timed("validation"):
         validation = _validate(run, original, trained, sampled, held_out)
+        say(_held_out_errors(validation.models[0]))
     main = _with_header(run, trained[0].knee, original, sampled.training, validation)
     if config.surrogate.fields is not None:
         with run.timed("g: pressure fields"):
@@ -151,7 +150,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":
         with run.timed("h: gait simulation"):
-            run.wait_for_kernels()
             simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
@@ -191,8 +189,10 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.Trai
     seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
     candidates = stages.Candidates(_drawn(run, sampled, space), config.feasibility)
     trained = stages.fit_surrogates(
-        sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates
-    )
+        sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates,
+        run.fits,
+    )  # fmt: skip
+    run.stages.fitted(sum(each.seconds for each in trained))
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
 
@@ -245,6 +245,21 @@ def _validate(
     write_table(predicted, run.folder / "samples" / "heldout_prediction.parquet")
     run.write_json("validation.json", content)
     return content
+
+
+def _held_out_errors(judged: Judged) -> str:
+    """Return the errors of a surrogate on held-out samples, of the worse compartment, in a line."""
+    parts = judged.compartments.values()
+    told = []
+    if judged.worst_load_nrmse is not None:
+        told.append(f"{100.0 * judged.worst_load_nrmse:.2g} % of the worst load at a pose")
+    if peaks := [
+        error for part in parts if (error := part.at_pose["peak_pressure_Pa"].nrmse) is not None
+    ]:
+        told.append(f"{100.0 * max(peaks):.2g} % of the peak pressure (RMS over range)")
+    if heights := [part.height[0] for part in parts if part.height is not None]:
+        told.append(f"{1e6 * max(heights):.2g} um of the height at a load (RMS)")
+    return f"  errors on held-out samples: {', '.join(told)}"
 
 
 def _with_header(

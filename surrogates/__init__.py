@@ -4,7 +4,7 @@
     knee = surrogates.load("runs/implant/knee.npz")
     loads, jacobian = knee.loads_and_jacobian(pose)
 
-Importing this package and using a trained surrogate needs only NumPy, and numba for speed.
+Importing this package and using a trained surrogate needs only NumPy.
 """
 
 from surrogates.files.persistence import (

@@ -13,8 +13,8 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[1]
 DATA_FIXTURES = {"knee_data", "jam_folder"}
 
-# The first example of a property may compile a kernel, which no deadline could allow for; and a
-# submission must not fail by the luck of the draw, so there the examples are the same every time.
+# An example may take long on a busy machine; and a submission must not fail by the luck of the
+# draw, so there the examples are the same every time.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -26,44 +26,11 @@ def pytest_configure(config: pytest.Config) -> None:
         runpy.run_path(str(ROOT / "foundation" / "core" / "building.py"))["build_if_stale"]()
 
 
-def compile_part(config: pytest.Config, parts: dict[str, tuple[str, ...]]) -> None:
-    """Compile the kernels of a part, if this process is one of a run of all tests.
-
-    Parameters
-    ----------
-    config : pytest.Config
-        Of a run that chooses tests by the marks of the Makefile alone, else nothing is compiled.
-    parts : dict of str to tuple of str
-        Parts of `warm_kernels.PARTS`, by test process.
-    """
-    process = os.environ.get("PYTEST_XDIST_WORKER", "")
-    chosen = config.option.keyword or "not casadi" not in config.option.markexpr
-    if process in parts and not chosen and [Path(a).name for a in config.args] == ["tests"]:
-        from warm_kernels import warm
-
-        warm(parts[process], os.environ["PYTEST_XDIST_TESTRUNUID"])
-
-
-# The second process compiles while the first one collects, which writes the bytecode for both; then
-# the first one compiles while the second one collects.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """Compile the kernels of original models in the second process."""
-    compile_part(session.config, {"gw1": ("springs",)})
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Compile the kernels of surrogates in the first process; leave modules out of collections."""
-    compile_part(session.config, {"gw0": ("surrogates",)})
+def pytest_collection_finish() -> None:
+    """Leave modules out of collections."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Compile the rest in the first process; each takes what the other one compiled."""
-    compile_part(session.config, {"gw0": ("springs",), "gw1": ("surrogates",)})
 
 
 @pytest.fixture(scope="session", autouse=True)

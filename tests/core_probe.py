@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from foundation.core import building
-from foundation.core.library import SCRATCH, STRUCTS, address, open_library
+from foundation.core.library import SCRATCH, STRUCTS, Record, address, open_library
 
 _SOURCE = Path(__file__).parent / "surrogates" / "core" / "probe.c"
 BUILDS = building.builds()[: open_library("plain").knee_level() + 1]
@@ -25,7 +25,7 @@ def probe():
     command = [*(compiler := building.compiler()), *building.options(compiler, BUILDS[-1])]
     subprocess.run([*command, str(_SOURCE), "-o", str(made), "-lm"], check=True)
     library = ctypes.CDLL(str(made))
-    library.probe_on_line.restype = ctypes.c_double
+    library.probe_on_line.restype = library.probe_indentation.restype = ctypes.c_double
     return library
 
 
@@ -70,6 +70,48 @@ def functions(numbers):
     decayed, bent = np.empty_like(numbers), np.empty_like(numbers)
     probe().probe_functions(len(numbers), *_pointers(numbers, decayed, bent))
     return decayed, bent
+
+
+def solved(matrix, right):
+    """Whether a linear system has a solution, and the solution (n,)."""
+    matrix, right = np.array(matrix, dtype=float), np.array(right, dtype=float)
+    solution = np.empty(len(right))
+    found = probe().probe_solve(len(right), *_pointers(matrix, right, solution))
+    return bool(found), solution
+
+
+def meet(femur, facet, start, along):
+    """(u, v, s, m.d) and normal of the patch of a facet at the line from a start, (7,)."""
+    line, found = np.concatenate([start, along]), np.empty(7)
+    probe().probe_meet(ctypes.c_void_p(femur.address), int(facet), *_pointers(line, found))
+    return found
+
+
+def normal(femur, facet, u, v):
+    """Outward normal (3,) of the patch of a facet, not of unit length."""
+    found = np.empty(3)
+    place = ctypes.c_double(u), ctypes.c_double(v)
+    own = ctypes.c_void_p(femur.address)
+    probe().probe_normal(own, int(facet), *place, *_pointers(found))
+    return found
+
+
+def facet_nearby(femur, at):
+    """A facet near a point (3,)."""
+    return probe().probe_nearby(ctypes.c_void_p(femur.address), *_pointers(np.array(at)))
+
+
+def edge_power(table, exponent, t):
+    """The smoothed power of `edge_smoothing`, and its derivative."""
+    law, found = Record("law", exponent=exponent, pieces=len(table), edge=table), np.empty(2)
+    probe().probe_edge(ctypes.c_void_p(law.address), ctypes.c_double(t), *_pointers(found))
+    return found
+
+
+def layer_indentation(law, pressure):
+    """Bearing indentation of a law of one layer at a pressure."""
+    own = law.layers(1).record()
+    return probe().probe_indentation(ctypes.c_void_p(own.address), ctypes.c_double(pressure))
 
 
 def size_of(name):

@@ -1,4 +1,4 @@
-"""Obvious, slow twins of the compiled kernels."""
+"""Obvious, slow twins of the library in C."""
 
 from __future__ import annotations
 

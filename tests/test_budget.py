@@ -10,13 +10,13 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 21_100,
-    "surrogates": 16_220,
-    "dynamics": 21_400,
-    "pipeline": 42_320,
+    "foundation": 20_750,
+    "surrogates": 15_200,
+    "dynamics": 21_240,
+    "pipeline": 42_140,
     "benchmarks": 1_700,
     "examples": 1_700,
-    "tests": 53_150,
+    "tests": 53_070,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
 WORDS = 45_000

@@ -21,15 +21,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.kernels.ligaments import (
-    LIGAMENT_WORK,
-    LINEAR,
-    QUADRATIC,
-    TOE,
-    LigamentArguments,
-    add_ligaments,
-    measure_ligaments,
-)
+from dynamics.core.problem import LINEAR, QUADRATIC, TOE, LigamentArguments
 from foundation.base.checks import (
     FloatArray,
     check_array,
@@ -39,6 +31,7 @@ from foundation.base.checks import (
     check_numbers,
 )
 from foundation.base.pose import Pose
+from foundation.core.library import CORE, address
 
 #: Laws of a bundle, and the unit of the stiffness.
 LIGAMENT_KINDS = {"linear": "N/m", "quadratic": "N/m²", "toe": "N"}
@@ -128,7 +121,7 @@ class Ligament:
 
 
 def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
-    """Return bundles as arguments of `dynamics.kernels.ligaments`."""
+    """Return bundles as arrays."""
     return LigamentArguments(
         np.array([each.femoral for each in ligaments], dtype=np.float64).reshape(-1, 3),
         np.array([each.tibial for each in ligaments], dtype=np.float64).reshape(-1, 3),
@@ -171,37 +164,31 @@ def balanced(
 
 def ligament_strains(ligaments: Sequence[Ligament], poses: ArrayLike) -> FloatArray:
     """Return the strains (n, B) [1] of B bundles at poses (n, 6) [rad, m]; negative if slack."""
-    rows, packed = check_array("poses", poses, (None, 6)), pack(ligaments)
-    lengths, tensions = np.empty((len(rows), len(ligaments))), np.empty(len(ligaments))
-    for row, length in zip(rows, lengths, strict=True):
-        measure_ligaments(row, packed, length, tensions, np.empty(LIGAMENT_WORK))
-    strains: FloatArray = lengths / packed.rest_length - 1.0
+    lengths, _ = _measured(ligaments, check_array("poses", poses, (None, 6)))
+    strains: FloatArray = lengths / pack(ligaments).rest_length - 1.0
     return strains
 
 
 def ligament_potential(
-    ligaments: Sequence[Ligament] | LigamentArguments, pose: Pose
+    ligaments: Sequence[Ligament], pose: Pose
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the total energy, generalised forces and stiffness of the bundles at a pose.
 
     The energy [J]; the forces (6,) [N m, N] conjugate to the pose coordinates,
-    -d(energy)/d(coordinates); and d(force)/d(coordinates), (6, 6), symmetric. Bundles as of
-    `ligament_forces`.
+    -d(energy)/d(coordinates); and d(force)/d(coordinates), (6, 6), symmetric.
     """
     force, jacobian = np.zeros(6), np.zeros((6, 6))
-    work = np.empty(LIGAMENT_WORK)
-    energy = add_ligaments(pose.array, _packed(ligaments), True, force, jacobian, work)
-    return float(energy), force, jacobian
+    packed, at = pack(ligaments).packed(), pose.array
+    energy = CORE.add_ligaments(packed.address, address(at), 1, address(force), address(jacobian))
+    return energy, force, jacobian
 
 
-def ligament_forces(
-    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
-) -> FloatArray:
+def ligament_forces(ligaments: Sequence[Ligament], poses: Pose | ArrayLike) -> FloatArray:
     """Return the tensions of bundles.
 
     Parameters
     ----------
-    ligaments : sequence of Ligament, or LigamentArguments
+    ligaments : sequence of Ligament
         The B bundles.
     poses : Pose or (n, 6) float64
         One pose, or the coordinates of many [rad, m].
@@ -211,15 +198,16 @@ def ligament_forces(
     (B,) or (n, B) float64
         Tensions [N], >= 0.
     """
-    packed, work = _packed(ligaments), np.empty(LIGAMENT_WORK)
     rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))
-    lengths = np.empty(packed.rest_length.size)
-    tensions = np.empty((len(rows), packed.rest_length.size))
-    for row, tension in zip(rows, tensions, strict=True):
-        measure_ligaments(row, packed, lengths, tension, work)
+    _, tensions = _measured(ligaments, rows)
     return tensions[0] if isinstance(poses, Pose) else tensions
 
 
-def _packed(ligaments: Sequence[Ligament] | LigamentArguments) -> LigamentArguments:
-    # A packed set is itself a tuple, hence this order.
-    return ligaments if isinstance(ligaments, LigamentArguments) else pack(ligaments)
+def _measured(ligaments: Sequence[Ligament], poses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lengths [m] and the tensions [N] of bundles at poses (n, 6), each (n, B)."""
+    lengths, tensions = np.empty((2, len(poses), len(ligaments)))
+    packed = pack(ligaments).packed()
+    CORE.measure_ligaments(
+        packed.address, len(poses), address(poses), address(lengths), address(tensions)
+    )
+    return lengths, tensions

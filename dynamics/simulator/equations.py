@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from dynamics.kernels.equations import (
-    INPUTS,
-    PRESCRIBED,
-    QUASI_STATIC,
-    SCRATCH,
-    assemble,
-    forces_at,
-    forces_by_time,
-    inputs_at,
-    mass_of,
-    pose_at,
+from dynamics.core.problem import AXIAL, PRESCRIBED, QUASI_STATIC
+from dynamics.core.rosenbrock import (
+    EVALUATIONS,
+    Integration,
+    Limits,
+    integrate_called,
+    integrate_trained,
 )
-from dynamics.kernels.knee import KneeArguments, knee_arguments, rates_of
-from dynamics.protocol import ContactModel, compiled_contact, describe_pose
+from dynamics.core.tableaus import Tableau
+from dynamics.protocol import ContactModel, describe_pose, in_library
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation
 from dynamics.simulator.waveforms import GaitCycle
@@ -36,7 +30,7 @@ class SimulationError(RuntimeError):
 
 
 class KneeEquations:
-    """M y' = f(t, y) of the knee in the simulator; see `dynamics.kernels.equations`.
+    """M y' = f(t, y) of the knee in the simulator; in C in `dynamics.core`.
 
     The state consists of displacements from a reference pose and rates [rad, m, s], so that a
     relative tolerance refers to the excursions of the knee, not to the origins of the bones. The
@@ -59,11 +53,8 @@ class KneeEquations:
         )
         self.evaluations = 0
         self._progress = progress
-        self._scratch = np.empty(SCRATCH)
         self._key = (b"", False)
         self._contact: tuple[ContactLoads, FloatArray, FloatArray]
-        self.mass = np.empty(self.size)
-        mass_of(self.problem, self.mass)
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -84,64 +75,36 @@ class KneeEquations:
 
     def coordinates(self, time: float, state: FloatArray) -> FloatArray:
         """Return the pose coordinates (6,) [rad, m] of a state (n,)."""
-        pose = np.empty(6)
-        pose_at(time, state, self.problem, pose, self._scratch)
-        return pose
+        return self.problem.pose(time, state)
 
-    @cached_property
-    def compiled(self) -> KneeArguments | None:
-        """Arguments of the compiled equations, or None if the model has no compiled contact."""
-        knee = compiled_contact(self.model)
+    def integrate(
+        self, tableau: Tableau, limits: Limits, state: FloatArray, times: FloatArray
+    ) -> Integration:
+        """Integrate from a state (n,) to the times (N,) [s]; raise `SimulationError` of a model."""
+        options = tableau, limits, state, times
+        knee = in_library(self.model)
         if knee is None:
-            return None
-        return knee_arguments(knee.packed, self.problem, stop_outside=knee.outside == "error")
+            return integrate_called(self.problem, self._called, *options)
+        done = integrate_trained(self.problem, knee.packed, knee.outside == "error", *options)
+        self.evaluations += int(done.counts[EVALUATIONS])
+        return done
 
-    def fill(
-        self,
-        arguments: Any,
-        time: float,
-        state: FloatArray,
-        wanted: bool,
-        f: FloatArray,
-        by_state: FloatArray,
-        by_time: FloatArray,
-    ) -> bool:
-        """Fill f (n,) and, if wanted, d(f)/d(state) and df/dt [rad, m, s]; return True.
-
-        As `dynamics.kernels.knee.knee_derivative`, with a model in Python.
-        """
-        del arguments
-        _, wrench, by_pose = self._at(time, state, wanted)
-        assemble(state, wrench, by_pose, self.problem, wanted, f, by_state, by_time, self._scratch)
+    def _called(self, time: float, pose: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray]:
+        """Return the wrench (6,) and its Jacobian (6, 6) at a pose (6,) of the contact."""
+        _, wrench, by_pose = self._at(time, pose, wanted)
         if wanted and self._progress is not None:
             self._progress(time)
-        return True
+        return wrench, by_pose
 
-    def derivative(self, time: float, state: FloatArray) -> FloatArray:
-        """Return f, (n,) [rad, m, s], at a state (n,)."""
-        return self._filled(time, state)[0]
-
-    def jacobian(self, time: float, state: FloatArray) -> FloatArray:
-        """Return d(f)/d(state), (n, n) [rad, m, s], at a state (n,)."""
-        return self._filled(time, state)[1]
-
-    def _filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        n = self.size
-        filled = np.empty(n), np.empty((n, n)), np.empty(n)
-        _, wrench, by_pose = self._at(time, state, True)
-        assemble(state, wrench, by_pose, self.problem, True, *filled, self._scratch)
-        return filled
+    def filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return f (n,) and its derivatives by state (n, n) and time (n,) [rad, m, s]."""
+        state = np.ascontiguousarray(state)
+        return self.problem.equations(time, state, *self._at_state(time, state)[1:])
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
         """Return the rates (n,) [rad, m, s] at a state (n,), implicitly where quasi-static."""
-        f, by_state, by_time = self._filled(time, state)
-        rates, factors = np.empty(self.size), np.empty_like(by_state)
-        order = np.empty(self.size, dtype=np.int64)
-        period = float(self.problem.breaks[-1])
-        rates_of(
-            state, self.mass, self.problem, period, f, by_state, by_time, factors, order, rates
-        )
-        return rates
+        _, wrench, by_pose = self._at_state(time, state)
+        return self.problem.rates(np.array([time]), state[None], wrench, by_pose)[0]
 
     def resting_rates(self, time: float, state: FloatArray) -> FloatArray:
         """Return the rates (F,) [rad/s, m/s] at which an equilibrium follows the inputs.
@@ -149,14 +112,11 @@ class KneeEquations:
         The time derivative of Q(t, q) = 0 yields these rates; a simulation that starts with them
         starts without a jolt.
         """
-        inputs, rates = np.empty(INPUTS), np.empty(INPUTS)
-        inputs_at(time, self.problem, inputs, rates)
+        inputs, rates = self.problem.inputs(np.array([time]))
         pose = self.coordinates(time, state)
-        _, wrench, by_pose = self._at(time, state, True)
-        force, jacobian, change = np.empty(6), np.empty((6, 6)), np.empty(6)
-        scratch = self._scratch
-        forces_at(pose, inputs, wrench, by_pose, self.problem, True, force, jacobian, scratch)
-        forces_by_time(pose, rates, self.problem, jacobian, change, scratch)
+        _, wrench, by_pose = self._at_state(time, state)
+        _, jacobian = self.problem.forces(pose, inputs[0, AXIAL:], wrench, by_pose)
+        change = self.problem.forces_by_time(pose, rates[0], jacobian)
         rows = [COORDINATES.index(name) for name in self.free]
         root = np.sqrt(self.problem.inertia[rows])
         balanced = jacobian[np.ix_(rows, rows)] / root / root[:, None]
@@ -166,13 +126,18 @@ class KneeEquations:
 
     def contact(self, time: float, state: FloatArray) -> ContactLoads:
         """Return the contact loads [N, N m] at a state (n,), without the variation of the model."""
-        return self._at(time, state, True)[0]
+        return self._at_state(time, state)[0]
+
+    def _at_state(
+        self, time: float, state: FloatArray
+    ) -> tuple[ContactLoads, FloatArray, FloatArray]:
+        """Return loads, wrench and its Jacobian at a state (n,)."""
+        return self._at(time, self.coordinates(time, state) + self.problem.offset, True)
 
     def _at(
-        self, time: float, state: FloatArray, wanted: bool
+        self, time: float, coordinates: FloatArray, wanted: bool
     ) -> tuple[ContactLoads, FloatArray, FloatArray]:
-        """Return loads, wrench and, if wanted, its Jacobian."""
-        coordinates = self.coordinates(time, state) + self.problem.offset
+        """Return loads, wrench and, if wanted, its Jacobian at a pose (6,) of the contact."""
         key = (coordinates.tobytes(), wanted)
         if key != self._key:
             self._contact = self._evaluate(time, coordinates, wanted)

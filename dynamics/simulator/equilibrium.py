@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from dynamics.core.problem import Problem
 from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
 from dynamics.simulator.variation import without_variation
@@ -186,7 +187,9 @@ def settle(
     for name in held:
         check_in("held", name, FREE_COORDINATES)
     free = np.array([name not in held for name in FREE_COORDINATES])
-    balance = _Balance(*without_variation(model), simulator, applied, free)
+    inner, offset, factor = without_variation(model)
+    problem = simulator.problem(offset=offset, factor=factor)
+    balance = _Balance(inner, problem, applied.array, simulator.inertia, free)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
     near, _ = _newton(balance, begin, *balance(begin), allowed)
     if near is not None and balance.unstable_direction(near) is None:
@@ -213,10 +216,9 @@ class _Balance:
     """Generalised forces on the free coordinates under constant loads."""
 
     model: ContactModel
-    offset: FloatArray
-    factor: float
-    simulator: KneeSimulator
-    applied: AppliedLoads
+    problem: Problem
+    applied: FloatArray
+    inertia: FloatArray
     free: NDArray[np.bool_]
     width: float = 0.0
 
@@ -253,23 +255,27 @@ class _Balance:
 
     def _at(self, pose: Pose, higher: float) -> tuple[FloatArray, FloatArray]:
         """Return residual and Jacobian at a pose that is raised [m]."""
-        pose = replace(pose, superior=pose.superior + higher)
+        coordinates = pose.array
+        coordinates[1 + _HEIGHT] += higher
         try:
-            loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
+            placed = Pose(*(coordinates + self.problem.offset).tolist())
+            loads, by_pose = self.model.loads_and_jacobian(placed)
         except (InputError, PoseError, ArithmeticError) as error:
             raise _failed(pose, error) from error
-        force, jacobian = self.simulator.forces(
-            pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
-        )
-        both = np.outer(self.free, self.free)
-        # A held coordinate counts as restrained by a unit spring.
-        held = np.diag(np.where(self.free, 0.0, -1.0))
-        return np.where(self.free, force[FREE], 0.0), np.where(both, jacobian[FREE, FREE], held)
+        wrench, by_pose = np.ascontiguousarray(loads.wrench), np.ascontiguousarray(by_pose)
+        force, jacobian = self.problem.forces(coordinates, self.applied, wrench, by_pose)
+        residual, slopes = force[FREE], jacobian[FREE, FREE]
+        if not self.free.all():
+            held = ~self.free
+            residual[held], slopes[held], slopes[:, held] = 0.0, 0.0, 0.0
+            # A held coordinate counts as restrained by a unit spring.
+            slopes[held, held] = -1.0
+        return residual, slopes
 
     def unstable_direction(self, pose: Pose) -> FloatArray | None:
         """Return a small move (5,) along which the knee would leave the pose, or None."""
         _, jacobian = self(pose)
-        growth, modes = np.linalg.eig(jacobian / self.simulator.inertia[:, None])
+        growth, modes = np.linalg.eig(jacobian / self.inertia[:, None])
         worst = int(growth.real.argmax())
         if growth[worst].real <= 1e-6 * np.abs(growth).max():
             return None
@@ -290,7 +296,7 @@ def _relax(
     near, count = _newton(balance, pose, force, jacobian, allowed)
     if near is not None:
         return near, count, balance
-    inertia = balance.simulator.inertia
+    inertia = balance.inertia
     size = _size(force)
     step = first = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
     stalled, boost, refused = 0, _BOOST, False
@@ -426,8 +432,4 @@ def _failed(pose: Pose, error: Exception) -> EquilibriumError:
 
 
 def _moved(pose: Pose, move: FloatArray) -> Pose:
-    return _moved_by(pose, np.concatenate(([0.0], move)))
-
-
-def _moved_by(pose: Pose, offset: FloatArray) -> Pose:
-    return Pose.from_array(pose.array + offset)
+    return Pose(pose.flexion, *(pose.array[FREE] + move).tolist())

@@ -1,7 +1,7 @@
 """Simulation of the knee over gait cycles.
 
 Time stepping: the Rosenbrock methods Rodas5P (Steinebach 2023, BIT 63:27) and Rodas4P (Steinebach
-1995) of `dynamics.kernels`, or the methods of `scipy.integrate.solve_ivp`.
+1995) of `dynamics.core`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.kernels import rosenbrock
-from dynamics.kernels.knee import integrate_knee
-from dynamics.kernels.tableaus import TABLEAUS
+from dynamics.core import rosenbrock
+from dynamics.core.tableaus import TABLEAUS
 from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.equations import KneeEquations, SimulationError
 from dynamics.simulator.equilibrium import settle
@@ -24,12 +23,10 @@ from dynamics.simulator.knee_simulator import FREE_COORDINATES, KneeSimulator
 from dynamics.simulator.result import SimulationResult, Statistics
 from dynamics.simulator.result_assembly import reported
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.base.checks import FloatArray, check_array, check_count, check_in, check_number
+from foundation.base.checks import check_array, check_count, check_in, check_number
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 
-#: Compiled Rosenbrock methods, then SciPy's methods for comparison.
-METHODS = (*TABLEAUS, "Radau", "BDF", "LSODA")
 DEFAULT_RTOL = 1e-4
 #: Absolute tolerances for `DEFAULT_RTOL` of the displacements, in the order of
 #: `dynamics.simulator.knee_simulator.FREE_COORDINATES` [rad, rad, m, m, m]. On an implant ten
@@ -51,9 +48,6 @@ _ENDED = {
     rosenbrock.TOO_MANY_STEPS: "the end of the cycle is not reached after {steps} steps",
 }
 
-#: Steps, rejected ones, derivatives, Jacobians and evaluations of `Statistics`.
-Counts = tuple[int, int, int, int, int]
-
 
 def simulate(
     model: ContactModel,
@@ -64,7 +58,7 @@ def simulate(
     samples: int = 201,
     rtol: float = DEFAULT_RTOL,
     atol: ArrayLike | None = None,
-    method: Literal["Rodas5P", "Rodas4P", "Radau", "BDF", "LSODA"] = "Rodas5P",
+    method: Literal["Rodas5P", "Rodas4P"] = "Rodas5P",
     initial: Pose | None = None,
     start: Pose | None = None,
     max_step: float | None = None,
@@ -75,8 +69,8 @@ def simulate(
     Contact makes the equations stiff and lightly damped; an L-stable method with the analytic
     Jacobian can take steps longer than the contact oscillation. The Rosenbrock methods (Hairer &
     Wanner 1996, section IV.7) need one Jacobian and no iteration per step, and also solve for
-    quasi-static coordinates without damping; with a `ContactSurrogate` they run fully compiled. The
-    multistep methods BDF and LSODA are unstable near the imaginary axis and take smaller steps.
+    quasi-static coordinates without damping; with a `ContactSurrogate` they run in C alone.
+    Multistep methods are unstable near the imaginary axis and take smaller steps.
 
     Parameters
     ----------
@@ -95,8 +89,8 @@ def simulate(
     atol : (n,) array_like, optional
         Absolute tolerances of the state [rad, m, s] (`KneeEquations`); by default `DEFAULT_ATOL`
         and `DEFAULT_RATE_ATOL` in proportion to `rtol`.
-    method : {"Rodas5P", "Rodas4P", "Radau", "BDF", "LSODA"}
-        Integrator; the last three are those of `scipy.integrate.solve_ivp`.
+    method : {"Rodas5P", "Rodas4P"}
+        Integrator.
     initial : Pose, optional
         Exact pose at the start, at rest; prescribed coordinates must equal those of the cycle. By
         default the static equilibrium under the loads at the start, moving as the inputs change.
@@ -106,8 +100,8 @@ def simulate(
         Largest step [s]; by default a hundredth of the period, so that no step skips a feature of
         the waveforms and values between steps are as accurate as those at the steps.
     progress : callable, optional
-        Called after every step with the completed share of the simulation, 0 to 1; for a compiled
-        integration only at the end.
+        Called after every step with the completed share of the simulation, 0 to 1; for an
+        integration in C only at the end.
 
     Returns
     -------
@@ -136,24 +130,28 @@ def simulate(
     percent = np.linspace(0.0, 100.0, samples)
     times = np.minimum(end, (cycles - 1 + 1e-2 * percent) * cycle.period)
     limits = _limits(equations, rtol, atol, max_step, cycles)
-    advance = _rosenbrock if method in TABLEAUS else _scipy
     started = time.perf_counter()
-    states, counts = advance(equations, method, state, times, limits)
+    done = equations.integrate(TABLEAUS[method], limits, state, times)
     elapsed = time.perf_counter() - started
+    if done.ended != rosenbrock.DONE:
+        _failed(equations, done)
+    steps, rejected, derivatives, jacobians = done.counts.tolist()
+    evaluations = equations.evaluations
+    statistics = Statistics(steps, rejected, derivatives, jacobians, evaluations, elapsed)
     if progress is not None:
         progress(1.0)
     return SimulationResult(
         time=times,
         gait_percent=percent,
         applied=cycle.applied(times),
-        statistics=Statistics(*counts, elapsed),
-        **reported(equations, times, states)._asdict(),
+        statistics=statistics,
+        **reported(equations, times, done.states)._asdict(),
     )
 
 
 def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_step: float) -> None:
     """Check the arguments of `simulate`."""
-    check_in("method", method, METHODS)
+    check_in("method", method, TABLEAUS)
     check_count("cycles", cycles)
     check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
@@ -213,102 +211,17 @@ def _initial_pose(
     )
 
 
-def _rosenbrock(
-    equations: KneeEquations,
-    method: str,
-    state: FloatArray,
-    times: FloatArray,
-    limits: rosenbrock.Limits,
-) -> tuple[FloatArray, Counts]:
-    """Return states (N, n) at times and the counts of `Statistics`."""
-    counts, where = np.zeros(4, dtype=np.int64), np.zeros(2)
-    states = np.empty((len(times), equations.size))
-    options = TABLEAUS[method], equations.mass, state, times, limits, counts, where, states
-    arguments = equations.compiled
-    if arguments is None:
-        ended = rosenbrock.integrate(equations.fill, None, *options)
-    else:
-        ended = integrate_knee(arguments, *options)
-        equations.evaluations += int(counts[rosenbrock.EVALUATIONS])
-    if ended != rosenbrock.DONE:
-        _failed(equations, ended, where, state, int(counts[:2].sum()))
-    steps, rejected, derivatives, jacobians = counts.tolist()
-    return states, (steps, rejected, derivatives, jacobians, equations.evaluations)
-
-
-def _failed(
-    equations: KneeEquations, ended: int, where: FloatArray, state: FloatArray, steps: int
-) -> NoReturn:
+def _failed(equations: KneeEquations, done: rosenbrock.Integration) -> NoReturn:
     """Raise the error that stopped an integration early."""
-    now, step = where.tolist()
-    if ended == rosenbrock.OUTSIDE:
-        equations.contact(now, state)  # raises the message of the model
-    pose = Pose.from_array(equations.coordinates(now, state))
+    now, ended = done.time, done.ended
+    if ended == rosenbrock.STOPPED:
+        equations.contact(now, done.state)  # raises the message of the model
+    pose = Pose.from_array(equations.coordinates(now, done.state))
     at = f"at {now:.6g} s, {describe_pose(pose)}"
     if ended == rosenbrock.DISLOCATED:
         raise SimulationError(_DISLOCATION.format(at=at))
-    why = _ENDED[ended].format(step=step, steps=steps)
+    why = _ENDED[ended].format(step=done.step, steps=done.counts[:2].sum())
     raise SimulationError(
         f"the integrator stopped {at}: {why}; the equations may have no solution beyond this state "
         "(nothing holds a coordinate), or the contact is not smooth enough for the tolerance"
     )
-
-
-def _scipy(
-    equations: KneeEquations,
-    method: Any,
-    state: FloatArray,
-    times: FloatArray,
-    limits: rosenbrock.Limits,
-) -> tuple[FloatArray, Counts]:
-    """As `_rosenbrock`, with `scipy.integrate.solve_ivp`."""
-    if not equations.mass.all():
-        raise InputError(
-            f"method: expected {' or '.join(TABLEAUS)} with quasi-static coordinates without "
-            f"damping, found {method}"
-        )
-    from scipy.integrate import solve_ivp  # slow to import; the default method does not need it
-
-    watch = _Watch(limits.size)
-    solution = solve_ivp(
-        equations.derivative,
-        (0.0, float(times[-1])),
-        state,
-        method=method,
-        t_eval=times,
-        events=watch,
-        jac=equations.jacobian,
-        rtol=limits.rtol,
-        atol=limits.atol,
-        max_step=limits.max_step,
-    )
-    pose = Pose.from_array(equations.coordinates(watch.time, watch.state))
-    at = f"at {watch.time:.6g} s, {describe_pose(pose)}"
-    if solution.status == 1:
-        raise SimulationError(_DISLOCATION.format(at=at))
-    if solution.status != 0:
-        raise SimulationError(f"the integrator stopped {at}: {solution.message}")
-    if not np.isfinite(solution.y).all():
-        raise SimulationError(f"the state is not finite; the last finite state was {at}")
-    counts = watch.steps, -1, int(solution.nfev), int(solution.njev), equations.evaluations
-    # Rows that lie apart are of another type to numba, for which kernels are compiled once more.
-    return np.ascontiguousarray(solution.y.T), counts
-
-
-class _Watch:
-    """Event that counts accepted steps and ends the integration at a dislocation."""
-
-    terminal = True
-
-    def __init__(self, size: FloatArray) -> None:
-        self._size = size
-        self.steps = -1
-        self.time = 0.0
-        self.state: FloatArray = np.zeros(10)
-
-    def __call__(self, now: float, state: FloatArray) -> float:
-        # The root search of the event also calls this between steps.
-        if self.steps < 0 or now > self.time:
-            self.steps += 1
-            self.time, self.state = now, np.array(state)
-        return float(1.0 - np.abs(state[: len(self._size)] / self._size).max())

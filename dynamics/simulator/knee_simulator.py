@@ -14,20 +14,12 @@ manner of ISO 14243-3 (`dynamics.simulator.waveforms.GaitCycle`). The applied lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from dynamics.kernels.equations import (
-    INERTIAL,
-    INPUTS,
-    PRESCRIBED,
-    QUASI_STATIC,
-    SCRATCH,
-    Problem,
-    forces_at,
-)
+from dynamics.core.problem import INERTIAL, INPUTS, PRESCRIBED, QUASI_STATIC, Problem
 from dynamics.ligaments.bundles import Ligament, pack
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
@@ -187,12 +179,12 @@ class KneeSimulator:
         offset: FloatArray | None = None,
         factor: float = 1.0,
     ) -> Problem:
-        """Return the simulator as argument of the kernels.
+        """Return the simulator as a problem of the library.
 
         Parameters
         ----------
         breaks, pieces
-            Inputs over time, (B,) and (4, B - 1, 10); see `dynamics.kernels.equations.Problem`. By
+            Inputs over time, (B,) and (4, B - 1, 10); see `dynamics.core.problem.Problem`. By
             default no loads, for a second.
         prescribed : tuple of str
             Prescribed coordinates, including flexion.
@@ -207,13 +199,14 @@ class KneeSimulator:
         roles = [
             PRESCRIBED if n in prescribed else r for n, r in zip(COORDINATES, free, strict=True)
         ]
-        return self._at_rest._replace(
+        return replace(
+            self._at_rest,
             breaks=self._at_rest.breaks if breaks is None else breaks,
             pieces=self._at_rest.pieces if pieces is None else pieces,
             roles=np.array(roles, dtype=np.int64),
             reference=np.zeros(6) if reference is None else np.ascontiguousarray(reference),
             offset=np.zeros(6) if offset is None else np.ascontiguousarray(offset),
-            factor=np.array([factor]),
+            factor=factor,
         )
 
     @cached_property
@@ -236,7 +229,7 @@ class KneeSimulator:
             line=np.array([self.medial_offset, self.anterior_offset]),
             reference=np.zeros(6),
             offset=np.zeros(6),
-            factor=np.ones(1),
+            factor=1.0,
             ligaments=pack(self.ligaments),
         )
 
@@ -246,9 +239,6 @@ class KneeSimulator:
         contact_wrench: FloatArray,
         contact_jacobian: FloatArray,
         applied: AppliedLoads,
-        *,
-        offset: FloatArray | None = None,
-        factor: float = 1.0,
     ) -> tuple[FloatArray, FloatArray]:
         """Return Q_contact + Q_applied + Q_restraint and their derivatives.
 
@@ -262,8 +252,6 @@ class KneeSimulator:
             d(contact wrench)/d(pose coordinates) [N, N m per rad, m].
         applied : AppliedLoads
             Applied loads.
-        offset, factor
-            As of `problem`; the contact wrench is that at the pose plus the offset.
 
         Returns
         -------
@@ -273,19 +261,10 @@ class KneeSimulator:
         jacobian : (6, 6) float64
             d(force)/d(pose coordinates) [N m, N per rad, m].
         """
-        force, jacobian = np.empty(6), np.empty((6, 6))
-        inputs = np.concatenate((np.zeros(6), applied.array))
-        problem = self._at_rest
-        if offset is not None:
-            problem = problem._replace(offset=np.ascontiguousarray(offset))
-        if factor != 1.0:
-            problem = problem._replace(factor=np.array([factor]))
-        forces_at(
-            pose.array, inputs, np.ascontiguousarray(contact_wrench),
-            np.ascontiguousarray(contact_jacobian), problem, True, force, jacobian,
-            np.empty(SCRATCH),
-        )  # fmt: skip
-        return force, jacobian
+        wrench, by_pose = (
+            np.ascontiguousarray(each, float) for each in (contact_wrench, contact_jacobian)
+        )
+        return self._at_rest.forces(pose.array, applied.array, wrench, by_pose)
 
     def force(self, pose: Pose, contact_wrench: FloatArray, applied: AppliedLoads) -> FloatArray:
         """Return the generalised forces (6,) [N m, N] of `forces` without derivatives."""

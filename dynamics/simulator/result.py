@@ -42,7 +42,7 @@ class Statistics:
     steps : int
         Accepted steps.
     rejected : int
-        Rejected steps; -1 for SciPy's integrators, which do not report the number.
+        Rejected steps.
     derivatives, jacobians : int
         Calls by the integrator.
     evaluations : int

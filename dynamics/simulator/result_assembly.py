@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.kernels.equations import INPUTS, inputs_of_all
-from dynamics.kernels.knee import rates_of_all
-from dynamics.protocol import CompiledContact, compiled_contact
+from dynamics.protocol import in_library
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import CountedFlag
 from dynamics.simulator.variation import scaled_loads
@@ -18,6 +16,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
 from foundation.base.pose import COORDINATES
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import beyond
 
 
@@ -38,18 +37,17 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
 
     Raises `SimulationError` if the contact model fails.
     """
-    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
-    inputs_of_all(times, equations.problem, values, rates)
+    values, rates = equations.problem.inputs(times)
     poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
-    knee = compiled_contact(equations.model)
+    knee = in_library(equations.model)
     if knee is not None:
         names: tuple[str, ...] = COMPARTMENTS
         values, rates, flags = _compiled(equations, knee, times, states, poses)
     else:
         names, values, rates, flags = _called(equations, times, states)
-    parts = scaled_loads(values, float(equations.problem.factor[0]))
+    parts = scaled_loads(values, equations.problem.factor)
     prescribed[:, columns] = rates[:, : len(columns)]
     by_part = np.moveaxis(parts, 1, 0)
     counted, flagged = counted_flags(flags), len({time for time, _ in flags})
@@ -58,18 +56,19 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
 
 def _compiled(
     equations: KneeEquations,
-    knee: CompiledContact,
+    knee: ContactSurrogate,
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
 ) -> tuple[FloatArray, FloatArray, list[tuple[float, Flag]]]:
-    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and flags."""
-    loads, jacobian, x = knee.fill(poses + equations.problem.offset)
-    rates = np.empty_like(states)
-    rates_of_all(
-        equations.problem, equations.mass, times, states, loads[:, 0, WRENCH] + loads[:, 1, WRENCH],
-        jacobian[:, 0] + jacobian[:, 1], rates,
-    )  # fmt: skip
+    """Return loads (N, 2, 12) of a surrogate at poses (N, 6), rates (N, F), and flags."""
+    problem, free = equations.problem, len(equations.free)
+    moving = states.shape[1] == 2 * free  # the states of full dynamics end with the rates
+    _, (x, loads, *slopes) = knee.packed.loads(poses + problem.offset, 0 if moving else 1)
+    rates = states[:, free:]
+    if slopes:
+        wrenches, (by_part,) = loads[:, 0, WRENCH] + loads[:, 1, WRENCH], slopes
+        rates = problem.rates(times, states, wrenches, by_part[:, 0] + by_part[:, 1])
     rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
     if knee.outside == "clamp":
         of_rows = knee.flags_of(x[rows], loads[rows])

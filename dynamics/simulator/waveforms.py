@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
-from dynamics.kernels.equations import ADDUCTION, AP, AXIAL, INPUTS, TORQUE
+from dynamics.core.problem import ADDUCTION, AP, AXIAL, INPUTS, TORQUE
 from dynamics.simulator.knee_simulator import AppliedLoads
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError

@@ -1,1 +1,1 @@
-"""What every package leans on: poses, loads and their quantities, checks, errors, compiling."""
+"""What every package leans on: poses, loads and their quantities, checks, errors."""

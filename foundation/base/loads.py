@@ -319,8 +319,9 @@ class ContactLoads:
         cls, parts: tuple[FloatArray, ...], names: tuple[str, ...], flags: tuple[Flag, ...] = ()
     ) -> Self:
         """Return the loads from arrays (12,) of named compartments as `trusted`, unchecked [SI]."""
-        for part in parts:
-            part.flags.writeable = False
+        if parts[0].flags.writeable:  # parts of one array are read-only together
+            for part in parts:
+                part.flags.writeable = False
         loads = object.__new__(cls)
         loads.__dict__.update(flags=flags, _values=parts, _names=names)
         return loads

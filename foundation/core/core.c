@@ -6,6 +6,19 @@
 #endif
 #include "fields.h"
 
+#include "vectors.h"
+#include "patches.c"
+#include "spring_laws.c"
+#include "bearing.c"
+#include "gradients.c"
+#include "batches.c"
+#include "loads.c"
+#include "layer_compliance.c"
+#include "measures.c"
+#include "overlaps.c"
+#include "lattice.c"
+#include "coupled.c"
+
 #include "sums.c"
 #include "functions.c"
 #include "regressor.c"
@@ -13,7 +26,11 @@
 #include "jets.c"
 #include "compartment.c"
 #include "posterior.c"
+#include "correlations.c"
 #include "fields.c"
+#include "ligaments.c"
+#include "equations.c"
+#include "rosenbrock.c"
 
 /* How much of the builds the processor can run: 0 plain, 1 AVX2, 2 AVX-512. The runtime of zig does
    not know it, so that the processor is asked for its instructions and for the registers it saves. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,16 @@ from foundation.base.errors import InputError
 from foundation.core import building
 
 #: Headers that declare structs and functions, each after the headers that it needs.
-_DECLARING = ("surrogates/core/knee.h", "surrogates/core/fields.h")
+_DECLARING = (
+    *("foundation/core/contact.h", "surrogates/core/knee.h", "surrogates/core/fields.h"),
+    "dynamics/core/motion.h",
+)
 _HEADERS = "".join(
     (building.FOLDER.parents[1] / name).read_text(encoding="ascii") for name in _DECLARING
 )
 _PLAIN = re.sub(r"/\*.*?\*/", "", _HEADERS, flags=re.DOTALL)
 _NUMBERS = {"int": ctypes.c_int, "double": ctypes.c_double}
+_NUMBERS |= dict.fromkeys(re.findall(r"typedef int \(\*(\w+)\)", _PLAIN), ctypes.c_void_p)
 _FIELD = re.compile(r"(?:const )?(\w+) (?:(\*)(?:const \*)?)?(\w+)(?:\[(\d+)\])?$")
 _FUNCTION = re.compile(r"KNEE_API (\w+) (\w+)\(([^)]*)\);")
 _RESULTS = {"void": None, "ptrdiff_t": ctypes.c_ssize_t, **_NUMBERS}
@@ -33,6 +38,10 @@ CONSTANTS = {
 REACH, FOLLOWED, FARTHEST = (CONSTANTS[name] for name in ("REACH", "FOLLOWED", "FARTHEST"))
 #: Places of a group and of a block of a bed.
 GROUP, BLOCK = (int(CONSTANTS[name]) for name in ("GROUP_PLACES", "BLOCK_PLACES"))
+#: Elements that are handled side by side, and numbers of the sums of a contact.
+LANES, CONTACT_SUMS = (int(CONSTANTS[name]) for name in ("LANES", "CONTACT_SUMS"))
+#: Kinds of layers of springs.
+POWER, LOGARITHMIC = (int(CONSTANTS[name]) for name in ("POWER", "LOGARITHMIC"))
 MOST_LOAD, LEAST_FALL, TOLERANCE = (
     CONSTANTS[name] for name in ("MOST_LOAD", "LEAST_FALL", "TOLERANCE")
 )
@@ -53,8 +62,7 @@ def _structs() -> dict[str, Any]:
 
 def _parts(line: str) -> tuple[str, str, str, str]:
     matched = _FIELD.match(line.replace("unsigned char", "char"))
-    if matched is None:
-        raise ValueError(f"header: cannot read {line!r}")
+    assert matched is not None, f"header: cannot read {line!r}"
     kind, pointer, field, count = matched.groups()
     return kind, pointer, field, count
 
@@ -65,7 +73,8 @@ STRUCTS = _structs()
 def open_library(build: str | None = None) -> Any:
     """Return a build of the library, by default the fastest one that the processor can run.
 
-    Raises `InputError` if the library was not compiled.
+    `KNEE_BUILD` in the environment names another default, one of `building.BUILDS`. Raises
+    `InputError` if the library was not compiled, or has no such build.
     """
     plain = building.library("plain")
     if not plain.exists():
@@ -74,8 +83,10 @@ def open_library(build: str | None = None) -> Any:
             "or `python foundation/core/building.py`"
         )
     found: Any = ctypes.CDLL(str(plain))
-    if build is None:
-        build = building.builds()[min(found.knee_level(), len(building.builds()) - 1)]
+    able = building.builds()[: found.knee_level() + 1]
+    build = build or os.environ.get("KNEE_BUILD") or able[-1]
+    if build not in able:
+        raise InputError(f"KNEE_BUILD: expected one of {able} for this processor, found {build!r}")
     if build != "plain":
         found = ctypes.CDLL(str(building.library(build)))
     for result, name, arguments in _FUNCTION.findall(_PLAIN):
@@ -94,6 +105,11 @@ CORE = open_library()
 def address(array: NDArray[Any]) -> int:
     """Return the address of a C-contiguous array, of any shape [any unit]."""
     return int(array.__array_interface__["data"][0])
+
+
+def addresses(*arrays: NDArray[Any]) -> list[int]:
+    """Return the addresses of C-contiguous arrays, (..., N) [any unit]."""
+    return [address(array) for array in arrays]
 
 
 def aligned(size: int) -> FloatArray:
@@ -133,12 +149,16 @@ class Struct:
         struct is the field itself, or what a pointer points to.
     """
 
+    #: Whether fields that are not given are 0.
+    _defaults = False
+
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
         self.name, self.fields = name, fields
         self.value = STRUCTS[name]()
         self._kept: list[Any] = []
         for field, kind in self.value._fields_:
-            setattr(self.value, field, self._converted(fields[field], kind))
+            if not self._defaults or field in fields:
+                setattr(self.value, field, self._converted(fields[field], kind))
         self.address = ctypes.addressof(self.value)
 
     def _converted(self, value: Any, kind: Any) -> Any:
@@ -166,3 +186,56 @@ class Struct:
         held[:] = array.ravel()
         self._kept.append(held)
         return held
+
+
+class Record(Struct):
+    """A struct of the library that shares its arrays, which are attributes of the same names.
+
+    Copies, also those in other processes, are as good as new. Floats are in double precision and
+    integers 32 bits wide; other arrays are converted.
+
+    Parameters
+    ----------
+    record : str
+        Name of the struct in a header.
+    **fields : Any
+        Values of fields, as of `Struct`; the others are 0.
+    """
+
+    _defaults = True
+
+    def __init__(self, record: str, **fields: Any) -> None:
+        super().__init__(record, {field: _whole(value) for field, value in fields.items()})
+
+    def __getattr__(self, field: str) -> Any:
+        fields = self.__dict__.get("fields", {})
+        if field not in fields:
+            raise AttributeError(field)
+        return fields[field]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _record, (self.name, dict(self.fields))
+
+    def _held(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+
+def _record(name: str, fields: Mapping[str, Any]) -> Record:
+    return Record(name, **fields)
+
+
+def _whole(value: Any) -> Any:
+    """Return an array as the library reads arrays, and any other value as it is."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
+        return value
+    number = np.intc if value.dtype.kind != "f" else np.float64
+    return np.ascontiguousarray(value, number)
+
+
+#: Integers as the library reads them.
+Integers = NDArray[np.intc]
+
+
+def integers(values: NDArray[Any]) -> Integers:
+    """Return integers (..., N) [1] as the library reads them."""
+    return np.ascontiguousarray(values, np.intc)

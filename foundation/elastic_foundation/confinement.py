@@ -12,6 +12,8 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import AREA, PEAK_PRESSURE
+from foundation.core.library import CONSTANTS
+from foundation.elastic_foundation.kernel_sums import DEPTH
 from foundation.elastic_foundation.laws import (
     CoupledLaw,
     LayerLaw,
@@ -19,10 +21,9 @@ from foundation.elastic_foundation.laws import (
     SpringLaw,
     single_laws,
 )
-from foundation.kernels.coupled import NEARLY_INCOMPRESSIBLE
-from foundation.kernels.sums import DEPTH
 from foundation.layer_theory.flat_layer import wave_compliance
 
+NEARLY_INCOMPRESSIBLE = CONSTANTS["NEARLY_INCOMPRESSIBLE"]
 #: Wave number of the layer times half width of the patch.
 _WAVE = 2.0
 #: Excess of the force over that of the wave: the estimate is within 10 % under the balls of

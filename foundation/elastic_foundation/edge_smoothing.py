@@ -4,7 +4,7 @@ A point near the edge represents its surroundings up to a distance r. With a lin
 h + r x, a pressure c d^m enters as c r^m T_m(h/r), and the area of the point with the fraction
 T_0(h/r), where T_m(t) is the integral of (t + x)^m w(x) dx over -1 < x < 1, t + x > 0. The second
 moment of the kernel is zero: w(x) = 45/32 (1 - x²) (1 - 7/3 x²). For m = 0 and 1 the integrals are
-the polynomials of `foundation.kernels.edge`.
+the polynomials of `foundation/core/spring_laws.c`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from scipy.integrate import quad
 from scipy.interpolate import PPoly, make_interp_spline
 
 from foundation.base.checks import FloatArray, frozen
-from foundation.kernels import EDGE_END
+from foundation.core.library import CONSTANTS
 
+#: Where the splines end.
+EDGE_END = CONSTANTS["EDGE_END"]
 #: Pieces of the splines, of width 1/100; the weak singularities at -1 and 1 are nodes.
 _PIECES = 500
 
@@ -42,7 +44,7 @@ def smoothed_power(exponent: float, t: float) -> float:
 
 @cache
 def edge_table(exponent: float) -> FloatArray:
-    """Return the quintic pieces of T_m over -1 <= t <= `kernels.EDGE_END`, (N, 6) [1].
+    """Return the quintic pieces of T_m over -1 <= t <= `EDGE_END`, (N, 6) [1].
 
     Coefficients of each piece, highest power first, as a polynomial of the fraction of the piece.
     """

@@ -1,4 +1,4 @@
-"""Loads from the sums of the kernels."""
+"""Loads from the struct `sums` of `foundation/core/contact.h`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation import kernels
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, CENTRE, MEAN_PRESSURE
-from foundation.kernels.sums import DEPTH, ENERGY
+from foundation.core.library import CONTACT_SUMS
+
+#: Places of the largest indentation [m], the largest strain [1], the energy [J] and the offset of
+#: the patch [m]; before them, the sums have the order of the loads.
+DEPTH, STRAIN, ENERGY, OFFSET = range(12, CONTACT_SUMS)
 
 
 def no_sums(compartments: int) -> tuple[FloatArray, FloatArray]:
     """Return sums (C, SUMS) [SI] and Jacobians (C, 6, 6) [SI] of nothing."""
-    return np.zeros((compartments, kernels.SUMS)), np.zeros((compartments, 6, 6))
+    return np.zeros((compartments, CONTACT_SUMS)), np.zeros((compartments, 6, 6))
 
 
 class SpringSums(NamedTuple):
@@ -23,7 +26,7 @@ class SpringSums(NamedTuple):
     Parameters
     ----------
     sums : (SUMS,) float64
-        Sums of the kernel [SI].
+        Sums of the library [SI].
     jacobian : (6, 6) float64
         Derivative of the wrench with respect to the pose [N, N m; rad, m].
     """
@@ -35,7 +38,7 @@ class SpringSums(NamedTuple):
     def loads(self) -> FloatArray:
         """Loads (12,) [N, N m, m², Pa, m]."""
         s = self.sums.tolist()
-        # The kernel sums pressure times area, and that times the place, where loads have the means.
+        # The library sums pressure times area, and that times the place; loads have the means.
         area, carried = s[AREA], s[MEAN_PRESSURE]
         mean = carried / area if area > 0.0 else 0.0
         centre = [m / carried for m in s[CENTRE]] if carried > 0.0 else [np.nan] * 3

@@ -1,7 +1,7 @@
 """Spring laws of the elastic foundation: pressure over indentation.
 
-Every law is a stack of elastic layers (one, or two for two elastic bodies) for the kernels; see
-`foundation.kernels.layers` for the arrays.
+Every law is a stack of elastic layers (one, or two for two elastic bodies), the struct `law` of
+`foundation/core/contact.h`.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, check_array, check_number, frozen
 from foundation.base.errors import InputError
+from foundation.core.library import CORE, LOGARITHMIC, POWER, Record, address
 
 
 @dataclass(frozen=True, eq=False)
 class LayerArrays:
-    """Arrays of a law for the kernels: L layers of S springs.
+    """Arrays of a law: L layers of S springs.
 
-    Kinds (L,), `kernels.POWER` or `kernels.LOGARITHMIC`; exponents m and offsets 1/f (L,) [1];
+    Kinds (L,), `POWER` or `LOGARITHMIC`; exponents m and offsets 1/f (L,) [1];
     coefficients c (L, S) [Pa/m^m, or Pa for the logarithmic kind] and thicknesses h (L, S) [m].
     """
 
@@ -35,26 +35,36 @@ class LayerArrays:
 
     @property
     def arguments(self) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Arrays (L,), (L, S) [1, Pa, m] in the order of the kernels' arguments."""
+        """Arrays (L,), (L, S) [1, Pa, m] in the order of the fields."""
         return self.kinds, self.exponents, self.offsets, self.coefficients, self.thicknesses
 
-    def thickened(self, springs: NDArray[np.int64], excess: FloatArray) -> LayerArrays:
-        """Return the layers with a last layer that is thicker by the excess (K,) [m] at K springs.
+    @property
+    def moduli(self) -> FloatArray:
+        """Modulus of the last layer (S,) [Pa], of laws that depend on its strain alone."""
+        own = self.coefficients[-1]
+        return own if self.kinds[-1] == LOGARITHMIC else own * self.thicknesses[-1]
 
-        For laws in which the pressure depends on the strain of the layer alone.
-        """
-        coefficients, thicknesses = self.coefficients.copy(), self.thicknesses.copy()
-        thicknesses[-1, springs] += excess
-        if self.kinds[-1] == kernels.POWER:
-            coefficients[-1, springs] *= self.thicknesses[-1, springs] / thicknesses[-1, springs]
-        return replace(self, coefficients=coefficients, thicknesses=thicknesses)
+    def record(self, **fields: Any) -> Record:
+        """Return the struct `law` of these layers and other fields."""
+        layers, springs = self.coefficients.shape
+        return Record(
+            "law",
+            layers=layers,
+            springs=springs,
+            kinds=self.kinds,
+            exponents=self.exponents,
+            offsets=self.offsets,
+            coefficients=self.coefficients,
+            thicknesses=self.thicknesses,
+            **fields,
+        )
 
     def merged(self) -> LayerArrays:
         """Return linear layers in series as one equivalent layer, other layers unchanged.
 
         The strain of the equivalent layer is the largest strain of the layers.
         """
-        linear = (self.kinds == kernels.POWER) & (self.exponents == 1.0) & (self.offsets == 0.0)
+        linear = (self.kinds == POWER) & (self.exponents == 1.0) & (self.offsets == 0.0)
         if len(linear) == 1 or not linear.all():
             return self
         coefficient = 1.0 / (1.0 / self.coefficients).sum(axis=0, keepdims=True)
@@ -110,19 +120,17 @@ class SpringLaw(ABC):
         (S,) float64
             Pressure [Pa].
         """
-        depths = check_array("indentation", indentation, (None,))
+        depths = np.ascontiguousarray(check_array("indentation", indentation, (None,)))
         layers = self.layers(len(depths))
         deepest = int(np.argmax(depths)) if len(depths) else 0
         largest = depths.max(initial=0.0) if patch_indentation is None else patch_indentation
-        offset = 0.0
-        if largest > 0.0 and layers.offsets.any():
-            offset = kernels.series_pressure(*layers.arguments, deepest, largest, True)[2]
-        return np.array(
-            [
-                kernels.series_pressure(*layers.arguments, i, d - offset, False)[0]
-                for i, d in enumerate(depths)
-            ]
-        )
+        found, own = np.empty(len(depths)), layers.record()
+        if len(depths):
+            CORE.law_pressures(
+                own.address, len(depths), address(depths), deepest, largest,
+                address(found), 0,
+            )  # fmt: skip
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +217,7 @@ class LinearLaw(LayerLaw):
     """Linear law: p = C E d / h (Bei & Fregly 2004)."""
 
     def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
-        return kernels.POWER, 1.0, 0.0, self.confined_modulus / thicknesses
+        return POWER, 1.0, 0.0, self.confined_modulus / thicknesses
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +229,7 @@ class LogarithmicLaw(LayerLaw):
     """
 
     def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
-        return kernels.LOGARITHMIC, 1.0, 0.0, np.full(len(thicknesses), self.confined_modulus)
+        return LOGARITHMIC, 1.0, 0.0, np.full(len(thicknesses), self.confined_modulus)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +298,7 @@ class ModifiedLaw(LayerLaw):
 
     def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
         scale = self.reference_indentation ** (1.0 - self.m)
-        return kernels.POWER, self.m, 1.0 / self.f, self.confined_modulus * scale / thicknesses
+        return POWER, self.m, 1.0 / self.f, self.confined_modulus * scale / thicknesses
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +339,7 @@ class CoupledLaw(LayerLaw):
 
     def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
         stiffness = self.confined_modulus * self.modulus_factor / self.thickness_factor
-        return kernels.POWER, 1.0, 0.0, stiffness / thicknesses
+        return POWER, 1.0, 0.0, stiffness / thicknesses
 
 
 #: Laws of one layer by their names in configurations.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
@@ -21,19 +19,14 @@ from foundation.base.loads import (
 )
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
-from foundation.elastic_foundation.coupled_springs import coupled_springs
+from foundation.elastic_foundation.coupled_springs import coupling_of
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
-from foundation.elastic_foundation.femoral_thickness import (
-    FemoralThickness,
-    OpenScratch,
-    corner_values,
-)
-from foundation.elastic_foundation.kernel_sums import SpringSums, no_sums
+from foundation.elastic_foundation.femoral_thickness import corner_values
+from foundation.elastic_foundation.kernel_sums import DEPTH, STRAIN, SpringSums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
+from foundation.elastic_foundation.springs import AT_REST, Springs, motion
 from foundation.elastic_foundation.steep_sides import is_lone, steep_side, wall_thickness
-from foundation.kernels.arrays import Scratch
-from foundation.kernels.sums import DEPTH, OFFSET, STRAIN
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, facet_order, femur_patches
@@ -43,10 +36,6 @@ from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 #: Shapes of both surfaces between their vertices.
 SURFACES = ("curved", "flat")
-
-_AT_REST = np.zeros(6)
-#: Largest change of thickness in derivatives by the thickness of the femoral layer [m].
-_THICKNESS_STEP = 1e-8
 
 
 class ElasticFoundation(SurfaceContact):
@@ -130,38 +119,42 @@ class ElasticFoundation(SurfaceContact):
             curved=curved,
             reach=PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
-        self._excess: FemoralThickness | None = None
+        #: Excess at the corners of the femoral facets, in the order of the patches, (F, 3) [m].
+        self._excess: FloatArray | None = None
         if femur_excess is not None:
-            corners = corner_values(femur, femur_excess, curved=curved)[facet_order(patches)]
-            self._excess = FemoralThickness(self._femur, corners, self._bed.arrays)
+            self._excess = corner_values(femur, femur_excess, curved=curved)[facet_order(patches)]
         self._set_law(law)
-        arrays = self._bed.arrays
-        self._scratch = Scratch(arrays) if self._excess is None else OpenScratch(arrays)
 
     def _set_law(self, law: SpringLaw) -> None:
         """Lay the layers of a law under the bed."""
         layers = self._layers = layers_on_bed(law, self.tibia, self._bed)
         self.law = law
-        self._law = law_on_bed(layers)
-        self._handle: tuple[Any, Any, Any] | None = None
         self._soft_layers = soft_layers(law, layers.thicknesses)
-        self._coupled = coupled_springs(law, layers.thicknesses, conservative=self.conservative)
-        if self._coupled is not None and (self.surface != "curved" or self.dissipation.resisting):
+        coupling, sloped = coupling_of(law, layers.thicknesses), bool(layers.offsets.any())
+        if coupling is not None and (self.surface != "curved" or self.dissipation.resisting):
             raise InputError(
                 'surface and dissipation: expected "curved" and None with the coupled law, found '
                 f'"{self.surface}" and {self.dissipation}'
             )
-        if self.conservative and self._law.offsets.any():
+        if self.conservative and sloped:
             raise InputError(
                 "conservative: this law has no stored energy, its pressures depend on the deepest "
                 "point of the patch (f is finite); use f = inf or conservative = False"
             )
         if self._excess is not None:
-            self._check_excess(float(self._excess.corners.min()))
+            self._check_excess(float(self._excess.min()), coupling is not None or sloped)
+        self._springs = Springs(
+            self._femur,
+            self._bed.arrays,
+            law_on_bed(layers, self._excess),
+            coupling,
+            self.search_depth,
+            self.conservative,
+        )
 
-    def _check_excess(self, least: float) -> None:
+    def _check_excess(self, least: float, unfit: bool) -> None:
         """Raise an error unless the springs can have a femoral layer of varying thickness."""
-        if self._coupled is not None or self._law.offsets.any() or self.conservative:
+        if unfit or self.conservative:
             raise InputError(
                 "femur_excess: expected a linear or logarithmic law and conservative = False with "
                 f"a femoral layer of varying thickness, found {type(self.law).__name__} and "
@@ -191,19 +184,9 @@ class ElasticFoundation(SurfaceContact):
         """
         other = copy(self)
         if self._excess is not None:
-            other._excess = replace(self._excess, corners=excess_scale * self._excess.corners)
+            other._excess = excess_scale * self._excess
         other._set_law(law)
         return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_handle": None}
-
-    def _handles(self) -> tuple[Any, Any, Any]:
-        """Return femur, bed and law for the kernels; made on first use, since not picklable."""
-        if self._handle is None:
-            femur, law = kernels.handle(self._femur), kernels.handle(self._law)
-            self._handle = femur, kernels.handle(self._bed.arrays), law
-        return self._handle
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
         """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
@@ -233,34 +216,8 @@ class ElasticFoundation(SurfaceContact):
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
-        if self._coupled is not None:
-            return self._coupled_state(pose)
-        with self._scratch.borrowed() as work:
-            return self._ordered(self._middle_state(work, pose, self._sides))
-
-    def _coupled_state(self, pose: Pose) -> SpringState:
-        """Return indentation and pressure at the middle of every tibial triangle."""
-        assert self._coupled is not None
         state = np.zeros((2, len(self.tibia.faces)))
-        with self._scratch.borrowed() as work:
-            for side in self._sides:
-                field = self._coupled.field(pose, self._handles(), side, self.search_depth, work)
-                if field is None:
-                    field = self._middle_state(work, pose, [side])
-                state += field
-        return self._ordered(state)
-
-    def _middle_state(self, work: Any, pose: Pose, sides: Sequence[int]) -> FloatArray:
-        """Return indentation [m] and pressure [Pa] of independent springs by element, (2, F)."""
-        found = self._evaluate_springs(work, pose, False, self._chosen(sides), None)
-        sums, _, active, law = found
-        state = np.zeros((2, len(self.tibia.faces)))
-        _, arrays, _ = self._handles()
-        kernels.middle_state(arrays, law, work, active, self._bed.ends, sums[:, OFFSET], *state)
-        return state
-
-    def _ordered(self, state: FloatArray) -> SpringState:
-        """Return the state by triangles of the tibia from that by elements of the bed, (2, F)."""
+        self._springs.evaluate(pose, self._chosen(self._sides), field=state)
         ordered = np.zeros_like(state)
         ordered[:, self._bed.triangle] = state
         return SpringState(frozen(ordered[0]), frozen(ordered[1]))
@@ -274,10 +231,13 @@ class ElasticFoundation(SurfaceContact):
         energy: bool = False,
         rates: ArrayLike | None = None,
     ) -> list[SpringSums]:
-        with self._scratch.borrowed() as work:
-            sums, by_twist = self._evaluate(
-                work, pose, jacobian, self._chosen(sides), rates, energy=energy
-            )
+        moving, law = AT_REST, self.dissipation
+        if rates is not None:
+            twist = twist_jacobian(pose) @ check_array("rates", rates, (6,))
+            moving = motion(twist, law.damping, law.friction, law.transition_speed)
+        sums, by_twist = self._springs.evaluate(
+            pose, self._chosen(sides), moving, jacobian=jacobian, energy=energy
+        )
         by_pose = by_twist @ twist_jacobian(pose) if jacobian else by_twist
         return [SpringSums(sums[side], by_pose[side]) for side in sides]
 
@@ -296,8 +256,9 @@ class ElasticFoundation(SurfaceContact):
             return (Flag(FlagKind.THROUGH_WALL, name, values),)
         if not is_lone(loads[PEAK_PRESSURE], loads[MEAN_PRESSURE]):
             return ()
-        with self._scratch.borrowed() as work:
-            lengths, _ = self._middle_state(work, pose, [side])
+        alone, middles = replace(self._springs, coupling=None), np.zeros((2, len(self.tibia.faces)))
+        alone.evaluate(pose, self._chosen([side]), field=middles)
+        lengths = middles[0]
         deepest = int(np.argmax(lengths))
         place = self.tibia.centroids[self._bed.triangle[deepest]]
         return steep_side(name, self._femur_tree, pose, place, float(lengths[deepest]))
@@ -311,107 +272,7 @@ class ElasticFoundation(SurfaceContact):
         return SurfaceTree(self.femur.vertices[self.femur.faces])
 
     def _chosen(self, sides: Sequence[int]) -> NDArray[np.bool_]:
-        """Return the choice (C,) of compartments for the kernels."""
+        """Return the choice (C,) of compartments."""
         chosen = np.zeros(len(self.compartment_names), dtype=np.bool_)
         chosen[list(sides)] = True
         return chosen
-
-    def _evaluate(
-        self,
-        work: Any,
-        pose: Pose,
-        jacobian: bool,
-        chosen: NDArray[np.bool_],
-        rates: ArrayLike | None,
-        *,
-        energy: bool = False,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return sums (C, SUMS) and Jacobians by twist (C, 6, 6)."""
-        if self._coupled is None:
-            return self._evaluate_springs(work, pose, jacobian, chosen, rates, energy=energy)[:2]
-        sums, by_twist = no_sums(len(chosen))
-        unresolved = np.zeros_like(chosen)
-        for side in map(int, np.flatnonzero(chosen)):
-            unresolved[side] = not self._coupled.evaluate(
-                pose, self._handles(), side, self.search_depth, jacobian, work, sums[side],
-                by_twist[side],
-            )  # fmt: skip
-        if unresolved.any():
-            alone = self._evaluate_springs(work, pose, jacobian, unresolved, rates, energy=True)
-            sums[unresolved], by_twist[unresolved] = alone[0][unresolved], alone[1][unresolved]
-        return sums, by_twist
-
-    def _evaluate_springs(
-        self,
-        work: Any,
-        pose: Pose,
-        jacobian: bool,
-        chosen: NDArray[np.bool_],
-        rates: ArrayLike | None,
-        *,
-        energy: bool = False,
-    ) -> tuple[FloatArray, FloatArray, int, Any]:
-        """Return sums, Jacobians by twist, number of active elements, and law of the springs."""
-        motion = self._motion(pose, rates)
-
-        def evaluate(law: Any, jacobian: bool) -> tuple[FloatArray, FloatArray, int]:
-            sums, by_twist = no_sums(len(chosen))
-            active = kernels.evaluate_contact(
-                pose.rotation_matrix,
-                pose.translation,
-                *self._handles()[:2],
-                law,
-                motion,
-                chosen,
-                self.search_depth,
-                self.conservative,
-                jacobian,
-                energy,
-                work,
-                sums,
-                by_twist,
-            )
-            return sums, by_twist, active
-
-        law = self._handles()[2]
-        found = evaluate(law, jacobian)
-        if self._excess is None or found[2] == 0:
-            return (*found, law)
-        return self._with_excess(self._excess, work, pose, jacobian, found[2], evaluate)
-
-    def _with_excess(
-        self,
-        excess: FemoralThickness,
-        work: Any,
-        pose: Pose,
-        jacobian: bool,
-        active: int,
-        evaluate: Callable[[Any, bool], tuple[FloatArray, FloatArray, int]],
-    ) -> tuple[FloatArray, FloatArray, int, Any]:
-        """Return the loads with the thickness of the femur where the springs have met the femur.
-
-        Arguments after an evaluation at the pose, and results as of `_evaluate_springs`.
-        """
-        elements, added = excess.at(work.arrays, active)
-        by_twist = None
-        if jacobian and self.surface == "curved":
-            by_twist = excess.rates(pose.rotation_matrix, work.arrays, active)
-        law = kernels.handle(law_on_bed(self._layers.thickened(elements, added)))
-        sums, slopes, _ = evaluate(law, jacobian)
-        if by_twist is None:
-            return sums, slopes, active, law
-        for k, rate in enumerate(by_twist.T):
-            largest = float(np.abs(rate).max(initial=0.0))
-            if largest > 0.0:
-                step = _THICKNESS_STEP / largest
-                other = law_on_bed(self._layers.thickened(elements, added + step * rate))
-                moved, _, _ = evaluate(kernels.handle(other), False)
-                slopes[:, :, k] += (moved[:, :6] - sums[:, :6]) / step
-        return sums, slopes, active, law
-
-    def _motion(self, pose: Pose, rates: ArrayLike | None) -> kernels.Motion:
-        if rates is None:
-            return kernels.Motion(False, _AT_REST, 0.0, 0.0, 1.0)
-        twist = twist_jacobian(pose) @ check_array("rates", rates, (6,))
-        law = self.dissipation
-        return kernels.Motion(law.resisting, twist, law.damping, law.friction, law.transition_speed)

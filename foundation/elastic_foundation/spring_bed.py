@@ -1,4 +1,4 @@
-"""Bed of springs on the tibial surface for the contact kernels (docs/theory.md).
+"""Bed of springs on the tibial surface (docs/theory.md).
 
 On flat facets every triangle is an *element* with one node, its centroid. On a curved surface an
 element has six nodes, its corners and middles, shared by neighbours, and pressure acts at
@@ -14,16 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.core.library import CONSTANTS, LANES, LOGARITHMIC, Record
 from foundation.elastic_foundation.edge_smoothing import edge_table
 from foundation.elastic_foundation.laws import LayerArrays, SpringLaw
-from foundation.surfaces.groups import enclosing_discs, group_corners
+from foundation.surfaces.groups import node_groups
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.surfaces.tree import build_tree
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
+#: By how much a quadratic field may rise over its nodes, over the element's size.
+_BULGE = CONSTANTS["BULGE"]
 #: Subdivisions of an element's edge in the rule for cut elements.
 _CUT_PARTS = 2
 #: Reach of the smoothing at the edge of the patch, in radii of a disc of the area of a point.
@@ -34,13 +36,12 @@ _EDGE_WIDTH = 1.8
 class SpringBed:
     """Elements and nodes of the bed, ordered by compartment and neighbourhood.
 
-    `triangle` (F,) is the tibial triangle of each element, `ends` (C,) the number of elements up to
-    the end of each compartment.
+    `arrays` is the struct `bed` of `foundation/core/contact.h`, `triangle` (F,) the tibial triangle
+    of each element.
     """
 
-    arrays: kernels.Bed
+    arrays: Record
     triangle: IntArray
-    ends: IntArray
 
 
 def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
@@ -129,17 +130,24 @@ def layers_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> LayerA
     return law.mapped(on_elements).layers(triangles)
 
 
-def law_on_bed(layers: LayerArrays) -> kernels.Law:
-    """Return the law of each element for the kernels from its layers, see `layers_on_bed`."""
+def law_on_bed(layers: LayerArrays, corners: FloatArray | None = None) -> Record:
+    """Return the law of each element, see `layers_on_bed`, as the struct `law`.
+
+    The last layer is thicker by `corners` (F, 3) [m] at the corners of the femoral facets.
+    """
+    moduli = None if corners is None else layers.moduli
     layers = layers.merged()
     # Pressed lightly, layers in series share the indentation as if only the layers of the largest
     # exponent m were present: d = sum of (p / c)^(1/m).
     m = float(layers.exponents.max())
-    linear = layers.kinds == kernels.LOGARITHMIC
+    linear = layers.kinds == LOGARITHMIC
     stiffness = layers.coefficients / layers.thicknesses
     initial = np.where(linear[:, None], stiffness, layers.coefficients)
     lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
-    return kernels.Law(*layers.arguments, lead, m, edge_table(m))
+    table = edge_table(m)
+    return layers.record(
+        lead=lead, exponent=m, pieces=len(table), edge=table, corners=corners, moduli=moduli
+    )
 
 
 def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray) -> FloatArray:
@@ -156,13 +164,13 @@ def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArra
 def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[IntArray]]:
     """Return the triangles ordered by compartment and neighbourhood, and the group sizes.
 
-    One array of sizes per compartment; a group has at most `kernels.LANES` triangles.
+    One array of sizes per compartment; a group has at most `LANES` triangles.
     """
     order, sizes = [], []
     for compartment in range(int(labels.max()) + 1):
         members = np.flatnonzero(labels == compartment)
         corners = positions[members]
-        tree = build_tree(corners.min(axis=1), corners.max(axis=1), kernels.LANES)
+        tree = build_tree(corners.min(axis=1), corners.max(axis=1), LANES)
         order.append(members[tree.order])
         sizes.append(tree.count[tree.count > 0])
     return np.concatenate(order), sizes
@@ -203,36 +211,27 @@ def _assembled(
     corners = tibia.vertices[tibia.faces[order]]
     sizes = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     cut_points, cut_weight = composite_rule(_CUT_PARTS)
-    cut = np.ascontiguousarray(shape_functions(cut_points)[0].T)
     count = np.concatenate(groups)
-    first = np.cumsum(count) - count
-    centre, radius, thickness, direction = enclosing_discs(points, normals, elements, first, count)
-    margins = kernels.BULGE * sizes + _sag(points[elements]) if elements.shape[1] > 1 else 0 * sizes
-    arrays = kernels.Bed(
-        np.ascontiguousarray(points),
-        np.ascontiguousarray(normals),
-        np.ascontiguousarray(elements, dtype=np.int32),
-        len(points) - len(elements) if elements.shape[1] > 1 else 0,
-        sizes,
-        np.ascontiguousarray(whole_shape.T),
-        whole_weight,
-        cut,
-        vectors,
-        _slope_metric(corners),
-        cut_weight,
+    nodes = elements.shape[1]
+    arrays = node_groups(
+        points, normals, elements, np.cumsum(count) - count, count,
+        bulge=_BULGE * sizes + _sag(points[elements]) if nodes > 1 else 0.0 * sizes,
+        centroid_first=len(points) - len(elements) if nodes > 1 else 0,
+        sizes=sizes,
+        area_vectors=vectors,
+        metric=_slope_metric(corners),
+        whole_points=len(whole_weight),
+        whole_shape=whole_shape.T,
+        whole_weight=whole_weight,
+        cut_points=len(cut_weight),
+        cut_shape=shape_functions(cut_points)[0].T,
+        cut_weight=cut_weight,
         # Radius of the disc of a point's area, in an equilateral triangle of edge 1.
-        _EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
-        np.cumsum([0, *map(len, groups)]),
-        np.ascontiguousarray(centre.T),
-        radius,
-        thickness,
-        np.ascontiguousarray(direction.T),
-        np.maximum.reduceat(margins, first),
-        first,
-        count,
-        group_corners(points[elements[:, :3]], first, count),
-    )
-    return SpringBed(arrays, order, np.cumsum([int(sizes.sum()) for sizes in groups]))
+        cut_radius=_EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
+        count_compartments=len(groups),
+        compartments=np.cumsum([0, *map(len, groups)]),
+    )  # fmt: skip
+    return SpringBed(arrays, order)
 
 
 def _slope_metric(corners: FloatArray) -> FloatArray:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import PoseError
 from foundation.base.loads import (
@@ -20,9 +19,9 @@ from foundation.base.loads import (
     WRENCH,
 )  # fmt: skip
 from foundation.base.pose import Pose, twist_jacobian
+from foundation.core.library import CORE, SCRATCH, Integers, Record, address, addresses, integers
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
-from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
-from foundation.kernels.arrays import Scratch
+from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance, add_block
 from foundation.layer_theory.complementarity import NodalContact, solve_contact
 from foundation.layer_theory.single_thread import one_thread
 
@@ -36,15 +35,18 @@ class Overlap(NamedTuple):
     """Overlaps (n,) [m] of the femur with the candidates near it."""
 
     #: Candidates near the femur (n,).
-    nodes: IntArray
+    nodes: Integers
     #: Their overlaps (n,), raised for the straight sides of the elements [m].
     overlaps: FloatArray
     #: Derivatives (n, 6) of the overlaps with respect to the femoral twist [1, m].
     gradients: FloatArray
     #: Their derivatives (n, 3), not raised, by a femoral translation: normals m over -m . n [1].
     across: FloatArray
-    #: Neighbours (n, 2, 2) that enter each overlap (`foundation.kernels.raise_overlaps`).
-    pairs: IntArray
+    #: Neighbours (n, 2, 2) that enter each overlap (`raise_overlaps` of `foundation/core`).
+    pairs: Integers
+    #: Overlaps (n,) that are not raised, their derivatives (n, 6), and facets (n,) and places
+    #: (n, 2) where the lines of the nodes leave the femur.
+    exits: tuple[FloatArray, FloatArray, Integers, FloatArray]
 
 
 class PatchState(NamedTuple):
@@ -69,7 +71,7 @@ class PatchState(NamedTuple):
         """Candidates in contact, (A,)."""
         if self.contact is None:
             return np.zeros(0, dtype=np.int64)
-        return self.near.nodes[self.contact.active]
+        return self.near.nodes[self.contact.active].astype(np.int64)
 
     @property
     def leaves_femur(self) -> IntArray:
@@ -125,6 +127,28 @@ class PatchState(NamedTuple):
         return found
 
 
+def measured_patch(
+    neighbours: Integers,
+    quads: Integers,
+    quads_at: Integers,
+    points: FloatArray,
+    active: IntArray,
+    squares: FloatArray,
+) -> list[float]:
+    """Return area [m²], length of the edge [m], peak pressure [Pa] and sharpness of the peak [1].
+
+    Arguments, of nodes at points (C, 3) [m], are as of `measure_patch` of
+    `foundation/core/contact.h`.
+    """
+    (level, weight), ring = np.zeros((2, len(points))), np.empty(4 * len(points), np.intc)
+    nodes, found = integers(active), np.empty(4)
+    CORE.measure_patch(
+        *addresses(neighbours, quads, quads_at, points), len(nodes), *addresses(nodes, squares),
+        0.5, 0, *addresses(level, weight, ring, found),
+    )  # fmt: skip
+    return list(found)
+
+
 class CompartmentContact:
     """Contact of the femur with the layer of one compartment.
 
@@ -142,31 +166,29 @@ class CompartmentContact:
         self.layer, self.femoral = layer, femoral
         self._compliance = compliance
         self._reach = reach
-        self._scratch = Scratch(layer.bed)
-        self._bed: Any = None
+        self._size = int(CORE.contact_scratch(layer.bed.address, 0))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_bed": None}
-
-    def state(self, pose: Pose, femur: Any, *, jacobian: bool) -> PatchState:
+    def state(self, pose: Pose, femur: Record, *, jacobian: bool) -> PatchState:
         """Return the contact at a pose.
 
-        `femur` is a handle of the femur for the kernels. Raises `PoseError` where the compliance of
-        the layers is not positive definite.
+        `femur` is the struct of `foundation/core/contact.h`. Raises `PoseError` where the
+        compliance of the layers is not positive definite.
         """
         by_twist, loads = np.zeros((6, 6)), np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
-        with one_thread(), self._scratch.borrowed() as work:
-            near = self._overlap(pose, femur, work)
+        with one_thread():
+            near = self._overlap(pose, femur)
             contact, femoral = self._solved(pose, near)
             state = PatchState(self.layer, near, contact, femoral, loads, by_twist)
             if jacobian and contact is not None:
-                spread = np.empty(len(near.nodes))
-                kernels.spread_forces(near.pairs, contact.active, state.forces, spread)
-                kernels.add_overlap_curvature(
-                    pose.rotation_matrix, femur, self._handle(), work, near.nodes, spread, by_twist
-                )
-                slopes = self._slopes(pose, femur, work, state, contact)
+                active, count = integers(contact.active), len(near.nodes)
+                spread = np.empty(count)
+                CORE.spread_forces(
+                    count, address(near.pairs), len(active),
+                    *addresses(active, contact.forces, spread),
+                )  # fmt: skip
+                self._add_hessians(pose, femur, near.nodes, near.exits, spread, by_twist)
+                slopes = self._slopes(pose, femur, state, contact)
         if contact is None:
             return state
         gradients = near.gradients[contact.active]
@@ -181,30 +203,50 @@ class CompartmentContact:
             state = state._replace(jacobian=by_pose)
         return state
 
-    def indentation(self, pose: Pose, femur: Any) -> float:
-        """Return the largest overlap at a pose [m], 0 out of contact; arguments as of `loads`."""
-        with self._scratch.borrowed() as work:
-            near = self._overlap(pose, femur, work)
+    def indentation(self, pose: Pose, femur: Record) -> float:
+        """Return the largest overlap at a pose [m], 0 out of contact; arguments as of `state`."""
+        near = self._overlap(pose, femur)
         return max(float(near.overlaps.max(initial=0.0)), 0.0)
 
-    def _handle(self) -> Any:
-        if self._bed is None:
-            self._bed = kernels.handle(self.layer.bed)
-        return self._bed
-
-    def _overlap(self, pose: Pose, femur: Any, work: Any) -> Overlap:
+    def _overlap(self, pose: Pose, femur: Record) -> Overlap:
         bed, count = self.layer.bed, len(self.layer.candidates)
-        nodes, overlaps = np.empty(count, dtype=np.int64), np.empty(count)
-        gradients = np.empty((count, 6))
-        found = kernels.find_overlaps(
-            pose.rotation_matrix, pose.translation, femur, self._handle(), 0, len(bed.first),
-            self._reach, -MARGIN, work, nodes, overlaps, gradients,
+        rotation, translation = pose.rotation_matrix, pose.translation
+        nodes, facets = np.empty((2, count), np.intc)
+        overlaps, places, gradients = np.empty(count), np.empty((count, 2)), np.empty((count, 6))
+        found = CORE.find_overlaps(
+            femur.address, bed.address, address(rotation), address(translation), self._reach,
+            -MARGIN, *addresses(nodes, overlaps, gradients, facets, places),
+            SCRATCH.of(self._size),
         )  # fmt: skip
-        nodes, pairs = nodes[:found], np.empty((found, 2, 2), dtype=np.int64)
+        nodes, pairs = nodes[:found], np.empty((found, 2, 2), np.intc)
         raised, slopes = np.empty(found), np.empty((found, 6))
-        beside, place = self.layer.regular_neighbours, np.full(count, -1)
-        kernels.raise_overlaps(beside, nodes, overlaps, gradients, place, pairs, raised, slopes)
-        return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs)
+        place = np.full(count, -1, np.intc)
+        CORE.raise_overlaps(
+            address(self.layer.regular_neighbours), found,
+            *addresses(nodes, overlaps, gradients, place, pairs, raised, slopes),
+        )  # fmt: skip
+        exits = overlaps[:found], gradients[:found], facets[:found], places[:found]
+        return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs, exits)
+
+    def _add_hessians(
+        self,
+        pose: Pose,
+        femur: Record,
+        nodes: Integers,
+        exits: tuple[FloatArray, FloatArray, Integers, FloatArray],
+        forces: FloatArray | None,
+        out: FloatArray,
+    ) -> None:
+        """Write second derivatives (n, 6, 6) of overlaps by the twist.
+
+        At nodes (n,) with `exits` as of `Overlap`. With forces (n,) [N], add minus the sum of the
+        derivatives times the forces to `out` (6, 6).
+        """
+        rotation = pose.rotation_matrix
+        CORE.overlap_hessians(
+            femur.address, self.layer.bed.address, address(rotation), len(nodes),
+            *addresses(nodes, *exits), 0 if forces is None else address(forces), address(out),
+        )  # fmt: skip
 
     def _solved(
         self, pose: Pose, near: Overlap
@@ -218,7 +260,9 @@ class CompartmentContact:
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
             # In double precision, whichever is stored: the factor needs the digits.
             part = np.zeros((len(rows), len(columns)))
-            kernels.add_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            # Of a symmetric block, the factor reads the lower triangle alone.
+            lower = rows is columns
+            add_block(compliance, near.nodes[rows], near.nodes[columns], part, lower=lower)
             if femoral is not None:
                 femoral.add_block(rows, columns, part)
             return part
@@ -238,7 +282,7 @@ class CompartmentContact:
         return femoral.compliance(nodes, femoral.touched(pose, touched, near.across))
 
     def _slopes(
-        self, pose: Pose, femur: Any, work: Any, state: PatchState, contact: NodalContact
+        self, pose: Pose, femur: Record, state: PatchState, contact: NodalContact
     ) -> FloatArray:
         """Return the derivatives (A, 6) of C f at changing forces [1, m].
 
@@ -249,11 +293,10 @@ class CompartmentContact:
         gradients = near.gradients[active]
         if femoral is None:
             return gradients
-        hessians = np.zeros((len(active), 6, 6))
-        kernels.write_overlap_hessians(
-            pose.rotation_matrix, femur, self._handle(), work, near.nodes[active], hessians
-        )
-        across = near.across[active]
+        hessians, across = np.empty((len(active), 6, 6)), near.across[active]
+        overlaps, slopes, facets, places = near.exits
+        exits = overlaps[active], slopes[active], facets[active], places[active]
+        self._add_hessians(pose, femur, near.nodes[active], exits, None, hessians)
         by_factors = np.einsum("ni,nit->nt", across, hessians[:, :3])
         by_factors /= (across**2).sum(axis=1, keepdims=True)
         motion = self._motion(pose, near, active)
@@ -276,12 +319,10 @@ class CompartmentContact:
     def _measure(self, state: PatchState) -> float:
         """Write area, pressures and centre of a contact; return the sharpness of the peak."""
         layer, active, forces, loads = self.layer, state.active, state.forces, state.loads
-        count = len(layer.candidates)
         squares = (forces / layer.areas[active]) ** 2
-        inside, edge, peak, sharpness = kernels.measure_patch(
-            layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares, 0.5,
-            False, np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64),
-        )  # fmt: skip
+        inside, edge, peak, sharpness = measured_patch(
+            layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares
+        )
         total = float(forces.sum())
         area = inside - EDGE_OFFSET * layer.spacing * edge
         if total <= 0.0 or area <= 0.0:

@@ -79,7 +79,8 @@ class ComplianceStore:
         self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
     ) -> FloatArray:
         found = compliance(body)
-        return (found if change is None else change(found)).astype(self.precision)
+        kept = found if change is None else change(found)
+        return np.ascontiguousarray(kept, dtype=self.precision)
 
 
 class Kept(NamedTuple):

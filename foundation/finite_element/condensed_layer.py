@@ -9,15 +9,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.core.library import LANES, Record, integers
 from foundation.finite_element.charts import Chart
 from foundation.finite_element.condensation import ElasticBody
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import LayerMesh, layer_mesh
 from foundation.finite_element.surface_grid import lay_grid
-from foundation.surfaces.groups import enclosing_discs, group_corners
+from foundation.surfaces.groups import node_groups
 from foundation.surfaces.tree import build_tree
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -80,8 +80,8 @@ class MeshedLayer:
         )
 
     @cached_property
-    def bed(self) -> kernels.Bed:
-        """The candidates as a bed for the contact kernels."""
+    def bed(self) -> Record:
+        """The candidates as a bed, the struct of `foundation/core/contact.h`."""
         return node_bed(self.points, self.normals, MARGIN)
 
     @cached_property
@@ -92,27 +92,27 @@ class MeshedLayer:
         return number
 
     @cached_property
-    def neighbours(self) -> IntArray:
-        """Candidates next to each candidate along and against the grid lines, (C, 2, 2), or -1."""
+    def neighbours(self) -> NDArray[np.intc]:
+        """Candidates along and against the grid lines of each, (C, 2, 2) [1], or -1."""
         found = self.mesh.grid.neighbours[self.candidates]
-        return np.where(found >= 0, self.number[found], -1)
+        return integers(np.where(found >= 0, self.number[found], -1))
 
     @cached_property
-    def regular_neighbours(self) -> IntArray:
-        """The neighbours without those on the rim, which are not at equal distances, (C, 2, 2)."""
+    def regular_neighbours(self) -> NDArray[np.intc]:
+        """Neighbours (C, 2, 2) [1] that are not on the rim, where distances are unequal."""
         found = self.neighbours
-        return np.where((found >= 0) & self.at_rim[found], -1, found)
+        return integers(np.where((found >= 0) & self.at_rim[found], -1, found))
 
     @cached_property
-    def quads(self) -> IntArray:
-        """Quadrilaterals between candidates, (Q, 4)."""
+    def quads(self) -> NDArray[np.intc]:
+        """Quadrilaterals between candidates, (Q, 4) [1]."""
         quads = self.number[self.mesh.grid.quads]
-        return np.ascontiguousarray(quads[(quads >= 0).all(axis=1)])
+        return integers(quads[(quads >= 0).all(axis=1)])
 
     @cached_property
-    def quads_at(self) -> IntArray:
-        """Quadrilaterals around each candidate, (C, 4), -1 for none."""
-        found = np.full((len(self.candidates), 4), -1, dtype=np.int64)
+    def quads_at(self) -> NDArray[np.intc]:
+        """Quadrilaterals around each candidate, (C, 4) [1], -1 for none."""
+        found = np.full((len(self.candidates), 4), -1, dtype=np.intc)
         for k in range(4):
             found[self.quads[:, k], k] = np.arange(len(self.quads))
         return found
@@ -173,42 +173,20 @@ def meshed_layer(
 
 def neighbourhood_order(points: FloatArray) -> IntArray:
     """Return the order (C,) in which points (C, 3) [m] of a group of the bed follow each other."""
-    return build_tree(points, points, kernels.LANES).order
+    return build_tree(points, points, LANES).order
 
 
-def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> kernels.Bed:
+def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> Record:
     """Return a bed whose elements are single nodes, in the order of `neighbourhood_order`.
 
     The nodes have positions (C, 3) [m] and unit normals (C, 3) [1]; those up to `margin` from the
     femur [m] are listed.
     """
-    tree = build_tree(points, points, kernels.LANES)
+    tree = build_tree(points, points, LANES)
     leaves = tree.count > 0
     first, count = tree.first[leaves], tree.count[leaves]
     elements = np.arange(len(points))[:, None]
-    centre, radius, thickness, direction = enclosing_discs(points, normals, elements, first, count)
-    none, unit = np.zeros((1, 1)), np.ones(1)
-    return kernels.Bed(
-        points=np.ascontiguousarray(points),
-        normals=np.ascontiguousarray(normals),
-        elements=elements.astype(np.int32),
-        centroid_first=0,
-        sizes=np.zeros(len(points)),
-        whole_shape=none,
-        whole_weight=unit,
-        cut_shape=none,
-        area_vectors=np.zeros((1, 1, 3)),
-        metric=np.zeros((1, 3, 3)),
-        cut_weight=unit,
-        cut_radius=unit,
-        compartments=np.array([0, len(first), len(first)]),
-        centre=np.ascontiguousarray(centre.T),
-        # A ball of this radius reaches the femur where a node is within the margin.
-        radius=radius + margin,
-        thickness=thickness,
-        direction=np.ascontiguousarray(direction.T),
-        bulge=np.full(len(first), margin),
-        first=first,
-        count=count,
-        corners=group_corners(points[elements], first, count),
-    )
+    return node_groups(
+        points, normals, elements, first, count, bulge=np.full(len(points), margin), margin=margin,
+        count_compartments=1, compartments=np.array([0, len(first)]),
+    )  # fmt: skip

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
+from foundation.core.library import CORE, Record, address, addresses, integers
 from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
@@ -125,8 +125,8 @@ class FemoralLayer:
         inside = np.column_stack([u, v])
         return FemoralPoints(own, factors, cells, weights, thickness, outside, inside)
 
-    def compliance(self, nodes: IntArray, at: FemoralPoints) -> LazyCompliance:
-        """Return the compliance between points of contact of tibial candidates (n,)."""
+    def compliance(self, nodes: NDArray[Any], at: FemoralPoints) -> LazyCompliance:
+        """Return the compliance [m/N] between points of contact of tibial candidates (n,)."""
         return LazyCompliance(self.layer, self.regular(), self._own[nodes], at)
 
 
@@ -140,27 +140,48 @@ class LazyCompliance:
     def __init__(
         self, layer: MeshedLayer, regular: FloatArray, own: FloatArray, at: FemoralPoints
     ) -> None:
-        material, self.at, self._layer, self._regular = layer.layer, at, layer, regular
-        self._kernel = (
-            deficit_table(material.poissons_ratio),
-            PER_STEP,
-            strength(material.youngs_modulus, material.poissons_ratio),
-        )
-        used = np.unique(at.cells)
-        self._arguments = (
-            at.points, at.thickness, own, at.factors, at.cells, at.weights, used, regular,
-        )  # fmt: skip
+        self.at, self._layer, self._regular, self._own = at, layer, regular, own
         count = len(at.points)
         self._filled = np.zeros(count, dtype=np.bool_)
         self._scratch = np.zeros(len(regular))
         self._matrix = np.empty((count, count))
+        self._between = self._points(at, own, np.unique(at.cells))
+
+    def _points(self, at: FemoralPoints, own: FloatArray, used: IntArray) -> Record:
+        """Return the struct `between` of points of contact; `own` and `used` as of its fields."""
+        material, regular = self._layer.layer, self._regular
+        table = deficit_table(material.poissons_ratio)
+        return Record(
+            "between",
+            pieces=len(table),
+            table=table,
+            per_step=PER_STEP,
+            strength=strength(material.youngs_modulus, material.poissons_ratio),
+            count=len(at.points),
+            points=at.points,
+            thickness=at.thickness,
+            own=own,
+            factors=at.factors,
+            cells=at.cells,
+            weights=at.weights,
+            count_used=len(used),
+            used=used,
+            bytes=regular.itemsize,
+            side=len(regular),
+            regular=address(regular),
+        )
 
     def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
-        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N]."""
-        kernels.fill_rows(
-            *self._kernel, *self._arguments, rows, self._filled, self._scratch, self._matrix
-        )
-        kernels.add_block(self._matrix, rows, columns, part)
+        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N].
+
+        If both are the same array, add the part up to the diagonal alone.
+        """
+        wanted = integers(rows)
+        CORE.femoral_rows(
+            self._between.address, len(wanted),
+            *addresses(wanted, self._filled, self._matrix, self._scratch),
+        )  # fmt: skip
+        add_block(self._matrix, rows, columns, part, lower=rows is columns)
 
     def slopes(
         self, active: IntArray, forces: FloatArray, motion: FloatArray, by_factors: FloatArray
@@ -174,9 +195,8 @@ class LazyCompliance:
         """
         at = self.at.chosen(active)
         by_distance, by_thickness = np.empty((2, len(active), len(active)))
-        kernels.fill_slopes(
-            *self._kernel, at.points, at.thickness, at.factors, by_distance, by_thickness
-        )
+        points = self._points(at, self._own[active], active[:0])
+        CORE.femoral_slopes(points.address, address(by_distance), address(by_thickness))
         found = _by_distance(by_distance, at.points, forces, motion)
         by_weights = self._by_weights(at, motion)
         deeper = np.einsum("nkt,nk->nt", by_weights, self._layer.thickness[at.cells])
@@ -212,6 +232,20 @@ class LazyCompliance:
         by_own = np.einsum("nkt,nk->nt", by_weights, moved[place, 0])
         by_others = np.einsum("nk,nkt->nt", at.weights, moved[place][:, :, 1:])
         return at.factors[:, None] * (by_own + by_others)
+
+
+def add_block(
+    matrix: FloatArray, rows: NDArray[Any], columns: NDArray[Any], part: FloatArray, *, lower: bool
+) -> None:
+    """Add the block of rows (k,) and columns (l,) of a matrix to an array (k, l) [any unit].
+
+    If `lower`, add its part up to the diagonal alone.
+    """
+    across, down = integers(rows), integers(columns)
+    CORE.add_block(
+        address(matrix), matrix.itemsize, len(matrix), len(across), address(across), len(down),
+        address(down), lower, address(part),
+    )  # fmt: skip
 
 
 def _by_distance(

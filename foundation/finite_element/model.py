@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, check_in, check_number, frozen
 from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, SpringState
@@ -141,10 +140,6 @@ class FiniteElementContact(NodalContact):
         self._femur = femur_patches(
             femur, smooth_surface(femur), curved=True, reach=PLANE_REACH * radius
         )
-        self._handle: Any = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_handle": None}
 
     def _meshed(self, side: int) -> MeshedLayer:
         own, at = self.compartments == side, self.tibia.centroids
@@ -180,12 +175,6 @@ class FiniteElementContact(NodalContact):
         layer = self.layers[side]
         return self.store.get(layer.digest, len(layer.candidates), lambda: layer.body)
 
-    def femoral_handle(self) -> Any:
-        """Return the femur for the kernels."""
-        if self._handle is None:
-            self._handle = kernels.handle(self._femur)
-        return self._handle
-
     @property
     def size(self) -> LayerSize:
         """Numbers of nodes and unknowns, memory and estimated times."""
@@ -220,8 +209,7 @@ class FiniteElementContact(NodalContact):
     def _states(
         self, pose: Pose, sides: Sequence[int], *, jacobian: bool = False, energy: bool = False
     ) -> list[PatchState]:
-        femur = self.femoral_handle()
-        return [self.contacts[side].state(pose, femur, jacobian=jacobian) for side in sides]
+        return [self.contacts[side].state(pose, self._femur, jacobian=jacobian) for side in sides]
 
     def _flags(self, pose: Pose, side: int, state: PatchState) -> tuple[Flag, ...]:
         return all_flags(self.compartment_names[side], self.contacts[side], state)
@@ -234,7 +222,7 @@ class FiniteElementContact(NodalContact):
 
         Parameters and exceptions as of `compartment_loads`; found without the forces.
         """
-        return self.contacts[self._index(compartment)].indentation(pose, self.femoral_handle())
+        return self.contacts[self._index(compartment)].indentation(pose, self._femur)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].

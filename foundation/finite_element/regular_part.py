@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from foundation import kernels
 from foundation.base.checks import FloatArray
+from foundation.core.library import CORE, address, addresses
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 
@@ -38,15 +38,13 @@ def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
     """
     material = layer.layer
     regular = np.array(compliance, dtype=np.float64)
-    kernels.subtract_flat(
-        deficit_table(material.poissons_ratio),
-        PER_STEP,
+    table, own = deficit_table(material.poissons_ratio), own_parts(layer)
+    points, thickness = layer.points, layer.thickness
+    CORE.subtract_flat(
+        address(table), len(table), PER_STEP,
         strength(material.youngs_modulus, material.poissons_ratio),
-        layer.points,
-        layer.thickness,
-        own_parts(layer),
-        regular,
-    )
+        len(points), *addresses(points, thickness, own, regular),
+    )  # fmt: skip
     # Elements do not resolve the singular part between nodes next to each other.
     smoothing = _filter(layer, 0) @ _filter(layer, 1)
     half = smoothing @ regular
@@ -55,7 +53,7 @@ def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
 
 def _filter(layer: MeshedLayer, axis: int) -> sparse.csr_array:
     """Return the filter along grid lines of one direction, (C, C) [1]."""
-    beside = layer.neighbours[:, axis]
+    beside = layer.neighbours[:, axis].astype(np.int64)
     own = np.arange(len(beside))
     inner = (beside >= 0).all(axis=1)
     beyond = np.stack([beside[beside[:, 0], 0], beside[beside[:, 1], 1]], axis=1)

@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.kernels.coupled import PATIENCE, START, TOLERANCE
+from foundation.core.library import CONSTANTS
+
+START, TOLERANCE = CONSTANTS["START"], CONSTANTS["WRONG"]
+PATIENCE = int(CONSTANTS["PATIENCE"])
 
 #: Nodes that are farther from the femur than this part of the largest overlap are checked last.
 _NEAR = 0.3
 
-#: Returns the block of given rows and columns of a compliance.
+#: Returns the block of given rows and columns of a compliance; if both are the same array, at least
+#: its part up to the diagonal.
 Compliance = Callable[[IntArray, IntArray], FloatArray]
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.special import j0
+from scipy.special import j0, roots_legendre
 
-from foundation import kernels
 from foundation.base.checks import FloatArray
+from foundation.core.library import CORE, address
 
 #: 1 - φ is below 1e-14 from there on.
 _CUT = 20.0
@@ -35,17 +35,24 @@ def wave_compliance(
 ) -> float:
     """Return the compliance 2 (1 - ν²)/(E k) φ(k t) [m/Pa] at a wave number k > 0 [1/m]."""
     s = np.array([wave_number * thickness])
-    phi = 1.0 - float(kernels.deficit_transform(s, poissons_ratio)[0])
+    phi = 1.0 - float(deficit_transform(s, poissons_ratio)[0])
     return 2.0 * (1.0 - poissons_ratio**2) / (youngs_modulus * wave_number) * phi
+
+
+def deficit_transform(s: FloatArray, poissons_ratio: float) -> FloatArray:
+    """Return 1 - φ at wave numbers times the thickness, (N,) [1]."""
+    s, found = np.ascontiguousarray(s, np.float64), np.empty(len(s))
+    CORE.deficit_transform(len(s), address(s), poissons_ratio, address(found))
+    return found
 
 
 @lru_cache(maxsize=8)
 def deficit_table(poissons_ratio: float) -> FloatArray:
     """Return cubic pieces (P, 4) [1] of D, coefficients of powers of the place in the piece."""
     count = int(_CUT * _REACH)
-    nodes, weights = np.polynomial.legendre.leggauss(64 + count)
+    nodes, weights = roots_legendre(64 + count)
     s = 0.5 * _CUT * (nodes + 1.0)
-    weights = 0.5 * _CUT * weights * kernels.deficit_transform(s, poissons_ratio)
+    weights = 0.5 * _CUT * weights * deficit_transform(s, poissons_ratio)
     x = np.arange(0.0, _REACH + 0.5 / PER_STEP, 1.0 / PER_STEP)
     values = np.array([j0(at * s) @ weights for at in x])
     # D is even, and ends as 1/x.
@@ -68,4 +75,6 @@ def own_part(first: FloatArray, second: FloatArray) -> FloatArray:
         Edges of the cell of the lattice at each node [m].
     """
     metric = [(a * b).sum(axis=1) for a, b in ((first, first), (first, second), (second, second))]
-    return np.array([kernels.lattice_own_part(*each) for each in zip(*metric, strict=True)])
+    rows, found = np.ascontiguousarray(np.transpose(metric)), np.empty(len(first))
+    CORE.lattice_own_parts(len(first), address(rows), address(found))
+    return found

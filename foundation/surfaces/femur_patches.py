@@ -1,4 +1,4 @@
-"""Search structures of the femoral surface for the contact kernels (docs/theory.md, Search).
+"""Search structures of the femoral surface for contact (docs/theory.md, Search).
 
 The neighbours of each facet; a grid with a nearby facet and a lower bound of the distance to the
 surface in each cell, divided into parts near the surface; and for each small group of facets a
@@ -7,13 +7,15 @@ plane with an upper bound of the femur's height over the plane within a radius.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 from scipy.spatial import KDTree
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, IntArray
+from foundation.core.library import CONSTANTS, CORE, Record, address
 from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.tree import BoxTree, build_tree
@@ -35,8 +37,8 @@ PLANE_REACH = 3.5
 
 def femur_patches(
     mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
-) -> kernels.Femur:
-    """Prepare a femoral surface for the contact kernels, facets in the order of their tree.
+) -> Record:
+    """Return a femoral surface as the library reads it, facets in the order of their tree.
 
     `mesh` is in the femoral frame [m]. The patches of `surface` are plane facets unless `curved`;
     the bounding planes are valid within the radius `reach` [m].
@@ -45,35 +47,40 @@ def femur_patches(
     order = tree.order
     control = np.ascontiguousarray(control_points(surface)[order])
     plane_of, points, normals = _planes(mesh, tree)
-    rise = np.zeros(len(points))
-    kernels.largest_protrusions(
-        tree.low, tree.high, tree.next, tree.first, tree.count, control, points, normals, reach,
-        rise,
-    )  # fmt: skip
     low, cell, facet, distance, near = _grid(surface.corners[order], surface.middles[order])
-    patch, neighbour = np.ascontiguousarray(polynomial(surface)[order]), _neighbours(mesh, order)
-    brick = np.where(near, np.cumsum(near).reshape(near.shape) - 1, -1).astype(np.int32)
-    bricks = np.empty((max(near.sum(), 1), *(3 * (kernels.PARTS,))), dtype=np.int32)
-    kernels.fill_bricks(patch, neighbour, curved, low, cell, facet, brick, bricks)
-    return kernels.Femur(
-        curved,
-        patch,
-        neighbour,
-        tree.low,
-        tree.high,
-        tree.next,
-        tree.first,
-        tree.count,
-        np.concatenate([points, normals, rise[:, None]], axis=1),
-        reach,
-        low,
-        cell,
-        facet,
-        distance,
-        plane_of[facet].astype(np.int32),
-        brick,
-        bricks,
+    planes = np.concatenate([points, normals, np.zeros((len(points), 1))], axis=1)
+    found = Record(
+        "femur",
+        **searched_patches(surface, tree, curved=curved),
+        neighbour=_neighbours(mesh, order),
+        planes=planes,
+        plane_reach=reach,
+        grid_low=low,
+        grid_cell=cell,
+        cells=np.array(facet.shape),
+        grid_facet=facet,
+        grid_distance=distance,
+        grid_plane=plane_of[facet],
+        grid_brick=np.where(near, np.cumsum(near).reshape(near.shape) - 1, -1),
+        bricks=np.zeros((max(near.sum(), 1), *(3 * (int(CONSTANTS["PARTS"]),))), np.intc),
     )
+    rise = np.zeros(len(points))
+    CORE.largest_protrusions(
+        found.address, address(control), len(points), address(points), address(normals), reach,
+        address(rise),
+    )  # fmt: skip
+    planes[:, 6] = rise
+    CORE.fill_bricks(found.address, address(found.bricks))
+    return found
+
+
+def searched_patches(surface: SmoothSurface, tree: BoxTree, *, curved: bool) -> dict[str, Any]:
+    """Return the fields of the struct `femur` that the search of an exit by the tree needs."""
+    return {
+        "curved": curved, "facets": len(tree.order), "patch": polynomial(surface)[tree.order],
+        "boxes": len(tree.next), "low": tree.low, "high": tree.high, "next": tree.next,
+        "first": tree.first, "count": tree.count,
+    }  # fmt: skip
 
 
 def facet_order(surface: SmoothSurface) -> IntArray:

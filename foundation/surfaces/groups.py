@@ -1,11 +1,13 @@
-"""Groups of elements of a bed: the discs around the groups, and the corners side by side."""
+"""Groups of elements of a bed: discs around them, and their corners side by side."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from foundation import kernels
 from foundation.base.checks import FloatArray, IntArray
+from foundation.core.library import LANES, Record
 
 
 def enclosing_discs(
@@ -40,5 +42,42 @@ def group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> Floa
 
     Free places of a group repeat its last element.
     """
-    place = np.minimum(np.arange(kernels.LANES), count[:, None] - 1)
+    place = np.minimum(np.arange(LANES), count[:, None] - 1)
     return np.ascontiguousarray(np.moveaxis(corners[first[:, None] + place], 1, 3))
+
+
+def node_groups(
+    points: FloatArray,
+    normals: FloatArray,
+    elements: IntArray,
+    first: IntArray,
+    count: IntArray,
+    *,
+    bulge: FloatArray,
+    margin: float = 0.0,
+    **others: Any,
+) -> Record:
+    """Return the struct `bed` of `foundation/core/contact.h`; `others` are its other fields.
+
+    Elements (F, n) of nodes (N, 3) follow each other in groups (G,). Those up to `bulge` (F,) [m]
+    outside the femur are found, and groups whose ball is within the `margin` [m].
+    """
+    centre, radius, thickness, direction = enclosing_discs(points, normals, elements, first, count)
+    return Record(
+        "bed",
+        count_nodes=len(points),
+        count_elements=len(elements),
+        nodes=elements.shape[1],
+        points=points,
+        normals=normals,
+        elements=elements,
+        centre=centre.T,
+        direction=direction.T,
+        radius=radius + margin,
+        thickness=thickness,
+        bulge=np.maximum.reduceat(bulge, first),
+        first=first,
+        count=count,
+        corners=group_corners(points[elements[:, :3]], first, count),
+        **others,
+    )

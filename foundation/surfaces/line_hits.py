@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.kernels import line_exits
-from foundation.surfaces.femur_patches import control_points, polynomial
+from foundation.core.library import CORE, Record, addresses
+from foundation.surfaces.femur_patches import control_points, searched_patches
 from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.tree import build_tree
 
@@ -33,9 +33,7 @@ class LineTracer:
         control = control_points(surface)
         tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
         self._order = tree.order
-        self._patch = np.ascontiguousarray(polynomial(surface)[tree.order])
-        self._boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
-        self._curved = curved
+        self._patches = Record("femur", **searched_patches(surface, tree, curved=curved))
 
     def exits(self, starts: FloatArray, directions: FloatArray, reach: float) -> LineHits:
         """Return the first exits of lines from starts (N, 3) [m] along directions (N, 3) [1].
@@ -43,8 +41,10 @@ class LineTracer:
         An exit is a hit where the outward normal points along the line, within `reach` [m].
         """
         count = len(starts)
-        distance, facet, place = np.zeros(count), np.full(count, -1), np.zeros((count, 2))
+        distance, facet, place = np.empty(count), np.empty(count, np.intc), np.empty((count, 2))
         lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))
-        line_exits(self._patch, self._curved, *self._boxes, reach, *lines, distance, facet, place)
+        CORE.line_exits(
+            self._patches.address, reach, count, *addresses(*lines, distance, facet, place)
+        )
         weights = np.column_stack([1.0 - place.sum(axis=1), place])
         return LineHits(distance, np.where(facet >= 0, self._order[facet], -1), weights)

@@ -60,8 +60,8 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
     return Smoothed(moved, float(np.abs(rise).max()), float(np.sqrt(np.mean(rise**2))))
 
 
-# Several deviations are tried in turn, and their patches fitted in between.
-@lru_cache(maxsize=4)
+# Several deviations are tried in turn, and the patches of each are fitted in between.
+@lru_cache(maxsize=12)
 def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Return the vertices in use (W,), the triangles (F, 3) over these vertices, and more.
 

@@ -1,4 +1,4 @@
-"""Bounding-volume tree over boxes, as flat arrays for the compiled kernels."""
+"""Bounding-volume tree over boxes, as flat arrays for the library in C."""
 
 from __future__ import annotations
 

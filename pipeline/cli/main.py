@@ -119,10 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(request: Request) -> Answer:
     """Return the answer of a command; warnings are one line each."""
-    from pipeline.progress import compilation_reported, silenced
+    from pipeline.progress import silenced
 
     arguments = request.arguments
-    with warnings.catch_warnings(), silenced(quiet=request.quiet), compilation_reported():
+    with warnings.catch_warnings(), silenced(quiet=request.quiet):
         warnings.showwarning = _show_warning
         return request.command(*arguments.args, **arguments.kwargs)
 

@@ -76,5 +76,4 @@ def _what(error: OSError) -> str:
         reason = f"cannot be written ({os.strerror(error.errno or 0).lower()})"
     if error.filename:
         return f"{error.filename}: {reason}"
-    # Temporary files of libraries, and numba's cache of compiled kernels.
-    return f"a temporary file (in {tempfile.gettempdir()}) or compiled kernel {reason}"
+    return f"a temporary file (in {tempfile.gettempdir()}) {reason}"

@@ -140,29 +140,19 @@ _MOST_INCOMPRESSIBLE = 0.4999
 
 @dataclass(frozen=True)
 class ModelKeys:
-    """Keys of a contact model in [contact].
+    """Keys of a contact model in [contact]."""
 
-    Parameters
-    ----------
-    words : str
-        What the contact is made of, in the plural, for messages.
-    description : str
-        The model in a few words, for the manual.
-    section : type, optional
-        Class of the section [contact.NAME] of the model, a field of `ContactConfig`.
-    own : tuple of str
-        Keys of [contact] that other models do not have.
-    of_layers : tuple of str
-        Keys of each layer that other models do not have.
-    check : callable, optional
-        Raises an InputError if values of the section [contact] do not agree.
-    """
-
+    #: What the contact is made of, in the plural, for messages.
     words: str
+    #: The model in a few words, for the manual.
     description: str
+    #: Class of the section [contact.NAME] of the model, a field of `ContactConfig`.
     section: type[Section] | None = None
+    #: Keys of [contact] that other models do not have.
     own: tuple[str, ...] = ()
+    #: Keys of each layer that other models do not have.
     of_layers: tuple[str, ...] = ()
+    #: Raises an InputError if values of the section [contact] do not agree.
     check: Callable[[ContactConfig], None] | None = None
 
     @property

@@ -80,13 +80,7 @@ def data_path(text: str, base: Path) -> Path:
 
 
 def data_file(text: str) -> Path:
-    """Return the file of an independent path; one in `$KNEE_DATA` must exist.
-
-    Raises
-    ------
-    DataError
-        If a file of `$KNEE_DATA` does not exist.
-    """
+    """Return the file of an independent path; one in `$KNEE_DATA` must exist, else `DataError`."""
     path = data_path(text, Path())
     inside = _inside(text)
     if inside is not None and not path.exists():

@@ -17,17 +17,8 @@ from pipeline.config.schema_base import near
 def design_config(config: Config, values: Mapping[str, float]) -> Config:
     """Return the configuration of one design, without [design_space].
 
-    Parameters
-    ----------
-    config : Config
-        Configuration with a [design_space].
-    values : mapping of str to float
-        Value of each parameter, in the unit of its name.
-
-    Raises
-    ------
-    ConfigError
-        If a value is out of the bounds of its key.
+    `values` has the value of each parameter, in the unit of its name. Raises `ConfigError` if a
+    value is out of the bounds of its key.
     """
     space = design_space_of(config)
     tree = config.model_dump(exclude_none=True, exclude={"design_space"})

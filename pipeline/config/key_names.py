@@ -13,11 +13,7 @@ def naming_keys(keys: Mapping[str, str]) -> Iterator[None]:
     """Name keys of the configuration in errors about the arguments that the keys give.
 
     `keys` maps the name of an argument to the dotted key; the bounds of a key in mm are in mm.
-
-    Raises
-    ------
-    InputError
-        In place of the error about such an argument.
+    Raises `InputError` in place of the error about such an argument.
     """
     try:
         yield

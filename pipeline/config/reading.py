@@ -79,10 +79,7 @@ def shipped_config(name: str) -> Path:
 def find_config(text: str | Path) -> Path:
     """Return the file of a configuration, given its path or the name of a shipped configuration.
 
-    Raises
-    ------
-    ConfigError
-        If the file does not exist, is empty, or is a folder.
+    Raises `ConfigError` if the file does not exist, is empty, or is a folder.
     """
     path = Path(text)
     is_name = path.name == str(path) and not path.suffix

@@ -87,11 +87,7 @@ class SimulationConfig(Section):
         "quasi-static",
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
-    method: Literal["Rodas5P", "Rodas4P", "Radau", "BDF", "LSODA"] = Field(
-        "Rodas5P",
-        description="integrator: Rosenbrock methods, compiled, or scipy's; BDF and LSODA need far "
-        "smaller tolerances on contact",
-    )
+    method: Literal["Rodas5P", "Rodas4P"] = Field("Rodas5P", description="integrator")
     wear_factor_mm3_per_Nm: Positive = Field(
         1e-7, description="Archard's wear volume per force and sliding distance"
     )

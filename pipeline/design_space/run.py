@@ -42,7 +42,7 @@ from pipeline.store.samples import digest
 from surrogates.parametric.compartment import ParametricSpace
 from surrogates.parametric.surrogate import ParametricSurrogate
 
-_PACKAGES = ("numpy", "scipy", "numba", "pandas", "knee-contact")
+_PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
 
 
 def run_designs(
@@ -64,7 +64,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     config = run.config
     run.stages = StageCounter(stages_over_designs(config), run.workers)
     with run.timed("knee"):
-        run.compile_kernels()
         base = build_knee(config)
     run.prepare(resume=resume, replace=replace)
     with run.timed("a: designs"):
@@ -84,7 +83,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         trained = fit_designs(config, designs, sampled.training, space, run.execution)
     with run.timed("g: domain"):
         knee = with_domains(run, trained.knee, designs, unseen)
-    run.wait_for_kernels()
     with run.timed("h: gait of unseen designs"):
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
     with run.timed("h: gait of held-out designs"):

@@ -135,8 +135,7 @@ class Execution:
         self.open()
         if self._client is not None:
             return dask_cluster.results_of_workers(self._client, function, jobs, shared)
-        # Memory maps (max_nbytes) would reach the kernels as another array type and compile them
-        # again; with batches, finished jobs would wait for others before they can be stored.
+        # With batches, finished jobs would wait for others before they can be stored.
         pool = Parallel(
             n_jobs=min(self._workers, max(2 if repeated else 1, len(jobs))),
             return_as="generator_unordered",

@@ -15,13 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from numba.core import event
-
-from foundation.base.compiling import TIMER
-
 #: Packages of the project that compute, and packages that they compute with.
 _OWN = ("foundation", "surrogates", "dynamics")
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "numba", "pandas", "joblib")
+_SOURCES = ("*.py", "*.[ch]")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "pandas", "joblib")
 
 Job = tuple[int, tuple[Any, ...]]
 
@@ -42,7 +39,7 @@ def environment() -> dict[str, str]:
     content = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
     for package in _OWN:
-        for file in sorted((root / package).rglob("*.py")):
+        for file in sorted(each for kind in _SOURCES for each in (root / package).rglob(kind)):
             content.update(file.relative_to(root).as_posix().encode())
             content.update(file.read_bytes())
     return versions | {"knee-contact": f"source {content.hexdigest()[:12]}"}
@@ -102,8 +99,6 @@ def _end_with(owner: int) -> None:
 
     An interrupt, which a terminal sends to all processes, is left to the owner.
     """
-    with suppress(ValueError):  # not registered
-        event.unregister("numba:compile", TIMER)  # the owner tells of compilation
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

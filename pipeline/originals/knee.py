@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import pandas as pd
 
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.base.errors import InputError, PoseError
+from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -100,10 +99,6 @@ class Knee:
 
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
-        # The kernels are compiled before the workers start, so that the workers find them cached.
-        # At this pose the surfaces may overlap more than a model bears.
-        with suppress(PoseError):
-            self.model.compartment_loads(Pose(), self.model.compartment_names[0])
         return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
 
     def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel:

@@ -20,7 +20,7 @@ from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import naming_keys
-from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
+from pipeline.config.schema import Config, ImplantConfig, KneeConfig
 from pipeline.originals.component_placement import (
     femoral_placement,
     placed,
@@ -29,7 +29,7 @@ from pipeline.originals.component_placement import (
 )
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.shape_surfaces import finished, shaped_surfaces
 
 #: Configuration keys of the parameters of the implant.
@@ -194,12 +194,10 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
 
 
 def _load(knee: KneeConfig, section: str) -> TriangleMesh:
-    mesh: MeshConfig | None = getattr(knee, section)
-    if mesh is None:
+    if getattr(knee, section) is None:
         raise InputError(f"[knee.{section}] is missing; add the section with the file of the mesh")
     try:
-        body = section.removesuffix("_solid")
-        loaded = load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
+        loaded = load_body(knee, section)
         report_findings(loaded.findings)
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error
@@ -209,8 +207,7 @@ def _load(knee: KneeConfig, section: str) -> TriangleMesh:
 def _solid(knee: KneeConfig) -> TriangleMesh:
     """Return the closed solid below the tibial surface: its own file, or that of the surface."""
     if knee.tibia_solid is None:
-        assert knee.tibia is not None
-        loaded = load_surface(knee.tibia, knee.side, "tibia", knee.repair_tolerance_mm)
+        loaded = load_body(knee, "tibia")
         return outer_walls(loaded.mesh if loaded.part is None else loaded.part.whole)
     solid = _load(knee, "tibia_solid")
     try:

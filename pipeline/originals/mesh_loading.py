@@ -9,7 +9,7 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, smoothed
 from pipeline.config.data_folder import data_files
-from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, KneeConfig, MeshConfig
 from pipeline.originals.bearing_part import (
     BearingPart,
     bearing_findings,
@@ -36,6 +36,8 @@ from pipeline.progress import peak_memory, say
 
 #: Size of a file beyond which reading takes seconds [bytes].
 LARGE_FILE = 20_000_000
+#: Keys of a mesh whose vertices are not moved.
+UNMOVED = {"smooth_um": 0.0, "cartilage_mm": 0.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +103,16 @@ def load_surface(
     return _loaded(paths, _versions(paths), config, side, body, repair_tolerance_mm)
 
 
-# `check` tests the meshes of the files, and then the contact model over the same meshes.
-@lru_cache(maxsize=3)
+def load_body(knee: KneeConfig, section: str, **changes: Any) -> LoadedMesh:
+    """Load the mesh of a section of [knee], of which keys may be changed, as `load_surface`."""
+    config: MeshConfig = getattr(knee, section).model_copy(update=changes)
+    body = section.removesuffix("_solid")
+    return load_surface(config, knee.side, body, knee.repair_tolerance_mm)
+
+
+# `check` tests the meshes of the files, and then the contact model over the same meshes, smoothed
+# as in the study or by other distances.
+@lru_cache(maxsize=6)
 def _loaded(
     paths: tuple[Path, ...],
     versions: tuple[tuple[int, int] | None, ...],
@@ -111,7 +121,9 @@ def _loaded(
     body: str,
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
-    loaded = _unsmoothed(paths, versions, config, side, body, repair_tolerance_mm)
+    loaded = _unsmoothed(
+        paths, versions, config.model_copy(update=UNMOVED), side, body, repair_tolerance_mm
+    )
     if any(found.is_error for found in loaded.findings):
         return loaded
     if config.smooth_um > 0.0:
@@ -125,6 +137,7 @@ def _loaded(
     return loaded
 
 
+@lru_cache(maxsize=3)
 def _unsmoothed(
     paths: tuple[Path, ...],
     versions: tuple[tuple[int, int] | None, ...],

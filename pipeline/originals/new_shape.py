@@ -11,11 +11,10 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.knee_schema import KneeConfig
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import UNMOVED, load_body
 from pipeline.originals.shape_surfaces import (
     Template,
     corresponding,
-    plain,
     read_as_is,
     shape_modes,
     template,
@@ -67,9 +66,9 @@ def _vertices(template: Template, file: str, side: str, *, rigid: bool) -> Float
 
 def _surface(knee: KneeConfig, body: str, file: str, side: str) -> TriangleMesh:
     """Return the surface of a file [m], repaired, as that of a body."""
-    config = plain(getattr(knee, body)).model_copy(update={"file": file})
+    own = knee.model_copy(update={"side": side})
     try:
-        loaded = load_surface(config, side, body, knee.repair_tolerance_mm)
+        loaded = load_body(own, body, file=file, **UNMOVED)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     for finding in loaded.findings:

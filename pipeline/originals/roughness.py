@@ -48,20 +48,21 @@ _LEAST = 0.5
 
 
 class LoadedPatches(NamedTuple):
-    """Poses under load with the loaded compartment, and triangles (F,) near the contact there."""
+    """Poses under load with the loaded compartment, and points (N, 3) [m] of the contact there."""
 
     poses: list[tuple[Pose, str]]
-    femur: NDArray[np.bool_]
-    tibia: NDArray[np.bool_]
+    femur: FloatArray
+    tibia: FloatArray
 
     def of(self, surfaces: KneeSurfaces) -> KneeSurfaces:
-        """Return the patches alone of surfaces [m] with these triangles."""
+        """Return the patches alone of surfaces [m] of the knee."""
+        femur, tibia = _within(surfaces.femur, self.femur), _within(surfaces.tibia, self.tibia)
         # Vertices stay: a layer may have a thickness for each.
         return replace(
             surfaces,
-            femur=replace(surfaces.femur, faces=surfaces.femur.faces[self.femur]),
-            tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[self.tibia]),
-            compartments=surfaces.compartments[self.tibia],
+            femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]),
+            tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[tibia]),
+            compartments=surfaces.compartments[tibia],
         )
 
 
@@ -78,11 +79,7 @@ def loaded_patches(
         (points - pose.translation) @ pose.rotation_matrix
         for points, (pose, _) in zip(pressed, poses, strict=True)
     ]
-    return LoadedPatches(
-        poses,
-        _within(surfaces.femur, np.concatenate(femoral)),
-        _within(surfaces.tibia, np.concatenate(pressed)),
-    )
+    return LoadedPatches(poses, np.concatenate(femoral), np.concatenate(pressed))
 
 
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
@@ -90,7 +87,7 @@ def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) ->
 
     It is the root mean square of the logarithms of the ratios of peak pressures; None if most poses
     have no peak pressure. The law of the study does not matter. `patches` tell where these surfaces
-    bear, or others with the same triangles.
+    bear.
     """
     contact, near = _coupled(config.contact), patches.of(surfaces)
     found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]

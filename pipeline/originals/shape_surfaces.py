@@ -28,7 +28,7 @@ from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.key_names import naming_keys
 from pipeline.config.knee_schema import KneeConfig, MeshConfig
 from pipeline.config.shape_schema import ShapeConfig
-from pipeline.originals.mesh_loading import LARGE_FILE, LoadedMesh, load_surface
+from pipeline.originals.mesh_loading import LARGE_FILE, UNMOVED, LoadedMesh, load_body
 from pipeline.progress import say
 
 #: Columns of a table of displacements.
@@ -120,7 +120,7 @@ def _without_weights(knee: KneeConfig) -> KneeConfig:
 def plain(config: MeshConfig | None) -> MeshConfig:
     """Return a section of a body without what moves vertices."""
     assert config is not None
-    return config.model_copy(update={"smooth_um": 0.0, "cartilage_mm": 0.0})
+    return config.model_copy(update=UNMOVED)
 
 
 def _versions(knee: KneeConfig) -> tuple[tuple[int, int] | None, ...]:
@@ -185,7 +185,7 @@ def template(knee: KneeConfig, body: str) -> Template:
 
 def _loaded_template(knee: KneeConfig, body: str) -> LoadedMesh:
     try:
-        return load_surface(plain(getattr(knee, body)), knee.side, body, knee.repair_tolerance_mm)
+        return load_body(knee, body, **UNMOVED)
     except InputError as error:
         raise InputError(f"[knee.{body}] {error}") from error
 

@@ -19,7 +19,7 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
 from pipeline.files import write_text
 from pipeline.originals.bearing_part import BearingPart
-from pipeline.originals.mesh_loading import load_surface, mesh_of_files, own_part
+from pipeline.originals.mesh_loading import load_body, mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -182,12 +182,7 @@ def _placed(
     """Return the surfaces as configured, if these can be used, and as proposed, by row."""
     rows = {"as proposed": placed_parts(meshes, alignment, side)}
     try:
-        configured = {
-            body: load_surface(
-                getattr(config.knee, body), config.knee.side, body, config.knee.repair_tolerance_mm
-            ).bearing
-            for body in BODIES
-        }
+        configured = {body: load_body(config.knee, body).bearing for body in BODIES}
     except MeshError:  # reported by `check`
         return rows
     return {"as configured": configured, **rows}

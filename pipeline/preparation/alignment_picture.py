@@ -19,7 +19,7 @@ from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMe
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.files import writing
 from pipeline.originals.bearing_part import BearingPart
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import load_body
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.surface_picture import (
     DOTS_PER_INCH,
@@ -133,21 +133,11 @@ def draw_placed(config: Path, knee: KneeConfig, cross: FloatArray | None = None)
     A cross marks a place (3,) [m] in the tibial frame. The picture is in the folder of the
     configuration. Returns None if a mesh cannot be used.
     """
-    assert knee.femur is not None
-    assert knee.tibia is not None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
             # Smoothing takes long, and is not visible.
-            loaded = {
-                body: load_surface(
-                    mesh.model_copy(update={"smooth_um": 0.0}),
-                    knee.side,
-                    body,
-                    knee.repair_tolerance_mm,
-                )
-                for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia))
-            }
+            loaded = {body: load_body(knee, body, smooth_um=0.0) for body in ("femur", "tibia")}
     except MeshError:  # reported by `check`
         return None
     file = config.with_name(f"{config.stem}_frames.png")

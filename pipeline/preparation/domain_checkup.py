@@ -12,7 +12,7 @@ import pandas as pd
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
-from foundation.base.loads import AREA
+from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.sampling_schema import FeasibilityConfig
@@ -84,10 +84,11 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
         say(f"simulating a gait cycle over its range of flexion, for at most {LONGEST:g} s")
         _check_gait(config, knee, space, findings)
     figures = _expected(config, knee, space, table, findings)
+    figures["peak_pressure_MPa"] = _peak_pressures(config, knee, space, findings)
     findings.note(
         "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
-        f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
+        f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine",
     )
     return figures
 
@@ -141,6 +142,26 @@ def _expected(
         cost = preparation.cost(knee, config.contact, _typical_area(table))
     findings.add(cost.notes)
     return expected_figures(config, per_load, cost)
+
+
+def _peak_pressures(
+    config: Config, knee: Knee, space: SampleSpace, findings: Findings
+) -> dict[str, float]:
+    """Return, and note, the peak pressure [MPa] of each compartment on the reference path."""
+    model = knee.model if preparation_of(config) is None else knee.quick
+    loads = model.evaluate_batch(space.path.poses(space.path.flexion))
+    peaks = 1e-6 * loads[..., PEAK_PRESSURE]
+    flexion = np.degrees(space.path.flexion[peaks.argmax(axis=0)])
+    largest = dict(zip(model.compartment_names, peaks.max(axis=0).tolist(), strict=True))
+    words = [
+        f"{name} {peak:.3g} MPa at {at:.0f} deg"
+        for (name, peak), at in zip(largest.items(), flexion, strict=True)
+    ]
+    force = config.space.path.axial_force_N
+    findings.note(
+        "[space.path]", f"peak pressures under {force:g} N on the knee: {', '.join(words)}"
+    )
+    return largest
 
 
 def _typical_area(table: pd.DataFrame) -> float:

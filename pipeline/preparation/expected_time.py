@@ -54,7 +54,7 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
     each = per_load if design.follow == "load" else 1.0
     parts = len(config.knee.compartments)
     stages = [
-        Stage("knee", seconds=2.0),
+        Stage("surfaces and contact model", seconds=2.0),
         Stage("reference path", seconds=3.0),
         *before,
         Stage("a: candidates", seconds=0.5),
@@ -64,14 +64,14 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
     for size in round_sizes(design):
         added = min(size, design.candidates - known)
         stages += [
-            Stage("c: first surrogates", seconds=parts * _fit(config, design.family, known)),
-            Stage("d: predictions", seconds=2e-4 * design.candidates),
-            Stage("e: feasibility", seconds=0.1),
-            Stage("f: kept evaluations", parts * added, each, 2e-3 * added),
+            Stage("c: surrogates", seconds=parts * _fit(config, design.family, known)),
+            Stage("d: predicted loads of the other candidates", seconds=2e-4 * design.candidates),
+            Stage("e: candidates within the bounds of gait", seconds=0.1),
+            Stage("f: evaluations of kept candidates", parts * added, each, 2e-3 * added),
         ]
         known += added
     if design.gait_samples:
-        stages.append(Stage("f: samples along gait", parts * design.gait_samples, 1.0, 2.0))
+        stages.append(Stage("f: evaluations along gait", parts * design.gait_samples, 1.0, 2.0))
         known += design.gait_samples
     surrogate = config.surrogate
     families = [surrogate.family, *(family for _, family in surrogate.compare)]
@@ -81,7 +81,12 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
     return [
         *stages,
         Stage("g: final surrogates", seconds=sum(parts * _fit(config, f, known) for f in families)),
-        Stage("g: domains", parts * design.domain_samples, per_load, 2.0 * len(families)),
+        Stage(
+            "g: poses where the surrogates can be trusted",
+            parts * design.domain_samples,
+            per_load,
+            2.0 * len(families),
+        ),
         Stage("held-out samples", parts * validation.points, per_load),
         Stage("validation", seconds=1.0),
         *([] if config.simulation.kind == "none" else [last]),

@@ -36,10 +36,9 @@ class InitOptions:
         Unit of the femoral file (default: stated by the file, or as --unit).
     tibia_unit : {"m", "cm", "mm", "um", "inch"}, optional
         Unit of the tibial file (default: stated by the file, or as --unit).
-    frames : {"anatomical", "file"}, optional
-        Frames of the bodies: proposed from the shape (default), or as in the files.
     axes : str, optional
-        Signed axes of both files: anterior, superior, right; such as -x,y,-z (--frames file).
+        Signed axes of both files, whose frames are then those of the bodies: anterior, superior,
+        right; such as -x,y,-z (default: frames proposed from the shape).
     femur_anterior : str, optional
         Signed axis of the femoral file nearest to anterior, if the shape does not tell.
     tibia_anterior : str, optional
@@ -73,7 +72,6 @@ class InitOptions:
     unit: Unit | None = None
     femur_unit: Unit | None = None
     tibia_unit: Unit | None = None
-    frames: Literal["anatomical", "file"] | None = None
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
     femur_anterior: FileAxis = None
     tibia_anterior: FileAxis = None

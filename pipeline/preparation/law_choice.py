@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.errors import InputError, PoseError
-from foundation.surfaces.smoothing import Smoothed, smoothed
+from foundation.surfaces.smoothing import Smoothed
 from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.knee_surfaces import KneeSurfaces
+from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
+from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.roughness import SMOOTH, LoadedPatches, loaded_patches, roughness
 from pipeline.progress import say
 from surrogates.sampling.space import ReferencePath
@@ -109,11 +110,14 @@ def _trial(
 ) -> _Trial:
     say(f"smoothing the surfaces by at most {deviation_um:g} um")
     femur, tibia = (
-        smoothed(mesh, 1e-6 * deviation_um) for mesh in (surfaces.femur, surfaces.tibia)
+        load_body(config.knee, body, smooth_um=deviation_um) for body in ("femur", "tibia")
     )
-    moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh)
+    labels = compartment_labels(config.knee, tibia.mesh)
+    moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh, compartments=labels)
     found = roughness(config, moved, patches)
-    return _Trial(femur, tibia, np.nan if found is None else found)
+    assert femur.smoothed is not None
+    assert tibia.smoothed is not None
+    return _Trial(femur.smoothed, tibia.smoothed, np.nan if found is None else found)
 
 
 def _smooth_words(found: float) -> str:

@@ -93,7 +93,7 @@ def _read(
     loaded = findings.attempt(about, load_surface, config, side, body, tolerance)
     if loaded is None:
         return None
-    mesh, file = loaded.mesh, loaded.mesh.name
+    mesh = loaded.mesh
     # The shapes of the two bodies are checked together.
     solid = orientation_findings(mesh, body) if section == "tibia_solid" else []
     of_mesh = [replace(finding, about=about) for finding in (*loaded.findings, *solid)]
@@ -101,26 +101,26 @@ def _read(
     if any(finding.is_error for finding in of_mesh):
         return None
     size = 1e3 * np.ptp(mesh.vertices, axis=0)
-    count = f"{file}: {counted(len(mesh.faces), 'triangle')}"
+    count = f"{mesh.name}: {counted(len(mesh.faces), 'triangle')}"
     findings.note(
         about,
         f"{count} with edges of {1e3 * edge_length(mesh):.2g} mm, {size[0]:.0f} mm long, "
         f"{size[2]:.0f} mm wide, {size[1]:.0f} mm high",
     )
     for repair in loaded.repairs:
-        findings.note(about, f"{file}: repaired: {repair}")
+        findings.note(about, f"repaired: {repair}")
     for clause in loaded.left_out:
-        findings.note(about, f"{file}: {clause}")
+        findings.note(about, clause)
     if loaded.part is not None:
-        findings.note(about, f"{file}: {loaded.part.words}")
+        findings.note(about, loaded.part.words)
     if config.cartilage_mm > 0.0:
         findings.note(
-            about, f"{file}: moved outwards by {config.cartilage_mm:g} mm of cartilage on the bone"
+            about, f"moved outwards by {config.cartilage_mm:g} mm of cartilage on the bone"
         )
     if loaded.decimation:
-        findings.note(about, f"{file}: {loaded.decimation}")
+        findings.note(about, loaded.decimation)
     if loaded.smoothing:
-        findings.note(about, f"{file}: {loaded.smoothing}")
+        findings.note(about, loaded.smoothing)
     if len(mesh.faces) > HUGE:
         findings.warning(
             about,

@@ -1,4 +1,4 @@
-"""Unit, axes and side of the meshes of a knee, guessed from their geometry and file names.
+"""Unit and side of the meshes of a knee, guessed from their geometry and file names.
 
 `knee-contact init` writes the guesses into a first configuration; `knee-contact check`
 compares a configuration with them.
@@ -9,40 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import UNITS, RawMesh
-from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE, TYPICAL_SIZE
+from foundation.surfaces.mesh_checks import SIZE_RANGE, TYPICAL_SIZE
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
-#: Half-width of the middle strip, which contains the trochlea, over the width of a femur.
-_STRIP = 0.1
-#: Least distance of the trochlea from mid-length, over the length (measured: 0.27 on cartilage,
-#: 0.33 on a component).
-_TROCHLEA = 0.1
 #: Ratio of plateau lengths beyond which the longer one is medial (measured in natural knees: 1.2).
 _LONGER = 1.1
-T = TypeVar("T")
 
 
-class Guess(NamedTuple, Generic[T]):
-    """A guess: value (such as the signed axes of a file), whether certain, and the reason."""
+class Guess(NamedTuple):
+    """A guess of a unit: value, whether certain, and the reason."""
 
-    value: T
+    value: str
     certain: bool
     reason: str
 
 
-#: Signed file axes: anterior, superior, right.
-Axes = tuple[str, str, str]
-
-
-def guess_unit(mesh: TriangleMesh) -> Guess[str]:
+def guess_unit(mesh: TriangleMesh) -> Guess:
     """Return the unit in which a mesh, in the unit of its file, has the size of a knee."""
     diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / TYPICAL_SIZE)))
@@ -54,7 +43,7 @@ def guess_unit(mesh: TriangleMesh) -> Guess[str]:
     return Guess(best, certain, reason)
 
 
-def stated_unit(raw: RawMesh) -> Guess[str] | None:
+def stated_unit(raw: RawMesh) -> Guess | None:
     """Return the unit that a file states, certain if the mesh then has the size of a knee."""
     if raw.unit is None:
         return None
@@ -62,7 +51,7 @@ def stated_unit(raw: RawMesh) -> Guess[str] | None:
     return Guess(raw.unit, certain, f"stated by the file: {reason}")
 
 
-def check_stated_unit(body: str, raw: RawMesh, unit: str, guess: Guess[str]) -> None:
+def check_stated_unit(body: str, raw: RawMesh, unit: str, guess: Guess) -> None:
     """Refuse a unit of an option in which the mesh of a body is no knee, but is one in another.
 
     Raises `InputError` with the option that states the unit of the guess.
@@ -80,35 +69,6 @@ def _size_in(mesh: TriangleMesh, unit: str) -> tuple[str, bool]:
     size = UNITS[unit] * float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     text = f"{1e3 * size:.0f}" if size >= 1e-3 else f"{1e3 * size:.2g}"
     return f"bounding box diagonal {text} mm", SIZE_RANGE[0] <= size <= SIZE_RANGE[1]
-
-
-def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[Guess[Axes], Guess[Axes]]:
-    """Return the axes of femur and tibia, both in the axes of their files.
-
-    The tibia faces superiorly, the femur inferiorly. The trochlea of the femur is anterior. The
-    longer horizontal side of the tibia is mediolateral. The shape of the tibia does not distinguish
-    anterior from posterior: the tibia takes the direction of the femur.
-    """
-    facing = (_facing(femur, -1.0), _facing(tibia, 1.0))
-    fallback = next((axis for axis in facing if axis is not None), np.eye(3)[1])
-    femur_up, tibia_up = (fallback if axis is None else axis for axis in facing)
-    both_open = all(axis is not None for axis in facing)
-    basis = "orientation of both surfaces"
-    if not both_open:
-        basis = "orientation of the open surface; the other surface is closed"
-    forward, offset = _trochlea(femur, femur_up)
-    has_trochlea = abs(offset) > _TROCHLEA
-    certain = both_open and has_trochlea
-    reason = "trochlea anterior" if has_trochlea else "no trochlea found"
-    first = Guess(_names(forward, femur_up), certain, f"{basis}; {reason}")
-    flat = np.flatnonzero(tibia_up == 0.0)
-    across = flat[np.argmax(np.ptp(tibia.vertices, axis=0)[flat])]
-    along = int(flat[flat != across][0])
-    alike = bool(np.array_equal(femur_up, tibia_up) and forward[along] != 0.0)
-    ahead = forward if alike else np.eye(3)[along]
-    reason = "anterior as in the femur file" if alike else "anterior direction unknown"
-    second = Guess(_names(ahead, tibia_up), certain and alike, f"{basis}; {reason}")
-    return first, second
 
 
 def lateral_is_longer(tibia: TriangleMesh, labels: NDArray[np.int8]) -> bool:
@@ -130,38 +90,3 @@ def side_in_name(path: Path) -> str | None:
     if bool(right) == bool(left):
         return None
     return "right" if right else "left"
-
-
-def _facing(mesh: TriangleMesh, sign: float) -> FloatArray | None:
-    """Return the signed file axis that an open surface faces, times the sign; None if closed."""
-    mean = sign * mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
-    axis = int(np.argmax(np.abs(mean)))
-    return None if abs(mean[axis]) < FACING else np.sign(mean[axis]) * np.eye(3)[axis]
-
-
-def _trochlea(femur: TriangleMesh, up: FloatArray) -> tuple[FloatArray, float]:
-    """Return the anterior axis of a femur (3,) and the relative position of the trochlea on it."""
-    flat = [int(axis) for axis in np.flatnonzero(up == 0.0)]
-    offsets = {along: _strip_offset(femur, along, sum(flat) - along) for along in flat}
-    along = max(offsets, key=lambda axis: abs(offsets[axis]))
-    return (-1.0 if offsets[along] < 0.0 else 1.0) * np.eye(3)[along], offsets[along]
-
-
-def _strip_offset(mesh: TriangleMesh, along: int, across: int) -> float:
-    """Return the position of the middle strip along an axis, from mid-length, over the length."""
-    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-    middle, size = 0.5 * (low + high), high - low
-    strip = np.abs(mesh.centroids[:, across] - middle[across]) < _STRIP * size[across]
-    if not strip.any() or size[along] == 0.0:
-        return 0.0
-    centre = np.average(mesh.centroids[strip, along], weights=mesh.areas[strip])
-    return float((centre - middle[along]) / size[along])
-
-
-def _names(forward: FloatArray, up: FloatArray) -> Axes:
-    """Return the signed names of the axes forward, up and right (right-handed)."""
-    axes = (forward, up, np.cross(forward, up))
-    first, second, third = (
-        ("-" if axis.sum() < 0.0 else "") + "xyz"[int(np.argmax(np.abs(axis)))] for axis in axes
-    )
-    return first, second, third

@@ -31,7 +31,6 @@ from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     check_stated_unit,
-    guess_axes,
     guess_unit,
     side_in_names,
     stated_unit,
@@ -54,6 +53,12 @@ _CARTILAGE_SOURCE = (
     "the middle of the mean thicknesses of 27 healthy knees, 1.57 to 2.43 mm (Eckstein et al. "
     "2001, Osteoarthritis Cartilage 9:101-111)"
 )
+#: What a user has to do about the frames.
+_FRAMES_DONE = (
+    "frames: turns by any angle carry the axes of a file to those of the body; act only if the "
+    "picture shows a wrong frame, with --axes or --slope-deg"
+)
+_FLEXION = "and, for a zero of flexion within 5 deg, state --femur-bone with the bone of the scan"
 
 
 class MeshAnswers(NamedTuple):
@@ -86,11 +91,13 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     """
     told: list[str] = []
     files_of, material = _stated(options)
+    axes = _stated_axes(options)
     read = {body: (files, load_raw_mesh(files)) for body, files in files_of.items()}
     keys: dict[str, dict[str, Any]] = {}
     for body, (files, raw) in read.items():
+        told.append(f"{body}: {raw.mesh.name}")
         for remark in raw.remarks:
-            told.append(f"{raw.mesh.name}: {remark}")
+            told.append(f"{body}: {remark}")
         beside = [_beside(file, config.parent) for file in files]
         unit = _unit(body, raw, options, told)
         keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
@@ -98,8 +105,10 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     check_before_alignment(meshes)
     named_side = side_in_names(file for files, _ in read.values() for file in files)
     kinds: dict[str, str] = {}
-    if _frames(options) == "file":
-        notes = _file_frames(keys, meshes, options, told)
+    if axes is not None:
+        notes: dict[str, str] = {}
+        for body in BODIES:
+            keys[body]["axes"] = list(axes)
         kinds = _kinds_in_file_frames(keys, meshes)
         found, reason = options.side or named_side, "from the file names"
     else:
@@ -107,7 +116,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         picture = config.with_name(f"{config.stem}_question.png")
         unit = keys["femur"]["unit"]
         alignment = _aligned(meshes, options, named_side, np.radians(slope), picture, unit)
-        notes = _anatomical_frames(keys, meshes, alignment, told)
+        notes = _anatomical_frames(keys, alignment, options, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_parts(meshes, alignment, found or "right")
         for doubt in check_placed({body: part.mesh for body, part in placed.items()}):
@@ -116,8 +125,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         for body, kind in kinds.items():
             if kind != OPEN:
                 told.append(
-                    f"{meshes[body].name}: {kind}: only the bearing surface is used. "
-                    f"{placed[body].words}"
+                    f"{body}: {kind}: only the bearing surface is used. {placed[body].words}"
                 )
     side = _side(options, found, reason, told)
     if repairs:
@@ -161,12 +169,12 @@ def _prepared(
         paths = tuple(str(file.resolve()) for file in files)
         found = mesh_of_files(paths, keys[body]["unit"], body, tolerance)
         mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)
-        repairs += [f"{name}: repaired: {text}" for text in found.repairs]
+        repairs += [f"{body}: repaired: {text}" for text in found.repairs]
         # Of both femurs, that of the tibia in use.
         meshes[body], left_out = own_part(mesh, body, near, tolerance)
         near = meshes[body].centroid
         for text in left_out:
-            told.append(f"{name}: {text}")
+            told.append(f"{body}: {text}")
     for text in repairs:
         told.append(text)
     return {body: meshes[body] for body in BODIES}, repairs
@@ -192,9 +200,8 @@ def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
             f"The file is a bone without cartilage, whose thickness is assumed: {reason}."
         )
         answers.guesses.append(
-            f"{answers.keys[body]['file']}: a bone without cartilage: the surface is moved "
-            f"outwards by a cartilage of {reason}; set cartilage_mm in [knee.{body}] to the "
-            "thickness of this knee"
+            f"{body}: a bone without cartilage: the surface is moved outwards by a cartilage of "
+            f"{reason}; set cartilage_mm in [knee.{body}] to the thickness of this knee"
         )
 
 
@@ -213,21 +220,17 @@ def _kinds_in_file_frames(
     return kinds
 
 
-def _frames(options: InitOptions) -> str:
-    if options.axes is not None:
-        if options.frames == "anatomical":
+def _stated_axes(options: InitOptions) -> tuple[str, ...] | None:
+    """Return the axes of both files if they are stated, with which other options are refused."""
+    if options.axes is None:
+        return None
+    for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
+        if getattr(options, option) not in (None, ()):
             raise InputError(
-                "--axes states the frames of the files; leave --axes out, or use --frames file"
+                f"--{option.replace('_', '-')} has no effect with --axes; leave out one of the two "
+                "options"
             )
-        return "file"
-    if options.frames == "file":
-        for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
-            if getattr(options, option) not in (None, ()):
-                raise InputError(
-                    f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
-                    "one of the two options"
-                )
-    return options.frames or "anatomical"
+    return axes_of(options.axes)
 
 
 def _beside(file: Path, folder: Path) -> str:
@@ -242,19 +245,18 @@ def _unit(
 ) -> str:
     """Return the unit of a file: of its own option, stated by the file, of --unit, or guessed."""
     own: str | None = getattr(options, f"{body}_unit")
-    file = raw.mesh.name
     stated, guess = stated_unit(raw), guess_unit(raw.mesh)
     if stated is not None and raw.unit_is_sure:
         option = "" if own in (None, stated.value) else f"; --{body}-unit {own} has no effect"
-        told.append(f"{file}: unit {stated.value}, {stated.reason}{option}")
+        told.append(f"{body}: unit {stated.value}, {stated.reason}{option}")
         return stated.value
     if own is not None:
         if stated is not None and own != stated.value:
-            told.append(f"{file}: unit {own}, although the file states {stated.value}")
+            told.append(f"{body}: unit {own}, although the file states {stated.value}")
         check_stated_unit(body, raw, own, guess)
         return own
     if stated is not None and (stated.certain or not guess.certain):
-        told.append(f"{file}: unit {stated.value}, {stated.reason}")
+        told.append(f"{body}: unit {stated.value}, {stated.reason}")
         return stated.value
     if options.unit is not None:
         check_stated_unit(body, raw, options.unit, guess)
@@ -272,7 +274,7 @@ def _unit(
         begin, doubt = "", ", a long bone"
     elif not guess.certain:
         doubt += option
-    told.append(f"{begin}{file}: unit {guess.value}: {guess.reason}{doubt}")
+    told.append(f"{begin}{body}: unit {guess.value}: {guess.reason}{doubt}")
     return guess.value
 
 
@@ -289,32 +291,6 @@ def _side(options: InitOptions, found: str | None, reason: str, told: list[str])
         "for a left knee"
     )
     return "right"
-
-
-def _file_frames(
-    keys: dict[str, dict[str, Any]],
-    meshes: dict[str, TriangleMesh],
-    options: InitOptions,
-    told: list[str],
-) -> dict[str, str]:
-    """Add the axes of the files to the keys; return the comments of the configuration."""
-    if options.axes is not None:
-        for body in BODIES:
-            keys[body]["axes"] = list(axes_of(options.axes))
-        return {}
-    notes = {}
-    guesses = dict(zip(BODIES, guess_axes(meshes["femur"], meshes["tibia"]), strict=True))
-    for body, guess in guesses.items():
-        begin = "" if guess.certain else WARNING
-        doubt = "" if guess.certain else "; uncertain: verify in the picture, or state --axes"
-        name, axes = meshes[body].name, ",".join(guess.value)
-        told.append(f"{begin}{name}: axes {axes}: {guess.reason}{doubt}")
-        keys[body]["axes"] = list(guess.value)
-        notes[f"knee.{body}.axes"] = (
-            f"Guessed {','.join(guess.value)} ({guess.reason}). Please verify in the picture: "
-            "the first axis must point anteriorly (trochlea, kneecap), the second superiorly."
-        )
-    return notes
 
 
 def _aligned(
@@ -351,8 +327,8 @@ def _aligned(
 
 def _anatomical_frames(
     keys: dict[str, dict[str, Any]],
-    meshes: dict[str, TriangleMesh],
     alignment: Alignment,
+    options: InitOptions,
     told: list[str],
 ) -> dict[str, str]:
     """Add the proposed frames to the keys; return the comments of the configuration."""
@@ -362,11 +338,12 @@ def _anatomical_frames(
         if alignment.surfaces[body] == "bearing":
             keys[body]["surface"] = "bearing"
         for line in frame_words(frame):
-            told.append(f"{meshes[body].name}: {line}")
+            told.append(f"{body}: {line}")
         notes[f"knee.{body}.axes"] = (
             "Proposed from the shape: please verify in the picture. "
             + ". ".join(frame_words(frame))
         )
+    told.append(_FRAMES_DONE if options.femur_bone else f"{_FRAMES_DONE}; {_FLEXION}")
     return notes
 
 

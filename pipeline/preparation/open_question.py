@@ -60,8 +60,7 @@ def anterior_question(
     return OpenQuestion(
         f"{mesh.name}: does {first} or {second} of the file point anterior? The shape of the "
         f"{body} does not tell ({evidence.reason})",
-        f"add {option}={first} or {option}={second}, or keep the frames of the files (init "
-        "--frames file)",
+        f"add {option}={first} or {option}={second}, or state the axes of the files (init --axes)",
         body,
         frame,
     )

@@ -12,6 +12,7 @@ import pandas as pd
 from pipeline import stages
 from pipeline.config.schema import DesignConfig
 from pipeline.originals.protocol import OriginalModel
+from pipeline.progress import say
 from pipeline.stages.gait_samples import gait_samples
 from pipeline.stages.run_folder import Run
 from pipeline.store.run_documents import Budget, Counts
@@ -50,11 +51,12 @@ class Sampled:
 def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sampled:
     """Carry out the stages a to f; each round repeats the stages c to f."""
     config = run.config
-    with run.timed("a: candidates"):
+    design = config.design
+    with run.timed("a: candidates", f"{design.candidates} poses and loads of each compartment"):
         candidates = run.table(
             "candidates", lambda: original.candidates(space, config), derived=True
         )
-    with run.timed("b: first evaluations"):
+    with run.timed("b: first evaluations", f"{design.first} candidates of each compartment"):
         evaluate = partial(run.evaluate, "first", evaluation=original.evaluation())
         first = run.table("first", partial(stages.evaluate_first, candidates, evaluate))
     remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
@@ -66,18 +68,18 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     names = config.knee.compartments
     counts = stages.bookkeeping(candidates, first, states, evaluated, training, names)
     along = training.head(0)
-    if config.design.gait_samples:
-        with run.timed("f: samples along gait"):
-            run.wait_for_kernels()
+    if design.gait_samples:
+        told = f"{design.gait_samples} of each compartment"
+        with run.timed("f: evaluations along gait", told):
             # A larger budget does not move samples that lie along the gait of a smaller one.
-            walking = fits[min(len(fits), config.design.rounds) - 1]
+            walking = fits[min(len(fits), design.rounds) - 1]
             along = gait_samples(run, original, space, walking.knee, training)
         full = along.loc[along["weight"] == 1.0, "compartment"]
         for name, row in counts.items():
             row.gait = len(full) if name == "total" else int((full == name).sum())
         training = pd.concat([training, along], ignore_index=True)
     everywhere = pd.concat([first, evaluated], ignore_index=True)
-    added = _added(config.design, first, kept)
+    added = _added(design, first, kept)
     return Sampled(candidates, training, everywhere, early, counts, added, curve, fits, along)
 
 
@@ -99,26 +101,32 @@ def _rounds(
     fits: list[stages.TrainedKnee] = []
     sizes = round_sizes(design)
     for number, size in enumerate(sizes, start=1):
-        with run.timed("c: first surrogates"):
+        told = f"round {number} of {len(sizes)}"
+        with run.timed("c: surrogates", told):
             training = stages.training_samples([first, *kept], config.feasibility)
             pairs = [("inverted", design.family)]
             (early,) = stages.fit_surrogates(
                 training, space, config.surrogate, pairs, config.run.seed, run.execution,
-                names=config.knee.compartments,
+                names=config.knee.compartments, stored=run.fits,
             )  # fmt: skip
+            run.stages.fitted(early.seconds)
             fits.append(early)
             curve.append(learning_point(early, training))
-        error = curve[-1].load_error
+        error, height = curve[-1].load_error, curve[-1].height_um
         assert error is not None  # the surrogates learn heights
+        say(
+            f"  leave-one-out errors of {curve[-1].samples} samples: {100.0 * error:.2g} % of the "
+            f"axial load at a pose, {height:.2g} um of the height at a load (RMS)"
+        )
         if number > 1 and 100.0 * error < design.wanted_error_percent:
             break
-        with run.timed("d: predictions"):
+        with run.timed("d: predicted loads of the other candidates", told):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
             predicted = without(predicted, original.not_given)
-        with run.timed("e: feasibility"):
+        with run.timed("e: candidates within the bounds of gait", told):
             screen = partial(stages.screen_candidates, predicted, config.feasibility)
             screened = run.table(f"screened-{number}", screen, derived=True)
-        with run.timed("f: kept evaluations"):
+        with run.timed("f: evaluations of kept candidates", told):
             make = partial(_evaluate_kept, run, original, early, screened, number, size)
             kept.append(run.table(f"kept-{number}", make))
         if not sum(sizes[number:]) or stages.KEPT not in set(screened["screening"]):

@@ -280,7 +280,7 @@ def median_seconds(
 
     `clock` gives the time [s], by default the wall time.
     """
-    function(*calls[0])  # loads compiled kernels
+    function(*calls[0])  # fills caches
     times = []
     for arguments in calls:
         start = clock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from pipeline.config.surrogate_schema import AUTO
 from pipeline.errors import StageError
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.stages.feasibility import infeasibility
+from pipeline.stages.stored_fits import fits_of
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
@@ -73,6 +75,7 @@ def fit_surrogates(
     folds: int = 0,
     names: Sequence[str] = COMPARTMENTS,
     candidates: Candidates | None = None,
+    stored: Path | None = None,
 ) -> list[TrainedKnee]:
     """Stages c and g: fit formulations by families to all samples that have an answer.
 
@@ -96,6 +99,8 @@ def fit_surrogates(
         Names of the compartments.
     candidates : Candidates, optional
         What the family `AUTO` needs.
+    stored : Path, optional
+        Folder of finished fits, which are read instead of repeated.
 
     Raises
     ------
@@ -107,7 +112,7 @@ def fit_surrogates(
         for pair in pairs
         for name in names
     ]
-    parts = execution.map(_fit_compartment, jobs)
+    parts = fits_of(_fit_compartment, jobs, execution, stored)
     count = len(names)
     return [
         _trained(pair, dict(zip(names, parts[count * k : count * (k + 1)], strict=True)))

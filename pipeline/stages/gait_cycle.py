@@ -76,7 +76,7 @@ def _simulate_both(
 ) -> None:
     """Simulate the cycle with both models; write tables, maps, wear and combinations."""
     results = {
-        # The first simulation of a process compiles kernels, so the second is timed.
+        # The first simulation of a process fills caches, so the second is timed.
         "surrogate": _simulated(run, gait, surrogate, "surrogate", _ADVICE, times=2),
         "original": _simulated(run, gait, model, "original", _ADVICE, times=2),
     }

@@ -15,12 +15,12 @@ import pandas as pd
 from foundation.base.wording import counted
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
-from pipeline.execution.compilation import compiling_beside
 from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
+from pipeline.stages.stored_fits import FITS
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.job import RUN, Job
@@ -46,7 +46,7 @@ _FILES = (
     "samples/chunks-*", "samples/*.parquet",
 )  # fmt: skip
 _EARLIER = "samples/earlier"
-_KEPT = ("path.json", _EARLIER)
+_KEPT = ("path.json", _EARLIER, FITS)
 
 
 class Run(AbstractContextManager["Run"]):
@@ -60,9 +60,9 @@ class Run(AbstractContextManager["Run"]):
         self._prepared = False
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
-        self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
         self.earlier = EarlierSamples(folder / _EARLIER)
+        self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
         """Close the run."""
@@ -72,13 +72,6 @@ class Run(AbstractContextManager["Run"]):
         """Release the workers and the directory."""
         self.execution.close()
         self._held.close()
-
-    def compile_kernels(self) -> None:
-        """Compile the kernels of surrogates and dynamics in a second process, if not yet compiled.
-
-        Call `wait_for_kernels` before the first simulation.
-        """
-        self.wait_for_kernels = self._held.enter_context(compiling_beside(self.workers))
 
     @property
     def workers(self) -> int:
@@ -135,9 +128,9 @@ class Run(AbstractContextManager["Run"]):
         job.clear()
 
     @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Announce a stage and record its time."""
-        say(self.stages.begin(stage))
+    def timed(self, stage: str, detail: str = "") -> Iterator[None]:
+        """Announce a stage with a detail and record its time."""
+        say(self.stages.begin(stage, detail))
         start = time.perf_counter()
         yield
         # A resumed run adds to the earlier times of its stages.
@@ -159,8 +152,7 @@ class Run(AbstractContextManager["Run"]):
         known = self.earlier.results(name, rows, self.config.design.follow)
         missing = rows.drop(known.index)
         if self.earlier.folder.exists():
-            told = f"{counted(len(known), 'sample')} known, {len(missing)} to evaluate"
-            say(f"  {name}: {told}")
+            say(f"  {counted(len(known), 'sample')} known, {len(missing)} to evaluate")
         if missing.empty and len(known):
             return known
         each = self.stages.per_evaluation
@@ -171,7 +163,7 @@ class Run(AbstractContextManager["Run"]):
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown
             )
         if (seconds := shown.seconds_per_step) is not None:
-            self.stages.measured(seconds)
+            self.stages.evaluated(len(missing), seconds * len(missing))
         if known.empty:
             return found
         return pd.concat([known, found.set_index(missing.index)]).sort_index()

@@ -31,7 +31,7 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.studies.design import first_values, study_table
+from pipeline.studies.design import study_table
 from pipeline.studies.experiment import Experiment
 from pipeline.studies.factors import (
     CYCLES,
@@ -48,7 +48,6 @@ from pipeline.studies.runs import (
     Task,
     nominal_inputs,
     replaced,
-    run_once,
     run_rows,
     task_source,
 )
@@ -224,8 +223,7 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
     check_applicable(nominal_inputs(gait), others)
-    first = first_values(table)
-    nominal, told = _nominal(task, run, first)
+    nominal, told = _nominal(task, run)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
         whole, catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
@@ -234,20 +232,13 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     )  # fmt: skip
 
 
-def _nominal(
-    task: DesignTask, run: TrainedDesigns, first: Mapping[str, float]
-) -> tuple[dict[str, float | None], list[str]]:
-    """Return the outputs of the base design, and why there are none.
-
-    The simulation compiles the kernels in this process, so that the workers find them compiled;
-    without a base design, that of the first run.
-    """
+def _nominal(task: DesignTask, run: TrainedDesigns) -> tuple[dict[str, float | None], list[str]]:
+    """Return the outputs of the base design, and why there are none."""
     base = {DESIGN + name: each.value for name, each in base_values(run.config).items()}
     try:
         setup, _ = task.prepared(base)
         return dict(setup.outputs(setup.nominal, setup.simulate(setup.nominal))), []
     except FAILURES as error:
-        run_once(task, first)
         told = f"no nominal outputs, the base design has no cycle: {' '.join(str(error).split())}"
         return dict.fromkeys(OUTPUTS), [told]
 

@@ -43,7 +43,6 @@ def _experiment(study: StudyConfig, task: Task) -> Experiment:
         )
     table, setup = study_table(study), CycleSetup.of(task)
     check_applicable(setup.nominal, table.columns[1:])
-    # Compiles the kernels in this process, so that the workers find them compiled.
     result = setup.simulate(setup.nominal)
     nominal = setup.outputs(setup.nominal, result)
     judged = judgement(Path(study.run), study.model)

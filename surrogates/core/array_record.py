@@ -15,8 +15,7 @@ class ArrayRecord:
     """Base of frozen dataclasses whose array fields are read-only.
 
     A copy by `copy.deepcopy`, or one that was sent to another process, has the fields alone, and
-    its arrays are read-only again: to numba a writable array is of another type, for which every
-    kernel is compiled once more. What is computed from the fields is computed anew.
+    its arrays are read-only again. What is computed from the fields is computed anew.
     """
 
     def __getstate__(self) -> dict[str, Any]:

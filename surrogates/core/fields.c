@@ -195,19 +195,10 @@ double skin_indentations(const skin *k, const double *rotation, const double *tr
 void spring_pressures(int count, const double *depth, double largest, const double *constants,
                       const double *law, double *pressure)
 {
-    const double start = constants[2] * largest;
     int i;
-    for (i = 0; i < count; i++) {
-        const double bearing = depth[i] - start, strain = bearing / law[2 * i + 1];
-        const double held = fmin(strain, STRAIN_LIMIT);
-        pressure[i] = 0.0;
-        if (bearing <= 0.0)
-            continue;
-        if (constants[0] == LOGARITHMIC)
-            pressure[i] = law[2 * i] * ((strain - held) / (1.0 - held) - log1p(-held));
-        else
-            pressure[i] = law[2 * i] * (constants[1] == 1.0 ? bearing : pow(bearing, constants[1]));
-    }
+    for (i = 0; i < count; i++)
+        pressure[i] = layer_pressure((int)constants[0], law[2 * i], constants[1], law[2 * i + 1],
+                                     depth[i] - constants[2] * largest).value;
 }
 
 /* ---- layers */

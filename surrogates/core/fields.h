@@ -2,13 +2,12 @@
 #ifndef FIELDS_INCLUDED
 #define FIELDS_INCLUDED
 
+#include "contact.h"
 #include "knee.h"
 
 #define GROUP_PLACES 8 /* of a bed, in a group and in a block */
 #define BLOCK_PLACES 64
 #define STRETCH 2.0    /* bound of dt over the distance near the surface of a condyle */
-#define LOGARITHMIC 1  /* laws of springs: p = -c ln(1 - x / h), else p = c x^m */
-#define STRAIN_LIMIT 0.99 /* beyond which a logarithmic law goes on along its tangent */
 #define MEASURES 15    /* of a patch: logarithms of both widths and of the volume, 4 third and 5 fourth
                           moments, middle (2), shear */
 #define PATCH_DEGREE 4 /* of the polynomial of the pressure of a layer */
@@ -82,6 +81,18 @@ KNEE_API void spring_pressures(int count, const double *depth, double largest,
    largest overlap times the geometric mean of the deviations [m2]. */
 KNEE_API int measure_overlap(int count, const double *depth, const double *bed, double *frame,
                              double *measures);
+
+/* Fill the correlations (rows x columns) between points (inputs x rows) and (inputs x columns) over
+   the lengths, of kinds (inputs) as those of a regressor; of `lower` only those below the diagonal. */
+KNEE_API void fill_correlation_matrix(int inputs, const int *kinds, ptrdiff_t rows,
+                                      const double *first, ptrdiff_t columns, const double *second,
+                                      int lower, double *matrix);
+
+/* Fill the derivative (inputs x count) of the sum of weights times correlations (count x count) by
+   the points (inputs x count); of the symmetric matrices the lower triangles are read. */
+KNEE_API void fill_point_gradient(int inputs, const int *kinds, ptrdiff_t count,
+                                  const double *points, const double *correlation,
+                                  const double *weights, double *gradient);
 
 /* Fill the pressures [Pa] of a layer of overlaps `depth` and a bed (count x 7). */
 KNEE_API void layer_pressures(const layer *l, int count, const double *depth, const double *bed,

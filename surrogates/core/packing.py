@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import addressof
@@ -19,7 +20,7 @@ from surrogates.core.regressor_data import SPLINE_ORDER, RegressorData
 
 _LANES = 8
 _LOADS, _WRENCH, _VARIABLES = 12, 6, 7
-_POSE = ctypes.c_double * 6
+_packed_pose = struct.Struct("6d").pack
 #: Poses that are worth a thread, which takes about as long to start as ten poses.
 _LEAST_ROWS = 256
 
@@ -29,6 +30,7 @@ class PackedRegressor(Struct):
 
     def __init__(self, data: RegressorData) -> None:
         super().__init__("regressor", _regressor_fields(data))
+        self.data = data
         self.scratch = int(CORE.regressor_scratch(self.address, 2))
 
     def evaluate(self, x: FloatArray, order: int = 0) -> list[FloatArray]:
@@ -84,30 +86,33 @@ class PackedContact:
         self._count, self._fill_one = len(parts), CORE.fill_one
         self._row = ctypes.c_double * (self._count * (_LOADS + _VARIABLES + 36) + 36)
         loads = self._count * _LOADS
-        self._ends = loads, loads + 36, loads + 36 + self._count * _VARIABLES
+        self._loads = [slice(first, first + _LOADS) for first in range(0, loads, _LOADS)]
+        self._slopes = slice(loads, loads + 36)
+        self._variables = slice(loads + 36, loads + 36 + self._count * _VARIABLES)
 
     def work(self) -> FloatArray:
         """Return new scratch memory (W,) [1], for compiled loops that call the library."""
         return aligned(self.scratch)
 
-    def one(self, pose: Pose) -> tuple[int, FloatArray, FloatArray, FloatArray]:
-        """Return whether a pose is outside, loads, slopes and variables, in a part of the time.
+    def one(self, pose: Pose) -> tuple[tuple[FloatArray, ...], FloatArray, FloatArray | None]:
+        """Return the loads at a pose, slopes, and variables if outside, in a part of the time.
 
-        Loads (C 12,) and derivatives of the total wrench (6, 6) [SI], variables (C 7,) [1].
+        Read-only loads (12,) of each compartment and derivatives of the total wrench (6, 6) [SI];
+        variables (C, 7) [1] outside the trained domain, None inside.
         """
         found: Any = self._row()
-        given = _POSE(
+        given = _packed_pose(
             pose.flexion, pose.adduction, pose.rotation, pose.anterior, pose.superior, pose.lateral
         )
         outside = self._fill_one(
-            self.address, self._count, addressof(given), addressof(found), SCRATCH.of(self.scratch)
+            self.address, self._count, given, addressof(found), SCRATCH.of(self.scratch)
         )
         numbers = np.frombuffer(found)
-        loads, slopes, variables = self._ends
-        return (
-            outside, numbers[:loads], numbers[loads:slopes].reshape(6, 6),
-            numbers[slopes:variables],
-        )  # fmt: skip
+        slopes = numbers[self._slopes].reshape(6, 6)
+        numbers.flags.writeable = False
+        loads = tuple([numbers[part] for part in self._loads])
+        variables = numbers[self._variables].reshape(-1, _VARIABLES) if outside else None
+        return loads, slopes, variables
 
     def loads(
         self, inputs: FloatArray, order: int = 1, most_threads: int | None = None

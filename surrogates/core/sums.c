@@ -1,36 +1,7 @@
 /* Weighted sums, six at a time: their number is written out, so that compilers keep them in registers. */
-#include <stddef.h>
-
-#include "lanes.h"
-
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
+#include "memory.h"
 
 enum { SUMS = 6 };
-
-/* Numbers for n, filled up to whole eights. */
-static int wide(int n)
-{
-    return (n + 7) / 8 * 8;
-}
-
-/* Take memory for `count` numbers from the scratch memory. */
-static double *take(double **scratch, int count)
-{
-    double *const mine = *scratch;
-    *scratch += wide(count);
-    return mine;
-}
-
-static void clear(int count, double *numbers)
-{
-    int i;
-    for (i = 0; i < count; i++)
-        numbers[i] = 0.0;
-}
 
 /* Number of sums that go together when n are left to do. */
 static int together(int n)

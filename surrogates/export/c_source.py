@@ -18,8 +18,8 @@ from foundation.core.library import Struct
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Sources of the library that loads need, in the order of their dependencies.
-_SOURCES = ("lanes.h", "knee.h", "sums.c", "functions.c", "regressor.c", "line.c", "jets.c",
-            "compartment.c")  # fmt: skip
+_SOURCES = ("lanes.h", "memory.h", "knee.h", "sums.c", "functions.c", "regressor.c", "line.c",
+            "jets.c", "compartment.c")  # fmt: skip
 #: In the exported file every function of the library is its own.
 _OWN = """\
 #if defined(__GNUC__)

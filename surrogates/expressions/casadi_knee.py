@@ -5,49 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from surrogates.expressions.data import CompartmentData, ParameterData
-from surrogates.expressions.domain import loads_and_criteria, moving_loads
+from foundation.base.checks import FloatArray, check_number
+from surrogates.core.packing import PackedCompartment
+from surrogates.expressions.compartment import loads_and_criteria, moving_loads
 from surrogates.expressions.of_casadi import CasadiFunctions, casadi
 
 
 def casadi_knee(
-    parts: Sequence[CompartmentData],
+    parts: Sequence[PackedCompartment],
     dissipation: float | None = None,
-    parameters: ParameterData | None = None,
+    ranges: tuple[FloatArray, FloatArray] | None = None,
 ) -> Any:
     """Return the function "knee" of CasADi.
 
-    Parameters
-    ----------
-    parts : sequence of CompartmentData
-        The C compartments.
-    dissipation : float, optional
-        Of a moving contact [s/m], which makes the rate an input.
-    parameters : ParameterData, optional
-        The P parameters of designs, which makes the design the last input.
-
-    Returns
-    -------
-    casadi.Function
-        pose (6) [rad, m], with dissipation also rate (6) [rad/s, m/s], with parameters also design
-        (P) [units of the names], to loads (12, C) [SI] and domain (12, C) [1].
-
-    Raises
-    ------
-    InputError
-        If CasADi is not installed.
+    As of `surrogates.formulations.contact_surrogate.ContactSurrogate.casadi`; with least and
+    largest values `ranges` (P,) [any unit] of the parameters of designs, the design is the last
+    input, as of `surrogates.parametric.surrogate.ParametricSurrogate.casadi`.
     """
-    ca = casadi()
+    ca, moving = casadi(), checked_dissipation(dissipation)
     # Over designs there are too many numbers for one expression of each.
-    f = CasadiFunctions(ca.SX if parameters is None else ca.MX)
-    pose, rate = f.kind.sym("pose", 6), f.kind.sym("rate", 6)
-    inputs = {"pose": pose} if dissipation is None else {"pose": pose, "rate": rate}
-    z = None
-    if parameters is not None:
-        inputs["design"] = f.kind.sym("design", len(parameters.middle))
-        z = parameters.scaled(f, inputs["design"])
+    f = CasadiFunctions(ca.SX if ranges is None else ca.MX)
+    pose, rate, z = f.kind.sym("pose", 6), f.kind.sym("rate", 6), f.kind(0, 1)
+    inputs = {"pose": pose} if moving is None else {"pose": pose, "rate": rate}
+    if ranges is not None:
+        low, high = ranges
+        inputs["design"] = f.kind.sym("design", len(low))
+        z = (inputs["design"] - f.constant(0.5 * (low + high))) / f.constant(0.5 * (high - low))
     loads, domain = loads_and_criteria(f, parts, pose, z)
-    if dissipation is not None:
-        loads = moving_loads(f, parts, loads, pose, rate, dissipation, z)
+    if moving is not None:
+        loads = moving_loads(f, parts, loads, pose, rate, moving, z)
     outputs = ca.cse([ca.horzcat(*loads), ca.horzcat(*domain)])
     return ca.Function("knee", [*inputs.values()], outputs, [*inputs], ["loads", "domain"])
+
+
+def checked_dissipation(dissipation: float | None) -> float | None:
+    """Return a dissipation [s/m] or None; raises `InputError` if it is negative."""
+    if dissipation is None:
+        return None
+    return check_number("dissipation", dissipation, at_least=0.0, unit="s/m")

@@ -1,166 +1,115 @@
-"""Elementary functions of a namespace, and the smooth functions built from these."""
+"""Elementary functions of CasADi, JAX or NumPy, and the smooth functions built from these.
+
+Numbers are floats, SX and MX of CasADi, or arrays of JAX. Vectors are columns of CasADi or
+one-dimensional arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foundation.base.checks import FloatArray
-from surrogates.core.regressor_data import RegressorData
+from foundation.base.errors import InputError
 
-#: A number, vector or matrix of a namespace: an expression of CasADi or an array of JAX.
-Expression = Any
+#: A number, vector or matrix: an expression of CasADi, or an array.
+Expression: TypeAlias = Any
+_OF_CASADI = {"where": "if_else", "minimum": "fmin", "maximum": "fmax"}
+_NEEDED = ("sin", "cos", "sqrt", "where")
 
 
-class Functions(Protocol):
-    """Elementary functions of expressions; vectors are one-dimensional, functions elementwise."""
+class Elementary:
+    """The elementary functions of a package, of numbers and elementwise of vectors.
 
-    def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) [any unit] as an expression."""
-        ...
+    `where` takes a condition, and what holds where the condition is true and elsewhere; `arrays` is
+    whether vectors are arrays.
+    """
 
-    def sin(self, x: Expression) -> Expression:
-        """Return the sine."""
-        ...
+    sin: Callable[[Expression], Expression]
+    cos: Callable[[Expression], Expression]
+    sqrt: Callable[[Expression], Expression]
+    exp: Callable[[Expression], Expression]
+    tanh: Callable[[Expression], Expression]
+    where: Callable[[Expression, Expression, Expression], Expression]
+    minimum: Callable[[Expression, Expression], Expression]
+    maximum: Callable[[Expression, Expression], Expression]
 
-    def cos(self, x: Expression) -> Expression:
-        """Return the cosine."""
-        ...
+    def __init__(self, package: Any) -> None:
+        self.arrays = not hasattr(package, "if_else")
+        for name in Elementary.__annotations__:
+            known = name if self.arrays else _OF_CASADI.get(name, name)
+            setattr(self, name, getattr(package, known, None))
 
-    def exp(self, x: Expression) -> Expression:
-        """Return the exponential."""
-        ...
+    @classmethod
+    def of(cls, package: Any) -> Self:
+        """Return the functions of `casadi`, `jax.numpy`, `numpy` or a package like these.
 
-    def sqrt(self, x: Expression) -> Expression:
-        """Return the square root."""
-        ...
-
-    def tanh(self, x: Expression) -> Expression:
-        """Return the hyperbolic tangent."""
-        ...
-
-    def power(self, x: Expression, exponent: float) -> Expression:
-        """Return x to a constant exponent, x > 0."""
-        ...
-
-    def where(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
-        """Return `yes` where the condition holds, `no` elsewhere; also of their derivatives."""
-        ...
-
-    def minimum(self, a: Expression, b: Expression) -> Expression:
-        """Return the smaller one."""
-        ...
-
-    def maximum(self, a: Expression, b: Expression) -> Expression:
-        """Return the larger one."""
-        ...
-
-    def join(self, parts: Sequence[Expression]) -> Expression:
-        """Return the vector of numbers and vectors, one after the other."""
-        ...
-
-    def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
-        ...
-
-    def outer(self, a: Expression, b: Expression) -> Expression:
-        """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
-        ...
-
-    def combined(self, weights: Expression, rows: Expression) -> Expression:
-        """Return the sum (m,) of rows (T m,), one after the other, times weights (T,)."""
-        ...
-
-    def fixed(self, x: Expression) -> Expression:
-        """Return the value of x, without derivatives."""
-        ...
-
-    def iterated(
-        self, function: Callable[[Expression], Expression], x: Expression, count: int
-    ) -> Expression:
-        """Return what becomes of a number x when a function is applied `count` times."""
-        ...
-
-    def learner(self, data: RegressorData) -> Any:
-        """Return the expressions of a regressor, a `learners.Learner`."""
-        ...
-
-    def implicit(
-        self,
-        find: Callable[..., Expression],
-        refine: Callable[..., Expression],
-        slopes: Callable[..., tuple[Expression, ...]],
-        *inputs: Expression,
-    ) -> Expression:
-        """Return the number s that inputs imply, with the derivatives of the implicit function.
-
-        `find(*inputs)` is the number without derivatives, `refine(s, *inputs)` one with first and
-        second derivatives, `slopes(s, *inputs)` are the derivatives by each of the inputs.
+        Raises `InputError` if the package lacks sin, cos, sqrt, or if_else or where.
         """
-        ...
-
-    def gradient(
-        self, function: Callable[..., Expression], at: Expression, *beside: Expression
-    ) -> Expression:
-        """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
-        ...
-
-    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
-        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d)."""
-        ...
+        found = cls(package)
+        if any(getattr(found, name) is None for name in _NEEDED):
+            raise InputError(
+                "package: expected casadi, jax.numpy or numpy, with sin, cos, sqrt and if_else or "
+                f"where, found {getattr(package, '__name__', package)}"
+            )
+        return found
 
 
-def step(t: Expression) -> Expression:
+def _within(f: Elementary, t: Expression) -> Expression:
+    """Return t [1] held from 0 to 1, so that no power of t overflows."""
+    return f.where(t > 1.0, 1.0, f.where(t > 0.0, t, 0.0))
+
+
+def _step(t: Expression) -> Expression:
     """Return S(t) = t^4 (2.5 - 3 t + t^2) [1], the integral of the smootherstep, t from 0 to 1."""
     square = t * t
     return square * square * (2.5 - t * (3.0 - t))
 
 
-def plus(f: Functions, r: Expression, width: float) -> Expression:
-    """Return the positive part of r [any unit], C3 if the width is positive."""
-    if width == 0.0:
-        return f.where(r > 0.0, r, 0.0)
-    t = f.where(r > width, 1.0, f.where(r > -width, (r + width) / (2.0 * width), 0.0))
-    return f.where(r > width, r, 2.0 * width * step(t))
+def plus(f: Elementary, value: Expression, width: Any) -> Expression:
+    """Return the positive part of a value, three times continuously differentiable if width > 0.
+
+    Zero up to -width and the value itself from width on. Between, 2 width S(t) with
+    t = (value + width) / (2 width) and S(t) = t⁴ (2.5 - 3 t + t²), the integral of the smootherstep
+    t³ (10 - 15 t + 6 t²). The width is a number in the unit of the value, or several, none or all
+    of which are 0; at 0 the result is max(value, 0).
+    """
+    if not np.any(width):
+        return f.where(value > 0.0, value, 0.0)
+    t = _within(f, (value + width) / (2.0 * width))
+    return f.where(value > width, value, 2.0 * width * _step(t))
 
 
-def clip(f: Functions, x: Expression, most: float, width: float) -> Expression:
-    """Return x [any unit] within -most and most, C3 if the width is positive.
+def plus_integral(f: Elementary, value: Expression, width: float) -> Expression:
+    """Return the integral of `plus` from minus infinity to a value.
 
-    The slope falls from 1 to 0 from |x| = most to most + 2 width.
+    From width on this is value²/2 + width²/14: the constant cancels in differences.
     """
     if width == 0.0:
-        return f.where(x > most, most, f.where(x < -most, -most, x))
-    return above_clip(f, above_clip(f, x, most, width, -1.0), most, width, 1.0)
+        return f.where(value > 0.0, 0.5 * value * value, 0.0)
+    t = _within(f, (value + width) / (2.0 * width))
+    inner = 4.0 * width * width * t**5 * (0.5 - 0.5 * t + t * t / 7.0)
+    return f.where(value > width, 0.5 * value * value + width * width / 14.0, inner)
 
 
-def above_clip(f: Functions, x: Expression, most: float, width: float, sign: float) -> Expression:
-    """Return the clip of x on one side, sign (1 or -1) times above `most` [any unit]."""
-    t = _beyond(f, sign * x, most, width)
-    held = sign * (most + 2.0 * width * (t - step(t)))
-    return f.where(sign * x > most, held, x)
+def clip_above(f: Elementary, x: Expression, most: float, width: float) -> Expression:
+    """Return x up to `most` [any unit], C3 if the width is positive.
 
-
-def clip_above(f: Functions, s: Expression, width: float) -> tuple[Expression, ...]:
-    """Return s [1] clipped above 1, and its first and second derivatives."""
+    The slope falls from 1 to 0 from x = most to most + 2 width.
+    """
     if width == 0.0:
-        return f.where(s > 1.0, 1.0, s), f.where(s > 1.0, 0.0, 1.0), 0.0 * s
-    t = _beyond(f, s, 1.0, width)
-    value = f.where(s > 1.0, 1.0 + 2.0 * width * (t - step(t)), s)
-    slope = 1.0 - t * t * t * (10.0 - t * (15.0 - 6.0 * t))
-    rest = 1.0 - t
-    return value, slope, -30.0 * t * t * rest * rest / (2.0 * width)
+        return f.where(x > most, most, x)
+    t = _within(f, (x - most) / (2.0 * width))
+    return f.where(x > most, most + 2.0 * width * (t - _step(t)), x)
 
 
-def _beyond(f: Functions, x: Expression, most: float, width: float) -> Expression:
-    t = (x - most) / (2.0 * width)
-    return f.where(t > 1.0, 1.0, f.where(t > 0.0, t, 0.0))
+def clip(f: Elementary, x: Expression, most: float, width: float) -> Expression:
+    """Return x [any unit] within -most and most, on each side as of `clip_above`."""
+    return clip_above(f, -clip_above(f, -x, most, width), most, width)
 
 
-def power_of(f: Functions, base: Expression, exponent: float) -> Expression:
+def power_of(f: Elementary, base: Expression, exponent: float) -> Expression:
     """Return base >= 0 to a constant exponent >= 0 [any unit]; derivatives at 0 are 0."""
     if exponent == int(exponent) and exponent <= 8.0:
         found = base if exponent else f.where(base > 0.0, 1.0, 0.0)
@@ -168,18 +117,30 @@ def power_of(f: Functions, base: Expression, exponent: float) -> Expression:
             found = found * base
         return found
     safe = f.where(base > 0.0, base, 1.0)
-    return f.where(base > 0.0, f.power(safe, exponent), 0.0)
+    return f.where(base > 0.0, f.sqrt(safe) if exponent == 0.5 else safe**exponent, 0.0)
 
 
-def cross(f: Functions, a: Expression, b: Expression) -> Expression:
-    """Return the cross product (3,) of vectors (3,) [any unit]."""
-    return f.join([
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ])  # fmt: skip
+def cross(a: Expression, b: Expression) -> list[Expression]:
+    """Return the cross product of two vectors of three numbers [any unit]."""
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def whole_numbers(values: NDArray[Any]) -> list[int]:
-    """Return an array (n,) [1] as Python integers, which index expressions."""
-    return [int(v) for v in np.ravel(values)]
+def factors(f: Any, z: Expression, highest: int, wave: float) -> list[Expression]:
+    """Return the factors (d,) of degrees 0 to `highest` of polynomial terms at inputs z (d,) [1].
+
+    Legendre polynomials, by Bonnet's recursion; with wave > 0, those of the first input are 1,
+    sin(wave z), cos(wave z), sin(2 wave z), ...
+    """
+    found = [1.0 + 0.0 * z, z]
+    for e in range(1, highest):
+        found.append(((2 * e + 1) / (e + 1)) * z * found[e] - (e / (e + 1)) * found[e - 1])
+    if wave == 0.0:
+        return found[: highest + 1]
+    s = sine = f.sin(wave * z[0])
+    c = cosine = f.cos(wave * z[0])
+    series = [1.0]
+    for e in range(1, highest + 1):
+        if e > 1 and e % 2 == 1:
+            s, c = s * cosine + c * sine, c * cosine - s * sine
+        series.append(s if e % 2 == 1 else c)
+    return [f.join([first, row[1:]]) for first, row in zip(series, found, strict=False)]

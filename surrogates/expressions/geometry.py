@@ -1,175 +1,121 @@
-"""Expressions of the pose: hold the pose in the box, locate the condyle."""
+"""Expressions of the pose: hold the pose in the box, locate the condyle.
+
+Paths and compartments are structs of the library, whose fields `surrogates/core/knee.h` describes;
+z (P,) are the scaled parameters of a design, none of one knee.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foundation.base.checks import FloatArray
-from foundation.core.library import FARTHEST, FOLLOWED
-from surrogates.expressions.data import BoxData, CondyleData, PathData, PointData
-from surrogates.expressions.functions import Expression, Functions, clip
-from surrogates.expressions.learners import legendre_values
+from foundation.core.library import FARTHEST, FOLLOWED, Struct
+from surrogates.expressions.functions import Expression, clip
+from surrogates.expressions.learners import Functions
 
-#: Columns of a path's coordinates that are variables; the other one is the height.
-_VARIABLES, _HEIGHT = (0, 1, 2, 4), 3
 #: A jump of a path's value, slope or curvature below this share of the coefficients is rounding.
 _ROUNDING = 1e-12
 
 
-class Place(NamedTuple):
-    """Where a pose is.
-
-    Attributes
-    ----------
-    x : (5,)
-        Scaled variables of the box, not held [1].
-    held : (6,)
-        Nearest pose of the box [rad, m].
-    """
-
-    x: Expression
-    held: Expression
-
-
-class Condyle(NamedTuple):
-    """A condyle at a pose.
-
-    Attributes
-    ----------
-    u : (5 + P,)
-        Scaled variables, and scaled parameters of the design [1].
-    height : ()
-        Height over the path [m].
-    point : (3,)
-        Point of the condyle [m].
-    """
-
-    u: Expression
-    height: Expression
-    point: Expression
-
-
-def along_path(
-    f: Functions, path: PathData, flexion: Expression, z: Expression | None
-) -> Expression:
-    """Return the coordinates (m,) of a path at a flexion and scaled parameters z (P,) or None."""
-    return of_design(f, path.exponents, _along_all(f, path, flexion), z)
-
-
-def of_design(
-    f: Functions, exponents: NDArray[np.int64], rows: Expression, z: Expression | None
-) -> Expression:
-    """Return the sum (m,) of rows (T m,) [any unit] times products at scaled parameters z (P,).
-
-    The products are of Legendre polynomials of degrees `exponents` (T, P). Without z there is one
-    row, which is returned.
-    """
-    if z is None:
-        return rows
-    products = f.products(legendre_values(z, int(exponents.max())), exponents)
-    return f.combined(products, rows)
-
-
-def centre_of(f: Functions, point: PointData, z: Expression | None) -> Expression:
-    """Return the three coordinates [m] of a point at scaled parameters z (P,) or None."""
-    if z is None:
-        return point.points[0].tolist()
-    return of_design(f, point.exponents, f.constant(point.points.ravel()), z)
-
-
-def _along_all(f: Functions, path: PathData, flexion: Expression) -> Expression:
-    """Return the coordinates (T m,) of all paths at a flexion.
+def along_path(f: Functions, path: Struct, flexion: Expression, z: Expression) -> Expression:
+    """Return the five coordinates [rad, m] of a path at a flexion.
 
     The first piece plus, beyond each further knot, the change of the cubic there: for a path with
     two continuous derivatives, its third power alone.
     """
-    found = _cubic(f, path.pieces[:, 0], flexion - float(path.breaks[0]))
-    jumps = path_jumps(path)
-    if not jumps.size:
-        return found
-    t = flexion - f.constant(path.breaks[1:-1])
+    breaks, of_design = path.fields["flexion"], path.fields["of_design"]
+    if of_design is None:
+        pieces = path.fields["pieces"]  # (4, K - 1, 5)
+    else:  # of T products side by side, (4, K - 1, T 5)
+        own = np.array([piece.data.weights.T for piece in of_design])  # (K - 1, T, 20)
+        pieces = np.moveaxis(own.reshape(*own.shape[:2], 4, 5), 2, 0).reshape(4, len(own), -1)
+    t = flexion - float(breaks[0])
+    rows = f.constant(pieces[0, 0])
+    for row in pieces[1:, 0]:
+        rows = rows * t + f.constant(row)
+    t = flexion - f.constant(breaks[1:-1])
     beyond = f.where(t >= 0.0, t, 0.0)
     powers = [beyond * beyond * beyond, beyond * beyond, beyond, f.where(t >= 0.0, 1.0, 0.0)]
+    a, b, c, d = pieces[:, :-1]
+    h = np.diff(breaks)[:-1, None]
+    moved = [a, 3 * a * h + b, (3 * a * h + 2 * b) * h + c, ((a * h + b) * h + c) * h + d]
+    jumps = pieces[:, 1:] - np.array(moved)
+    jumps[np.abs(jumps) <= _ROUNDING * np.abs(pieces).max(axis=(1, 2), keepdims=True)] = 0.0
     for jump, power in zip(jumps, powers, strict=True):
         if jump.any():
-            found = found + f.matmul(jump.T, power)
-    return found
+            rows = rows + f.matmul(jump.T, power)
+    if of_design is None:
+        return rows
+    data = of_design[0].data
+    products = f.polynomials(z, data.exponents, 0.0, np.eye(len(data.exponents)))
+    return f.combined(products, rows)
 
 
-def path_jumps(path: PathData) -> FloatArray:
-    """Return by how much the cubic's coefficients (4, K - 2, m) [rad, m] change at inner knots."""
-    steps = np.diff(path.breaks)[:-1]
-    a, b, c, d = path.pieces[:, :-1]
-    h = steps[:, None]
-    moved = [a, 3 * a * h + b, (3 * a * h + 2 * b) * h + c, ((a * h + b) * h + c) * h + d]
-    jumps = path.pieces[:, 1:] - np.array(moved)
-    sizes = np.abs(path.pieces).max(axis=(1, 2), keepdims=True)
-    return np.where(np.abs(jumps) <= _ROUNDING * sizes, 0.0, jumps)
+def centre_of(f: Functions, fields: Mapping[str, Any], z: Expression) -> Any:
+    """Return the three coordinates [m] of a compartment's point in the femoral frame."""
+    if fields["centre_of_design"] is None:
+        return fields["centre"].tolist()
+    data = fields["centre_of_design"].data
+    return f.polynomials(z, data.exponents, 0.0, data.weights)
 
 
-def _cubic(f: Functions, coefficients: FloatArray, t: Expression) -> Expression:
-    found = f.constant(coefficients[0])
-    for row in coefficients[1:]:
-        found = found * t
-        if row.any():
-            found = found + f.constant(row)
-    return found
+def hold(
+    f: Functions, fields: Mapping[str, Any], pose: Expression, z: Expression
+) -> tuple[Expression, Expression]:
+    """Return scaled variables (5,) [1] of a pose (6,), not held, and the pose held in the box.
 
-
-def hold(f: Functions, box: BoxData, pose: Expression, width: float, z: Expression | None) -> Place:
-    """Return the scaled variables of a pose (6,) [rad, m], and the pose held in the box.
-
-    The height over the path is kept, up to `FARTHEST`; the path is followed up to `FOLLOWED`. `z`
-    (P,) are the scaled parameters of a design or None.
+    The height over the path is kept, up to `FARTHEST`; the path is followed up to `FOLLOWED`.
     """
-    first, wide = (pose[0] - float(box.centre[0])) / float(box.half[0]), float(box.half[0])
-    followed = pose[0] - wide * (first - clip(f, first, FOLLOWED, width))
-    path = along_path(f, box.path, followed, z)
+    width, middle, half = fields["smoothing"], fields["box_middle"], fields["box_half"]
+    first = (pose[0] - float(middle[0])) / float(half[0])
+    followed = pose[0] - float(half[0]) * (first - clip(f, first, FOLLOWED, width))
+    path = along_path(f, fields["box"], followed, z)
     offsets = [pose[k + 1] - path[k] for k in range(5)]
-    raw = f.join([pose[0], *(offsets[k] for k in _VARIABLES)])
-    offsets[_HEIGHT] = clip(f, offsets[_HEIGHT], FARTHEST, FARTHEST * width)
-    centre, half = f.constant(box.centre[:5]), f.constant(box.half[:5])
-    x = (raw - centre) / half
-    inner = centre + half * clip(f, x, 1.0, width)
-    at = along_path(f, box.path, inner[0], z)
-    order = [1, 2, 3, None, 4]
-    held = [at[k] + (offsets[k] if row is None else inner[row]) for k, row in enumerate(order)]
-    return Place(x, f.join([inner[0], *held]))
+    height = clip(f, offsets.pop(3), FARTHEST, FARTHEST * width)
+    centre, size = f.constant(middle[:5]), f.constant(half[:5])
+    x = (f.join([pose[0], *offsets]) - centre) / size
+    inner = centre + size * clip(f, x, 1.0, width)
+    at = along_path(f, fields["box"], inner[0], z)
+    moves = [inner[1], inner[2], inner[3], height, inner[4]]
+    return x, f.join([inner[0], *(at[k] + move for k, move in enumerate(moves))])
 
 
 def condyle_of(
-    f: Functions, condyle: CondyleData, held: Expression, z: Expression | None
-) -> Condyle:
-    """Return a condyle at a pose (6,) [rad, m] and scaled parameters z (P,) or None."""
-    point = point_of(f, centre_of(f, condyle.centre, z), held)
-    path = along_path(f, condyle.path, held[0], z)
+    f: Functions, fields: Mapping[str, Any], held: Expression, z: Expression
+) -> tuple[Expression, Expression, Expression]:
+    """Return u (5 + P,) [1], height over the path [m] and point (3,) [m] of a condyle.
+
+    At a pose (6,) [rad, m] in the box; u are scaled variables and the parameters of the design.
+    """
+    x, y, side = turned(f, held, centre_of(f, fields, z))
+    point = [held[3] + x, held[4] + y, held[5] + side]
+    path = along_path(f, fields["condyle"], held[0], z)
     raw = f.join([
         held[0], held[1] - path[0], held[2] - path[1], point[0] - path[2], point[2] - path[4],
     ])  # fmt: skip
-    u = (raw - f.constant(condyle.middle)) / f.constant(condyle.half)
-    inputs = u if z is None else f.join([u, z])
-    return Condyle(inputs, point[1] - path[_HEIGHT], point)
+    u = (raw - f.constant(fields["middle"])) / f.constant(fields["half"])
+    return f.join([u, z]), point[1] - path[3], f.join(point)
 
 
-def point_of(f: Functions, centre: Expression, pose: Expression) -> Expression:
-    """Return the place (3,) [m] of a femoral point (3,) [m] at a pose (6,) [rad, m]."""
-    c0, c1, c2 = (centre[k] for k in range(3))
+def turned(f: Any, pose: Expression, arm: Any) -> list[Expression]:
+    """Return a femoral vector (3,) [any unit] in the tibial frame, at a pose [rad, m].
+
+    Flexion turns the vector in the femur's own plane, then adduction, then rotation.
+    """
     cf, sf, ca, sa = f.cos(pose[0]), f.sin(pose[0]), f.cos(pose[1]), f.sin(pose[1])
     cr, sr = f.cos(pose[2]), f.sin(pose[2])
-    x, flexed = cf * c0 - sf * c1, sf * c0 + cf * c1
-    y, z = ca * flexed + sa * c2, ca * c2 - sa * flexed
-    return f.join([pose[3] + cr * x - sr * z, pose[4] + y, pose[5] + sr * x + cr * z])
+    x, flexed = cf * arm[0] - sf * arm[1], sf * arm[0] + cf * arm[1]
+    y, z = ca * flexed + sa * arm[2], ca * arm[2] - sa * flexed
+    return [cr * x - sr * z, y, sr * x + cr * z]
 
 
-def rise_of(f: Functions, centre: Expression, pose: Expression, rate: Expression) -> Expression:
-    """Return the rate [m/s] of the superior coordinate of a femoral point (3,) [m].
+def angle_axes(f: Any, pose: Expression) -> list[list[Expression]]:
+    """Return the axes of flexion, adduction and rotation in the tibial frame, three numbers each.
 
-    At a pose (6,) [rad, m] that changes with a rate (6,) [rad/s, m/s].
+    Of `foundation.base.pose.rotation_axes`, at a pose of six numbers [rad, m].
     """
-    c0, c1, c2 = (centre[k] for k in range(3))
-    cf, sf, ca, sa = f.cos(pose[0]), f.sin(pose[0]), f.cos(pose[1]), f.sin(pose[1])
-    x, flexed = cf * c0 - sf * c1, sf * c0 + cf * c1
-    return rate[4] + ca * x * rate[0] + (ca * c2 - sa * flexed) * rate[1]
+    ca, sa = f.cos(pose[1]), f.sin(pose[1])
+    cr, sr = f.cos(pose[2]), f.sin(pose[2])
+    return [[-sr * ca, sa, cr * ca], [-cr, 0.0 * cr, -sr], [0.0 * cr, -1.0 + 0.0 * cr, 0.0 * cr]]

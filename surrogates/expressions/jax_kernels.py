@@ -5,41 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from surrogates.core.packing import PackedContact
-from surrogates.expressions import host_loads
 from surrogates.expressions.of_jax import jax
+
+
+def host_loads(contact: PackedContact, poses: ArrayLike, order: int) -> list[FloatArray]:
+    """Return loads (..., C, 12) of compartments at poses (..., 6) [rad, m], in double precision.
+
+    Derivatives of the wrench (..., C, 6, 6 ...) [SI] follow, as many as the order, 1 or 2; of a
+    pose that is not finite all numbers are NaN.
+    """
+    given = np.asarray(poses)
+    rows = np.array(given, dtype=np.float64, order="C").reshape(-1, 6)
+    found = contact.loads(rows, order)[1][1:]
+    for own in found:
+        own[~np.isfinite(rows).all(axis=1)] = np.nan
+    return [own.reshape(*given.shape[:-1], *own.shape[1:]) for own in found]
 
 
 def kernel_loads(
     contact: PackedContact, expressed: Callable[[Any], Any]
 ) -> Callable[[Any], tuple[Any, Any]]:
-    """Return the loads of C compartments as a function of JAX whose numbers the kernels compute.
+    """Return a function of JAX of a pose (6,), whose numbers the kernels compute.
 
-    A call, or a call under `vmap` for all poses of a batch, calls the host once, for values and
-    first derivatives together. The host computes in double precision.
-
-    Parameters
-    ----------
-    contact : PackedContact
-        The compartments for the library.
-    expressed : callable
-        The loads (C, 12) as a function of JAX alone. `expressed` has the derivatives of the loads
-        that follow the wrench, which the kernels do not compute.
-
-    Returns
-    -------
-    callable
-        pose (6,) [rad, m] to the wrench (C, 6) and the other loads (C, 6) [SI], in the
-        floating-point type of the pose, with first and second derivatives. Third derivatives of the
-        wrench raise an InputError.
+    It gives the wrench (C, 6) and the other loads (C, 6) [SI] in the floating-point type of the
+    pose, with first and second derivatives. A call, or a call under `vmap` for all poses of a
+    batch, calls the host once, for values and first derivatives together. `expressed`, the loads
+    (C, 12) as a function of JAX alone, has the derivatives of the other loads, which the kernels do
+    not compute.
     """
-    module = jax()
-    count = len(contact.parts)
-    evaluate = _on_host(
-        lambda own: host_loads.loads_and_jacobians(contact, own), count, (12,), (6, 6)
-    )
-    bend = _on_host(lambda own: (host_loads.hessians(contact, own),), count, (6, 6, 6))
+    module, count = jax(), len(contact.parts)
+    evaluate = _on_host(lambda own: host_loads(contact, own, 1), (count, 12), (count, 6, 6))
+    bend = _on_host(lambda own: host_loads(contact, own, 2)[2:], (count, 6, 6, 6))
 
     def found(pose: Any) -> tuple[Any, Any, Any]:
         loads, slopes = evaluate(pose)
@@ -76,18 +78,14 @@ def kernel_loads(
 
 
 def _on_host(
-    function: Callable[[Any], tuple[Any, ...]], count: int, *shapes: tuple[int, ...]
+    function: Callable[[Any], list[FloatArray]], *shapes: tuple[int, ...]
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function of JAX of a pose (6,) that calls the host, once for a batch of poses.
-
-    `function` takes poses (..., 6) [rad, m]; its results are (..., count, *shape), one for each of
-    the shapes.
-    """
+    """Return a function of JAX of a pose (6,) that calls the host, once for a batch of poses."""
     module = jax()
 
     def called(pose: Any) -> tuple[Any, ...]:
         kind = pose.dtype
-        wanted = tuple(module.ShapeDtypeStruct((count, *shape), kind) for shape in shapes)
+        wanted = tuple(module.ShapeDtypeStruct(shape, kind) for shape in shapes)
 
         def cast(poses: Any) -> tuple[Any, ...]:
             return tuple(own.astype(kind, copy=False) for own in function(poses))

@@ -1,4 +1,4 @@
-"""Expressions of CasADi: the elementary functions for `SX` and `MX`."""
+"""Expressions of CasADi: functions for `SX` and `MX`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from surrogates.core.regressor_data import RegressorData
-from surrogates.expressions.functions import Expression, whole_numbers
-from surrogates.expressions.learners import Learner
+from surrogates.expressions.functions import Elementary, Expression, factors
 
 #: Numbers are split at multiples of these to drop their derivatives without loss of digits.
 _COARSE, _FINE = 2.0**40, 2.0**95
@@ -38,57 +36,26 @@ def casadi() -> Any:
         ) from error
 
 
-class CasadiFunctions:
-    """Elementary functions of CasADi expressions; vectors are columns (n, 1)."""
+class CasadiFunctions(Elementary):
+    """Functions of CasADi expressions; vectors are columns (n, 1).
+
+    The methods are those of `surrogates.expressions.of_jax.JaxFunctions` too.
+    """
+
+    #: Whether a learnt height is differentiated as a function of what its other inputs give.
+    by_lines = True
 
     def __init__(self, kind: Any = None) -> None:
         self.casadi = casadi()
+        super().__init__(self.casadi)
         self.kind = kind or self.casadi.SX
 
     def constant(self, values: FloatArray) -> Expression:
         """Return an array (n,) or (n, m) [any unit] as constants."""
         return self.casadi.DM(np.asarray(values, dtype=np.float64))
 
-    def sin(self, x: Expression) -> Expression:
-        """Return the sine."""
-        return self.casadi.sin(x)
-
-    def cos(self, x: Expression) -> Expression:
-        """Return the cosine."""
-        return self.casadi.cos(x)
-
-    def exp(self, x: Expression) -> Expression:
-        """Return the exponential."""
-        return self.casadi.exp(x)
-
-    def sqrt(self, x: Expression) -> Expression:
-        """Return the square root."""
-        return self.casadi.sqrt(x)
-
-    def tanh(self, x: Expression) -> Expression:
-        """Return the hyperbolic tangent."""
-        return self.casadi.tanh(x)
-
-    def power(self, x: Expression, exponent: float) -> Expression:
-        """Return x to a constant exponent, x > 0."""
-        if exponent in (0.5, 1.0):
-            return x if exponent == 1.0 else self.casadi.sqrt(x)
-        return x**exponent
-
-    def where(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
-        """Return `yes` where the condition holds, `no` elsewhere."""
-        return self.casadi.if_else(condition, yes, no)
-
-    def minimum(self, a: Expression, b: Expression) -> Expression:
-        """Return the smaller one."""
-        return self.casadi.fmin(a, b)
-
-    def maximum(self, a: Expression, b: Expression) -> Expression:
-        """Return the larger one."""
-        return self.casadi.fmax(a, b)
-
     def join(self, parts: Sequence[Expression]) -> Expression:
-        """Return the column of numbers and columns, one below the other."""
+        """Return the vector of numbers and vectors, one after the other."""
         return self.casadi.vertcat(*parts)
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
@@ -105,10 +72,6 @@ class CasadiFunctions:
             total = more if total is None else total + more
         return ca.densify(total)
 
-    def outer(self, a: Expression, b: Expression) -> Expression:
-        """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
-        return self.casadi.kron(a, b)
-
     def combined(self, weights: Expression, rows: Expression) -> Expression:
         """Return the sum (m,) of rows (T m,), one after the other, times weights (T,)."""
         return self.casadi.mtimes(self.casadi.reshape(rows, -1, weights.shape[0]), weights)
@@ -119,29 +82,6 @@ class CasadiFunctions:
         coarse = ca.floor(x * _COARSE) / _COARSE
         return coarse + ca.floor((x - coarse) * _FINE) / _FINE
 
-    def gradient(
-        self, function: Callable[..., Expression], at: Expression, *beside: Expression
-    ) -> Expression:
-        """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
-        ca = self.casadi
-        symbols = [self.kind.sym(f"v{i}", v.shape[0]) for i, v in enumerate((at, *beside))]
-        slope = ca.gradient(function(*symbols), symbols[0])
-        return ca.Function("gradient", symbols, [slope]).call([at, *beside], True, False)[0]
-
-    def learner(self, data: RegressorData) -> Learner:
-        """Return the expressions of a regressor."""
-        return Learner(self, data)
-
-    def implicit(
-        self,
-        find: Callable[..., Expression],
-        refine: Callable[..., Expression],
-        slopes: Callable[..., tuple[Expression, ...]],
-        *inputs: Expression,
-    ) -> Expression:
-        """Return the number s that inputs imply, with the derivatives of the implicit function."""
-        return refine(self.fixed(find(*inputs)), *inputs)
-
     def iterated(
         self, function: Callable[[Expression], Expression], x: Expression, count: int
     ) -> Expression:
@@ -150,34 +90,77 @@ class CasadiFunctions:
             x = function(x)
         return x
 
-    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
-        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d).
-
-        Each is a product of fewer inputs times one more entry.
-        """
+    def with_slope(
+        self, function: Callable[..., Expression], x: Expression, *beside: Expression
+    ) -> tuple[Expression, Expression]:
+        """Return function(x, *beside), which is a number, and its derivative by the number x."""
         ca = self.casadi
+        inputs = [self.kind(each) for each in (x, *beside)]
+        symbols = [self.kind.sym(f"v{i}", v.shape[0]) for i, v in enumerate(inputs)]
+        value = function(*symbols)
+        both = ca.Function("both", symbols, [value, ca.jacobian(value, symbols[0])])
+        return tuple(both.call(inputs, True, False))
+
+    def implicit(
+        self,
+        find: Callable[..., Expression],
+        residual: Callable[..., Expression],
+        steepest: float,
+        *inputs: Expression,
+    ) -> Expression:
+        """Return the root s of residual(s, *inputs), with its first and second derivatives.
+
+        `find(*inputs)` is the root without derivatives. The residual falls with s, at least as
+        steeply as `steepest` < 0 says. From s, a constant, a step of third order (Chebyshev's),
+
+            s - e / r' - e^2 r'' / (2 r'^3),  e = r(s) and its derivatives,
+
+        has the first and second derivatives of the implicit function.
+        """
+        s = self.fixed(find(*inputs))
+        value, slope = self.with_slope(residual, s, *inputs)
+        _, bend = self.with_slope(lambda *own: self.with_slope(residual, *own)[1], s, *inputs)
+        slope = self.minimum(slope, steepest)
+        miss = value / slope
+        near = self.where(miss * miss < 1.0, miss, 0.0)  # else no root is near, or r is a line
+        return s - miss - 0.5 * near * near * bend / slope
+
+    def by_inputs(
+        self, function: Callable[[Sequence[Expression]], Expression], z: Expression
+    ) -> Expression:
+        """Return a function of d numbers at z (d,), differentiated by each number on its own."""
+        return function(self.casadi.vertsplit(z))
+
+    def polynomials(
+        self, z: Expression, exponents: NDArray[np.int64], wave: float, weights: FloatArray
+    ) -> Expression:
+        """Return sums (k,) of products of `factors` at z (d,) [1], with weights (k, T) [any unit].
+
+        The exponents (T, d) choose the factor of each input. A product is computed as one of fewer
+        inputs times one more factor.
+        """
+        ca, table = self.casadi, factors(self, z, int(exponents.max()), wave)
         if self.kind is ca.MX:  # one node, not one for each product
             symbols = [ca.SX.sym(f"t{e}", row.shape[0]) for e, row in enumerate(table)]
-            found = CasadiFunctions(ca.SX).products(symbols, exponents)
-            return ca.Function("products", symbols, [ca.densify(found)])(*table)
-        return ca.vertcat(*_products(table, exponents))
+            found = ca.densify(ca.vertcat(*_products(symbols, exponents)))
+            products = ca.Function("products", symbols, [found])(*table)
+        else:
+            products = ca.vertcat(*_products(table, exponents))
+        return self.matmul(weights, products)
 
 
 def _products(table: Sequence[Expression], exponents: NDArray[np.int64]) -> list[Expression]:
     found: dict[tuple[int, ...], Expression] = {}
-    return [_product(tuple(whole_numbers(row)), table, found) for row in exponents]
 
-
-def _product(
-    degrees: tuple[int, ...], table: Sequence[Expression], found: dict[tuple[int, ...], Expression]
-) -> Expression:
-    if degrees not in found:
+    def product(degrees: tuple[int, ...]) -> Expression:
         used = np.flatnonzero(degrees)
         if not used.size:
             return 1.0
-        last = int(used[-1])
-        entry = table[degrees[last]][last]
-        if used.size > 1:
-            entry = _product((*degrees[:last], *[0] * (len(degrees) - last)), table, found) * entry
-        found[degrees] = entry
-    return found[degrees]
+        if degrees not in found:
+            last = int(used[-1])
+            fewer = (*degrees[:last], *[0] * (len(degrees) - last))
+            entry = table[degrees[last]][last]
+            found[degrees] = product(fewer) * entry if used.size > 1 else entry
+        return found[degrees]
+
+    return [product(tuple(row)) for row in exponents.tolist()]

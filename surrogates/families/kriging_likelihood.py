@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import linalg
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.core.library import CORE, address, addresses, integers
 from surrogates.families.optimisation import minimise
 
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
@@ -36,74 +36,47 @@ _LEAST_VARIANCE = 1e-20
 _LARGEST_NUGGET = 1e-2
 
 
-@njit(cache=True)
-def correlations(first, second, kinds):  # type: ignore[no-untyped-def]
+def correlations(first: FloatArray, second: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
     """Return the correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths.
 
     kinds (d,) are codes of `surrogates.core.regressor_data.CORRELATIONS`: Rasmussen & Williams
     2006, Eq. 4.9 (squared exponential) and 4.17 (Matern), as products over the inputs.
     """
-    n, m = len(first), len(second)
-    matrix = np.empty((n, m))
-    for i in range(n):
-        for j in range(m):
-            matrix[i, j] = _correlation(first[i], second[j], kinds)
+    matrix = np.empty((len(first), len(second)))
+    _fill(first, second, kinds, matrix, lower=0)
     return matrix
 
 
-@njit(cache=True)
-def lower_correlations(points, kinds):  # type: ignore[no-untyped-def]
+def lower_correlations(points: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
     """Return the lower triangle (n, n) [1] of the correlations between points (n, d)."""
-    n = len(points)
-    matrix = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            matrix[i, j] = _correlation(points[i], points[j], kinds)
-        matrix[i, i] = 1.0
+    matrix = np.eye(len(points))
+    _fill(points, points, kinds, matrix, lower=1)
     return matrix
 
 
-@njit(cache=True)
-def _correlation(a, b, kinds):  # type: ignore[no-untyped-def]
-    power, factor = 0.0, 1.0
-    for k in range(len(kinds)):
-        u = abs(a[k] - b[k])
-        if kinds[k] == 0:
-            power += 0.5 * u * u
-        elif kinds[k] == 1:
-            s = np.sqrt(5.0) * u
-            power += s
-            factor *= 1.0 + s + s * s / 3.0
-        else:
-            s = np.sqrt(3.0) * u
-            power += s
-            factor *= 1.0 + s
-    return factor * np.exp(-power)
+def _fill(
+    first: FloatArray, second: FloatArray, kinds: NDArray[np.int64], matrix: FloatArray, lower: int
+) -> None:
+    codes, rows, columns = integers(kinds), first.T.copy(), second.T.copy()
+    CORE.fill_correlation_matrix(
+        len(codes), address(codes), len(first), address(rows), len(second), address(columns),
+        lower, address(matrix),
+    )  # fmt: skip
 
 
-@njit(cache=True)
-def point_gradient(points, kinds, correlation, weights):  # type: ignore[no-untyped-def]
+def point_gradient(
+    points: FloatArray, kinds: NDArray[np.int64], correlation: FloatArray, weights: FloatArray
+) -> FloatArray:
     """Return the derivative (n, d) [1] of sum_ij weights_ij correlation_ij in the points (n, d).
 
-    Only the lower triangles of the symmetric matrices are read.
+    Only the lower triangles of the symmetric matrices (n, n) are read.
     """
-    n, d = points.shape
-    gradient = np.zeros((n, d))
-    for i in range(n):
-        for j in range(i):
-            w = 2.0 * weights[i, j] * correlation[i, j]
-            for k in range(d):
-                v = points[i, k] - points[j, k]
-                if kinds[k] == 0:
-                    g = -w * v
-                elif kinds[k] == 1:
-                    s = np.sqrt(5.0) * abs(v)
-                    g = -w * 5.0 * v * (1.0 + s) / (3.0 + 3.0 * s + s * s)
-                else:
-                    g = -w * 3.0 * v / (1.0 + np.sqrt(3.0) * abs(v))
-                gradient[i, k] += g
-                gradient[j, k] -= g
-    return gradient
+    codes, columns, gradient = integers(kinds), points.T.copy(), np.empty(points.shape[::-1])
+    matrices = np.ascontiguousarray(correlation), np.ascontiguousarray(weights)
+    CORE.fill_point_gradient(
+        len(codes), address(codes), len(points), *addresses(columns, *matrices, gradient)
+    )
+    return gradient.T
 
 
 class Factors(NamedTuple):

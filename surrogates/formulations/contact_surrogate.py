@@ -19,10 +19,11 @@ from foundation.base.loads import ContactLoads, check_names
 from foundation.base.pose import Pose
 from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedContact
+from surrogates.expressions.casadi_knee import casadi_knee
+from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.expressed import casadi_function, jax_function
 from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
 from surrogates.sampling.space import SampleSpace
 
@@ -146,14 +147,12 @@ class ContactSurrogate(ArrayRecord):
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        outside, loads, slopes, x = self.packed.one(pose)
-        rows = tuple(loads[start:end] for start, end in self._rows)
+        loads, slopes, x = self.packed.one(pose)
         flags: tuple[Flag, ...] = ()
-        if outside:
-            shape = 1, len(rows), -1
-            flags = self.flags_of(x.reshape(shape), loads.reshape(shape))[0]
+        if x is not None:
+            flags = self.flags_of(x[None], np.array(loads)[None])[0]
             treat(flags, self.outside, calls=2)
-        return ContactLoads.trusted_parts(rows, self.compartments, flags), slopes
+        return ContactLoads.trusted_parts(loads, self.compartments, flags), slopes
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (N, C, 12), jacobians (N, C, 6, 6) and scaled variables (N, C, 7) at poses.
@@ -239,10 +238,6 @@ class ContactSurrogate(ArrayRecord):
         """The compartments for the library."""
         return PackedContact([part.packed for part in self.parts])
 
-    @cached_property
-    def _rows(self) -> list[tuple[int, int]]:
-        return [(12 * c, 12 * c + 12) for c in range(len(self.parts))]
-
     # ---- pressure fields
 
     def pressure_field(self, pose: Pose) -> PressureField:
@@ -314,14 +309,14 @@ class ContactSurrogate(ArrayRecord):
         casadi.Function
             "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
             (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
-            `surrogates.expressions.domain.CRITERIA`.
+            `surrogates.expressions.compartment.CRITERIA`.
 
         Raises
         ------
         InputError
             If the dissipation is negative, or CasADi is not installed.
         """
-        return casadi_function(self.parts, dissipation)
+        return casadi_knee(self.packed.parts, dissipation)
 
     def jax(
         self, dissipation: float | None = None, kernels: bool = False, wrench_only: bool = False
@@ -354,4 +349,4 @@ class ContactSurrogate(ArrayRecord):
         InputError
             If the dissipation is negative, or JAX is not installed.
         """
-        return jax_function(self.parts, dissipation, kernels, wrench_only)
+        return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)

@@ -14,10 +14,11 @@ from foundation.base.errors import InputError
 from foundation.base.loads import check_names
 from foundation.base.pose import Pose
 from surrogates.core.array_record import ArrayRecord
+from surrogates.expressions.casadi_knee import casadi_knee
+from surrogates.expressions.jax_knee import jax_knee
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.compartment import ParametricCompartment
-from surrogates.parametric.expressed import casadi_function, jax_function
 from surrogates.parametric.parameters import Design, Parameters
 from surrogates.sampling.space import ReferencePath
 
@@ -145,15 +146,16 @@ class ParametricSurrogate(ArrayRecord):
         casadi.Function
             "knee": pose (6) [rad, m] and design (P), the values of the parameters in the units of
             their names, to loads (12, C) [SI], a column for each compartment, and domain (12, C)
-            [1], the criteria `surrogates.expressions.domain.CRITERIA`. Values outside the ranges of
-            the parameters are not refused; no criterion tells them.
+            [1], the criteria `surrogates.expressions.compartment.CRITERIA`. Values outside the
+            ranges of the parameters are not refused; no criterion tells them.
 
         Raises
         ------
         InputError
             If the dissipation is negative, or CasADi is not installed.
         """
-        return casadi_function(self.parameters, self.by_name, dissipation)
+        packed = [part.packed for part in self.by_name.values()]
+        return casadi_knee(packed, dissipation, (self.parameters.low, self.parameters.high))
 
     def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX of pose and design.
@@ -174,4 +176,6 @@ class ParametricSurrogate(ArrayRecord):
         InputError
             If the dissipation is negative, or JAX is not installed.
         """
-        return jax_function(self.parameters, self.by_name, dissipation)
+        packed = [part.packed for part in self.by_name.values()]
+        ranges = self.parameters.low, self.parameters.high
+        return jax_knee(packed, dissipation, ranges=ranges)

@@ -102,12 +102,6 @@ class CondyleCoordinates(ArrayRecord):
         """Return the origins (N, 3) [m] of moments and centres, in the tibial frame."""
         return points if self.about_point else np.zeros_like(points)
 
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """Arguments of the compiled evaluation (`surrogates.core`)."""
-        lever = 1.0 if self.about_point else 0.0
-        return self.centre, self.path.flexion, self.path.pieces, self.middle, self.half, lever
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as centre (3,) [m]; the inverse of `from_arrays`."""
         return {

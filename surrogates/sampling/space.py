@@ -154,11 +154,6 @@ class SampleSpace(ArrayRecord):
         half = np.concatenate([[0.5 * np.ptp(self.flexion)], self.offsets, [0.5 * top]])
         return centre, half
 
-    @property
-    def arguments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Knots (K,), pieces (4, K - 1, 5), centre (6,) and half width (6,) [rad, m, sqrt(N)]."""
-        return self.path.flexion, self.path.pieces, *self.centre_and_half
-
     def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
         """Map a design in the unit cube to poses without height and axial loads.
 

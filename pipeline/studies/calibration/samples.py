@@ -84,7 +84,7 @@ def samples_of(model: SurfaceContact, drawn: pd.DataFrame) -> CalibrationSamples
     Raises `StageError` if less than half of the samples of a compartment have an answer.
     """
     parts = []
-    with bar(len(drawn), "samples", "finite elements") as shown:
+    with bar(len(drawn), "sample", "finite elements") as shown:
         for start in range(0, len(drawn), _ROWS_PER_STEP):
             rows = drawn.iloc[start : start + _ROWS_PER_STEP]
             parts.append(evaluate_rows(model, rows, "load"))

@@ -93,7 +93,7 @@ REASONS = (
     StageError,
     ExecutionError,
 )
-#: A cycle of less processor time is repeated: the first one loads compiled kernels [s].
+#: A cycle of less processor time is repeated: the first one fills caches [s].
 _REPEATED = 20.0
 
 

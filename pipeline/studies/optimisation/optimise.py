@@ -26,7 +26,6 @@ from pipeline.studies.optimisation.document import (
 from pipeline.studies.optimisation.gaits import (
     INFEASIBLE,
     EvaluatedDesigns,
-    outcome,
     slices_through,
 )
 from pipeline.studies.optimisation.page import optimisation_page
@@ -55,8 +54,6 @@ def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
     """
     require_pymoo()
     setup = SearchSetup.of(file)
-    # Compiles the kernels in this process, so that the workers find them compiled.
-    outcome(setup.task, setup.problem.parameters.named(setup.first[0]), "surrogate")
     return setup
 
 

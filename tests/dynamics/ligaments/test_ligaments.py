@@ -7,21 +7,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from differences import pose_differences
-from in_python import in_python
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.kernels import ligaments as kernels
-from dynamics.kernels.ligaments import LIGAMENT_WORK, add_ligaments, measure_ligaments
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.ligaments.bundles import (
     Ligament,
     balanced,
     ligament_forces,
     ligament_potential,
+    ligament_strains,
     pack,
 )
-from foundation.base.compiling import COMPILED
 from foundation.base.pose import Pose, generalised_force
+from foundation.core.library import CORE, address
 
 POSE = Pose(0.6, -0.08, 0.15, 0.004, 0.021, -0.003)
 # Of every law, one in its toe, one beyond, one slack.
@@ -79,14 +77,8 @@ def naive_potential(ligaments: tuple[Ligament, ...], pose: Pose) -> tuple[float,
     return total, force
 
 
-def lengths_of(bundles, pose: Pose) -> np.ndarray:
-    lengths, tensions = np.empty(len(bundles)), np.empty(len(bundles))
-    measure_ligaments(pose.array, pack(bundles), lengths, tensions, np.empty(LIGAMENT_WORK))
-    return lengths
-
-
 def strains_of(bundles, pose: Pose) -> np.ndarray:
-    return lengths_of(bundles, pose) / pack(bundles).rest_length - 1.0
+    return ligament_strains(bundles, pose.array[None])[0]
 
 
 @pytest.mark.parametrize("ligament", BUNDLES, ids=lambda each: each.name)
@@ -114,13 +106,14 @@ def test_slack_bundle_and_no_bundle_do_nothing():
         assert_array_equal(force, np.zeros(6))
         assert_array_equal(jacobian, np.zeros((6, 6)))
     assert ligament_forces((), POSE).shape == (0,)
-    assert ligament_forces(pack(()), np.zeros((3, 6))).shape == (3, 0)
+    assert ligament_forces((), np.zeros((3, 6))).shape == (3, 0)
 
 
 def test_adds_to_what_is_there():
     force, jacobian = np.full(6, 2.0), np.full((6, 6), 3.0)
-    work = np.empty(LIGAMENT_WORK)
-    energy = add_ligaments(POSE.array, pack(BUNDLES), True, force, jacobian, work)
+    packed, pose = pack(BUNDLES).packed(), POSE.array
+    filled = address(force), address(jacobian)
+    energy = CORE.add_ligaments(packed.address, address(pose), 1, *filled)
     parts = [ligament_potential([each], POSE) for each in BUNDLES]
     assert_allclose(energy, sum(part[0] for part in parts), rtol=1e-14)
     assert_allclose(force, 2.0 + sum(part[1] for part in parts), rtol=1e-13)
@@ -171,30 +164,10 @@ def test_toe_blankevoort1991():
     assert_allclose(ligament_potential([bundle], Pose(superior=0.044))[0], stored, rtol=1e-12)
 
 
-@pytest.mark.skipif(not COMPILED, reason="compares compiled code with Python's")
-def test_plain_python_gives_the_compiled_answer():
-    plain = in_python(kernels)
-    assert not hasattr(plain.add_ligaments, "py_func")
-    assert not hasattr(plain.add_ligaments.__globals__["_set_frame"], "py_func")
-    assert hasattr(kernels.add_ligaments, "py_func")
-    compiled = ligament_potential(BUNDLES, POSE)
-    force, jacobian, work = np.zeros(6), np.zeros((6, 6)), np.empty(LIGAMENT_WORK)
-    packed = pack(BUNDLES)
-    energy = plain.add_ligaments(POSE.array, packed, True, force, jacobian, work)
-    assert_allclose(energy, compiled[0], rtol=1e-14)
-    assert_allclose(force, compiled[1], rtol=1e-13)
-    assert_allclose(jacobian, compiled[2], rtol=1e-12, atol=1e-9)
-    lengths, tensions = np.empty(len(BUNDLES)), np.empty(len(BUNDLES))
-    plain.measure_ligaments(POSE.array, packed, lengths, tensions, work)
-    assert_allclose(lengths, lengths_of(BUNDLES, POSE), rtol=1e-14)
-    assert_allclose(tensions, ligament_forces(BUNDLES, POSE), rtol=1e-13)
-
-
 def test_a_pose_that_is_no_number_is_not_slack():
-    lengths, tensions = np.empty(len(BUNDLES)), np.empty(len(BUNDLES))
-    work = np.empty(LIGAMENT_WORK)
-    measure_ligaments(np.full(6, np.nan), pack(BUNDLES), lengths, tensions, work)
-    assert np.isnan(tensions).all()
+    packed, pose, found = pack(BUNDLES).packed(), np.full(6, np.nan), np.empty((2, len(BUNDLES)))
+    CORE.measure_ligaments(packed.address, 1, address(pose), address(found[0]), address(found[1]))
+    assert np.isnan(found).all()
 
 
 def test_reference_strain_gives_the_rest_length():

@@ -8,14 +8,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from beds import NU, E, H
+from core_probe import layer_indentation as indentation
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import confined_modulus, series_pressure
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
+from foundation.core.library import CORE, address
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.kernels import layers as kernels
 
 DEPTHS = np.array([0.0, 1e-6, 1e-5, 1e-4, 3e-4])
 
@@ -144,16 +145,10 @@ def thickness(law) -> float:
     return sum(layer.thickness for layer in layers_of(law))
 
 
-def indentation(layer, pressure: float) -> float:
-    kinds, exponents, _, coefficients, thicknesses = layer.layers(1).arguments
-    return kernels.layer_indentation(
-        kinds[0], coefficients[0, 0], exponents[0], thicknesses[0, 0], pressure
-    )[0]
-
-
 def energy(law, depth: float) -> float:
-    kinds, exponents, _, coefficients, thicknesses = law.layers(1).arguments
-    return kernels.spring_energy(kinds, exponents, coefficients, thicknesses, 0, depth)
+    depths, (pressure, found), own = np.array([depth]), np.empty((2, 1)), law.layers(1).record()
+    CORE.law_pressures(own.address, 1, address(depths), 0, 0.0, address(pressure), address(found))
+    return float(found[0])
 
 
 def scaled(law, modulus: float = 1.0, length: float = 1.0):

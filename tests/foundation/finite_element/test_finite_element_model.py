@@ -195,7 +195,7 @@ def test_ordinary_layers_are_not_flagged(ratio):
     assert force == pytest.approx(0.0, abs=0.01)
 
 
-def test_a_copy_without_its_handles_gives_the_same_loads(implant):
+def test_a_copy_gives_the_same_loads(implant):
     _, model, poses = implant
     copy = deepcopy(model)
     for pose in poses:

@@ -7,11 +7,10 @@ import pytest
 import shapes
 from differences import differences
 
-from foundation import kernels
 from foundation.base.pose import Pose
-from foundation.finite_element.compartment import EDGE_OFFSET
+from foundation.core.library import CORE, SCRATCH, address, integers
+from foundation.finite_element.compartment import EDGE_OFFSET, measured_patch
 from foundation.finite_element.condensed_layer import MARGIN, neighbourhood_order, node_bed
-from foundation.kernels.arrays import Scratch
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface
 
@@ -37,12 +36,14 @@ def found_overlaps(points, normals, femur, pose, least=-MARGIN):
         femur, flat_surface(femur), curved=False, reach=3.5 * float(bed.radius.max())
     )
     count = len(points)
-    nodes, overlaps, slopes = np.empty(count, int), np.empty(count), np.empty((count, 6))
-    with Scratch(bed).borrowed() as work:
-        number = kernels.find_overlaps(
-            pose.rotation_matrix, pose.translation, kernels.handle(patches), kernels.handle(bed),
-            0, len(bed.first), 20e-3, least, work, nodes, overlaps, slopes,
-        )  # fmt: skip
+    nodes, facets = np.empty((2, count), np.intc)
+    overlaps, places, slopes = np.empty(count), np.empty((count, 2)), np.empty((count, 6))
+    rotation, translation = pose.rotation_matrix, pose.translation
+    number = CORE.find_overlaps(
+        patches.address, bed.address, address(rotation), address(translation), 20e-3, least,
+        *map(address, (nodes, overlaps, slopes, facets, places)),
+        SCRATCH.of(CORE.contact_scratch(bed.address, 0)),
+    )  # fmt: skip
     return nodes[:number], overlaps[:number], slopes[:number]
 
 
@@ -70,11 +71,13 @@ def test_raised_overlaps_on_a_grid():
     x, _, z = layer.points.T
     overlaps = 1e-3 - 3.0 * x**2 - 5.0 * (z - 20e-3) ** 2 + 0.1 * x
     slopes = np.column_stack([overlaps] * 6)
-    pairs, place = np.empty((count, 2, 2), dtype=np.int64), np.full(count, -1)
+    pairs, place = np.empty((count, 2, 2), np.intc), np.full(count, -1, np.intc)
     raised, raised_slopes = np.empty(count), np.empty((count, 6))
-    kernels.raise_overlaps(
-        layer.neighbours, np.arange(count), overlaps, slopes, place, pairs, raised, raised_slopes
-    )
+    nodes = integers(np.arange(count))
+    CORE.raise_overlaps(
+        address(layer.neighbours), count,
+        *map(address, (nodes, overlaps, slopes, place, pairs, raised, raised_slopes)),
+    )  # fmt: skip
     grid = layer.mesh.grid
     inner = (np.abs(x) < 6e-3) & (np.abs(z - 20e-3) < 6e-3)
     assert inner.sum() >= 25
@@ -85,9 +88,9 @@ def test_raised_overlaps_on_a_grid():
     assert (place == -1).all()
     assert grid.border.any()
     # The forces go back to the nodes they came from: the work is the same.
-    active = np.flatnonzero(inner)
+    active = integers(np.flatnonzero(inner))
     forces, spread = np.random.default_rng(0).uniform(size=len(active)), np.empty(count)
-    kernels.spread_forces(pairs, active, forces, spread)
+    CORE.spread_forces(count, address(pairs), len(active), *map(address, (active, forces, spread)))
     assert spread @ overlaps == pytest.approx(forces @ raised[active], rel=1e-12)
     assert spread.sum() == pytest.approx(forces.sum(), rel=1e-12)
 
@@ -132,14 +135,8 @@ def measured(a, b, turn, middle, spacing=1.0, half=14):
     u, v = cosine * dx + sine * dz, cosine * dz - sine * dx
     squares = 1.0 - (u / a) ** 2 - (v / b) ** 2
     active = np.flatnonzero(squares > 0.0)
-    level, weight = np.zeros(x.size), np.zeros(x.size)
-    found = kernels.measure_patch(
-        neighbours, quads, quads_at, points, active, squares[active], 0.5, False, level, weight,
-        np.zeros(4 * x.size, dtype=np.int64),
-    )  # fmt: skip
-    assert not level.any()
-    assert not weight.any()
-    return np.array(found)
+    grid = [integers(each) for each in (neighbours, quads, quads_at)]
+    return np.array(measured_patch(*grid, points, active, squares[active]))
 
 
 @pytest.mark.parametrize(("a", "b"), [(6.3, 6.3), (5.2, 9.1), (4.1, 12.0)])

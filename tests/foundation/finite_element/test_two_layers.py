@@ -7,9 +7,9 @@ import pytest
 import shapes
 from scipy.special import j0
 
-from foundation import kernels
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
+from foundation.core.library import CORE, address
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
@@ -56,9 +56,11 @@ POSE = Pose(0.01, -0.004, 0.3, 0.3e-3, -0.15e-3, 0.2e-3)
 def test_subtracted_layer_agrees_with_the_exact_compliance():
     points = np.array([[0.0, 0.0, 0.0], [2e-3, 0.0, 1e-3]])
     matrix = np.zeros((2, 2))
-    kernels.subtract_flat(
-        deficit_table(NU), PER_STEP, strength(E, NU), points, np.full(2, T), np.ones(2), matrix
-    )
+    table, thickness, own = deficit_table(NU), np.full(2, T), np.ones(2)
+    CORE.subtract_flat(
+        address(table), len(table), PER_STEP, strength(E, NU), 2,
+        *map(address, (points, thickness, own, matrix)),
+    )  # fmt: skip
     r = np.hypot(2e-3, 1e-3)
     layer = Layer(E, NU, T)
     rest = layer.deficit_transform(j0, np.array([r]))[0]

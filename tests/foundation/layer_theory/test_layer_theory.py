@@ -6,9 +6,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 from scipy.special import j0
 
-from foundation import kernels
+from foundation.core.library import CORE
 from foundation.layer_theory.complementarity import solve_contact
-from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
+from foundation.layer_theory.flat_layer import (
+    PER_STEP,
+    deficit_table,
+    deficit_transform,
+    own_part,
+    strength,
+)
 
 RATIOS = (0.0, 0.3, 0.46)
 
@@ -36,7 +42,7 @@ def test_an_even_pressure_moves_the_nodes_as_the_layer(ratio, size, oblique):
     near = away[(away > 0.0) & (away < 20.0)]
     edges = [np.append(edge, 0.0)[None, :] for edge in (first, second)]
     own = own_part(*edges)[0] - deficit_table(ratio)[0, 0]
-    own += kernels.lattice_excess(g11, g12, g22, 1.0, ratio)
+    own += CORE.lattice_excess(g11, g12, g22, 1.0, ratio)
     area = np.sqrt(g11 * g22 - g12**2)
     total = strength(1.0, ratio) * area * (own + compliance(ratio, near).sum())
     confined = (1.0 - ratio) / ((1.0 + ratio) * (1.0 - 2.0 * ratio))
@@ -47,14 +53,14 @@ def test_an_even_pressure_moves_the_nodes_as_the_layer(ratio, size, oblique):
 def test_the_table_is_the_integral_of_hayes(ratio):
     s = np.linspace(0.0, 40.0, 200_001)[1:]
     for distance in (0.25, 1.0, 3.0):
-        integrand = kernels.deficit_transform(s, ratio) * j0(s * distance)
+        integrand = deficit_transform(s, ratio) * j0(s * distance)
         expected = np.trapezoid(np.append(1.0, integrand), np.append(0.0, s))
         found = 1.0 / distance - compliance(ratio, np.array([distance]))[0]
         assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_small_cells_have_no_excess():
-    assert kernels.lattice_excess(0.01, 0.0, 0.01, 1.0, 0.46) == 0.0
+    assert CORE.lattice_excess(0.01, 0.0, 0.01, 1.0, 0.46) == 0.0
 
 
 def problem(seed, count=40, kind="layer"):

@@ -6,15 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from core_probe import facet_nearby, meet, normal
 from scipy.spatial import KDTree
 from smooth_shapes import sphere, torus
 
-from foundation.kernels.search import (
-    facet_nearby,
-    patch_hit,
-    patch_normal,
-    tree_hit,
-)
+from foundation.core.library import CORE, address
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
@@ -53,24 +49,23 @@ def lines(femur, count, seed=0):
         facet = int(rng.integers(len(femur.patch)))
         u, v = rng.dirichlet(np.ones(3))[:2]
         at = points_of(femur.patch[facet : facet + 1], np.array([u]), np.array([v]))[0, 0]
-        normal = np.array(patch_normal(femur.patch, femur.curved, facet, u, v))
-        along = normal / np.linalg.norm(normal) + 0.4 * rng.normal(size=3)
+        across = normal(femur, facet, u, v)
+        along = across / np.linalg.norm(across) + 0.4 * rng.normal(size=3)
         along /= np.linalg.norm(along)
         yield facet, at - rng.uniform(-2e-3, 2e-3) * along, along
 
 
 def search(femur, start, along, reach=20e-3):
-    return tree_hit(
-        femur.patch, femur.curved, femur.low, femur.high, femur.next, femur.first, femur.count,
-        reach, *start, *along,
-    )  # fmt: skip
+    s, facet, place = np.empty(1), np.empty(1, np.intc), np.empty(2)
+    CORE.line_exits(femur.address, reach, 1, *map(address, (start, along, s, facet, place)))
+    return facet[0], *place, s[0]
 
 
 def brute_force(femur, start, along, reach=20e-3):
     """Nearest way out of the surface over all patches, or infinity."""
     best = np.inf
     for facet in range(len(femur.patch)):
-        u, v, s, out = patch_hit(femur.patch, femur.curved, facet, *start, *along)
+        u, v, s, out = meet(femur, facet, start, along)[:4]
         if 0.0 < s < reach and min(u, v, 1 - u - v) >= -1e-9 and out > 0.0:
             best = min(best, s)
     return best
@@ -82,15 +77,15 @@ def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
     femur = femur_named(name, curved)
     met = 0
     for facet, start, along in lines(femur, 200):
-        u, v, s, out = patch_hit(femur.patch, curved, facet, *start, *along)
+        u, v, s, out, *found = meet(femur, facet, start, along)
         if min(u, v, 1 - u - v) < 0.0:
             continue  # a tilted line that meets a neighbour, which ends the search on this patch
         met += 1
         at = points_of(femur.patch[facet : facet + 1], np.array([u]), np.array([v]))[0, 0]
         np.testing.assert_allclose(start + s * along, at, rtol=0, atol=1e-11)
-        normal = np.array(patch_normal(femur.patch, curved, facet, u, v))
         # Of Newton's last step but one, hence less exact.
-        assert out == pytest.approx(normal @ along, rel=1e-3, abs=1e-3 * np.linalg.norm(normal))
+        size = np.linalg.norm(found)
+        assert out == pytest.approx(np.dot(found, along), rel=1e-3, abs=1e-3 * size)
     assert met > 100
 
 
@@ -108,12 +103,6 @@ def test_tree_finds_what_brute_force_finds(name, curved):
             assert min(u, v, 1 - u - v) >= -1e-9
         found.append(facet >= 0)
     assert 0 < sum(found) < len(found) or name == "sphere"
-
-
-def start_at(femur, at):
-    return facet_nearby(
-        femur.grid_low, femur.grid_cell, femur.grid_facet, femur.grid_brick, femur.bricks, *at
-    )
 
 
 def distance_bound(femur, at):
@@ -137,7 +126,7 @@ def test_grid_bounds_the_distance_from_below(name):
     tight = 0
     for margin in (0.0, 0.15, 3.0):
         for at in rng.uniform(low - margin * size, high + margin * size, (300, 3)):
-            facet, bound = start_at(femur, at), distance_bound(femur, at)
+            facet, bound = facet_nearby(femur, at), distance_bound(femur, at)
             exact = tree.query(at)[0]
             # The samples are a little farther than the surface.
             assert bound <= exact

@@ -1,4 +1,4 @@
-"""Work in parallel on this machine: losses, held folders, memory, interrupts, compilation."""
+"""Work in parallel on this machine: losses, held folders, memory, interrupts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,15 @@ import pandas as pd
 import pytest
 from studies import ROOT, SMOKE, TINY, run_command
 
-from foundation.base.pose import Pose
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.execution import backends as module
-from pipeline.execution import compilation, memory
+from pipeline.execution import memory
 from pipeline.execution.backends import Execution
 from pipeline.execution.memory import check_room, is_of_memory
 from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
 from pipeline.originals.protocol import Evaluation
-from pipeline.simulation import gait_simulator, simulate_gait
-from pipeline.stages import kernels
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.store.workspace_lock import locked
@@ -92,12 +88,12 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
 
 def test_environments_are_compared_by_name():
     here = environment()
-    assert {"Python", "numpy", "numba", "knee-contact"} <= here.keys()
+    assert {"Python", "numpy", "pandas", "knee-contact"} <= here.keys()
     assert environment_error(here, here) == ""
     other = {**here, "numpy": "1.0"}
-    del other["numba"]
+    del other["pandas"]
     assert environment_error(here, other) == (
-        f"has numpy 1.0 (here {here['numpy']}), numba missing (here {here['numba']}); "
+        f"has numpy 1.0 (here {here['numpy']}), pandas missing (here {here['pandas']}); "
         "give scheduler and workers the same environment"
     )
 
@@ -268,75 +264,3 @@ def test_interrupt_of_all_processes_is_one_line(tmp_path):
     assert re.fullmatch(
         "error: interrupted; continue with `knee-contact run .* --resume`", lines[0]
     )
-
-
-SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
-
-
-@pytest.fixture
-def started(monkeypatch):
-    """The processes that are started."""
-    found = []
-
-    class Recorded(subprocess.Popen):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            found.append(self)
-
-    monkeypatch.setattr(compilation.subprocess, "Popen", Recorded)
-    monkeypatch.setattr(compilation, "is_compiled", lambda: False)
-    monkeypatch.setattr(compilation, "COMMAND", SLEEPING)
-    return found
-
-
-def test_it_ends_with_the_run(started):
-    with compilation.compiling_beside(2):
-        (process,) = started
-        assert process.poll() is None
-    assert process.poll() is not None
-
-
-def test_one_may_wait_for_it(started, monkeypatch):
-    monkeypatch.setattr(
-        compilation, "COMMAND", [sys.executable, "-c", "import time; time.sleep(1)"]
-    )
-    with compilation.compiling_beside(2) as wait:
-        wait()
-        assert started[0].poll() == 0
-        wait()
-
-
-@pytest.mark.parametrize(("workers", "compiled"), [(1, False), (2, True)])
-def test_none_is_started_where_it_does_not_help(started, monkeypatch, workers, compiled):
-    monkeypatch.setattr(compilation, "is_compiled", lambda: compiled)
-    with compilation.compiling_beside(workers) as wait:
-        wait()
-    assert started == []
-
-
-def test_the_cache_tells_whether_allis_compiled(monkeypatch, tmp_path):
-    told = compilation.rates_of_all.stats._replace(cache_path=str(tmp_path))
-    monkeypatch.setattr(compilation, "rates_of_all", _Kernel(told))
-    assert not compilation.is_compiled()
-    (tmp_path / "knee.rates_of_all-130.py311.nbi").touch()
-    assert compilation.is_compiled()
-
-
-class _Kernel:
-    __name__ = "rates_of_all"
-
-    def __init__(self, stats):
-        self.stats = stats
-
-
-@pytest.mark.slow
-def test_the_made_up_knee_bears_and_walks():
-    knee, path = kernels.small_knee()
-    start = Pose.from_array(path.poses(np.zeros(1))[0])
-    lower = Pose.from_array(start.array - 2e-4 * np.eye(6)[4])
-    assert knee.loads(lower).medial.array[1] == pytest.approx(2e10 * 4e-8, rel=0.05)
-    config = SimulationConfig()
-    result = simulate_gait(knee, gait_simulator(config, path), config, start)
-    axial = result.loads[:, 1]
-    assert 2000.0 < axial.max() < 3500.0
-    assert np.isfinite(result.poses).all()

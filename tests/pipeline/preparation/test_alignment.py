@@ -160,6 +160,7 @@ def test_keys_make_the_frame(tmp_path, shapes, seed):
         (["--unit", "m"], ["in m, bounding box diagonal", "use --femur-unit mm"]),
         (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
         (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
+        (["--axes", "x,y,z", "--slope-deg", "5"], ["--slope-deg has no effect with --axes"]),
     ],
 )
 def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments, words):
@@ -221,7 +222,7 @@ def study(tmp_path, monkeypatch, knee_data):
 @pytest.mark.slow
 def test_align_mends_a_configuration(study, capsys):
     """The lines that `align` prints replace those of the configuration."""
-    assert main(["init", "--material", "cartilage", "--frames", "file"]) == 0
+    assert main(["init", "--material", "cartilage", "--axes", "x,y,z"]) == 0
     capsys.readouterr()
     assert main(["align", "mine.toml"]) == 0
     told = capsys.readouterr().out

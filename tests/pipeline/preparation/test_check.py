@@ -73,6 +73,12 @@ def test_a_sound_study_is_ready(study, capsys):
     assert content["counts"]["error"] == 0
     assert 1.0 < content["figures"]["run_s"] < 3600.0
     assert 1e6 < content["figures"]["disk_bytes"] < 1e9
+    [peaks] = [
+        r["text"] for r in content["remarks"] if r["text"].startswith("peak pressures under")
+    ]
+    for name, peak in content["figures"]["peak_pressure_MPa"].items():
+        assert f"{name} {peak:.3g} MPa at" in peaks
+        assert 5.0 < peak < 30.0  # of the implant under 1000 N
     assert not any("split" in r["about"] for r in content["remarks"])
 
 
@@ -147,7 +153,7 @@ def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_keeps_the_findings_of_check(study, tmp_path):
-    """A run has the findings of `check` but the expected time and those of its own cycle."""
+    """A run has the findings of `check` but the expected time, and peaks and offsets of its own."""
     (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
     path = study(knee={"femur": {"file": "femur_L.ply"}, "split_lateral_mm": 20.0})
     config, heard = load_config(path), Findings()
@@ -157,7 +163,8 @@ def test_a_run_keeps_the_findings_of_check(study, tmp_path):
         space = sample_space(config, knee.reference_path(config))
     found = run_findings(config, knee, space, heard)
     told, _ = check_study(path)
-    of_both = {f for f in told if f.about != "run" and not f.text.startswith("gait deviates")}
+    own = ("gait deviates", "peak pressures under")
+    of_both = {f for f in told if f.about != "run" and not f.text.startswith(own)}
     assert set(found) == of_both
     warned = {finding.about for finding in found if finding.level == "warning"}
     assert {"knee.split_lateral_mm", "knee.side"} <= warned

@@ -15,10 +15,7 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_guess import (
-    guess_axes,
-    guess_unit,
-)
+from pipeline.preparation.mesh_guess import guess_unit
 from pipeline.preparation.mesh_keys import find_mesh_keys
 
 LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
@@ -70,34 +67,11 @@ def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, tol
     )
     (folder / "femur.3mf").write_bytes(content)
     given = InitOptions(
-        *((Path("femur.3mf"),), (Path("tibia.stl"),), "polyethylene"), frames="file", **options
+        *((Path("femur.3mf"),), (Path("tibia.stl"),), "polyethylene"), axes="x,y,z", **options
     )
     answers = find_mesh_keys(folder, given)
-    assert any(re.match(rf"(warning: )?femur\.3mf: {told}", guess) for guess in answers.guesses)
+    assert any(re.match(rf"(warning: )?femur: {told}", guess) for guess in answers.guesses)
     assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == [unit, "mm"]
-
-
-@pytest.mark.parametrize(
-    ("folder", "files", "axes"),
-    [
-        (LENHART, COARSE, ("x", "y", "z")),
-        (
-            GRAND_CHALLENGE,
-            ("Femoral Component contact.stl", "Tibial Insert contact.stl"),
-            ("-x", "y", "-z"),
-        ),
-    ],
-)
-@pytest.mark.parametrize("turned", [(0, 1, 2), (2, 0, 1)])
-def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
-    """Also where the file's axes are exchanged in turn: each axis has the other's name then."""
-    meshes = [load_raw_mesh(knee_data / folder / name).mesh for name in files]
-    meshes = [type(m)(m.vertices[:, turned], m.faces, m.name) for m in meshes]
-    names = {"xyz"[old]: "xyz"[new] for new, old in enumerate(turned)}
-    wanted = tuple("-" * ("-" in axis) + names[axis[-1]] for axis in axes)
-    for guess in guess_axes(*meshes):
-        assert guess.value == wanted
-        assert guess.certain
 
 
 # ---- what is written -----------------------------------------------------------------------------
@@ -222,7 +196,7 @@ def test_all_that_cannot_be_found_is_listed_at_once(folder, capsys):
 
 
 def test_what_is_doubtful_is_listed_last_with_the_option_that_states_it(folder, capsys):
-    flags = ["--material", "polyethylene", "--frames", "file", "--law", "linear"]
+    flags = ["--material", "polyethylene", "--axes", "x,y,z", "--law", "linear"]
     assert main(["init", *flags]) == 0
     lines = capsys.readouterr().out.splitlines()
     doubtful = [k for k, line in enumerate(lines) if line.startswith("warning: ")]

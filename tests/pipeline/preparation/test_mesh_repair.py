@@ -18,8 +18,10 @@ from pipeline.cli.main import main
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
+from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import load_body, load_surface
+from pipeline.preparation import law_choice
 from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.init_options import InitOptions
@@ -47,7 +49,7 @@ def folder(tmp_path, monkeypatch, shapes):
 
 
 REPAIRS = tuple(
-    f"tibia.stl: repaired: {words}"
+    f"repaired: {words}"
     for words in (
         r"\d+ open edges closed by welding: corners moved by at most [\d.]+ um \(tolerance 20 um\)",
         r"the piece about \(.*\) mm was inside out: its \d+ triangles turned, those of the other",
@@ -69,6 +71,7 @@ def test_init_and_check_tell_the_repairs_and_a_run_makes_the_same(folder, capsys
     config = load_config(folder / "mine.toml")
     first = load_surfaces(config).tibia
     mesh_loading._loaded.cache_clear()
+    mesh_loading._unsmoothed.cache_clear()
     again = load_surfaces(config).tibia
     assert_array_equal(first.vertices, again.vertices)
     assert_array_equal(first.faces, again.faces)
@@ -116,7 +119,7 @@ def plateau_files(tmp_path, monkeypatch, shapes, plateaus):
 
 def options(*tibia: str, femur: str = "femur.stl") -> InitOptions:
     files = tuple(map(Path, tibia))
-    return InitOptions((Path(femur),), files, "polyethylene", frames="file", axes="x,y,z")
+    return InitOptions((Path(femur),), files, "polyethylene", axes="x,y,z")
 
 
 def test_files_of_a_body_are_one_mesh_in_init_and_in_the_configuration(plateau_files, shapes):
@@ -146,7 +149,7 @@ def test_a_patella_is_left_out_by_init_and_where_the_mesh_is_loaded(plateau_file
     export(joined(femur, patella), plateau_files / "both.stl", scale=1e3)
     given = options("medial.stl", "lateral.stl", femur="both.stl")
     told = find_mesh_keys(plateau_files / "mine.toml", given).guesses
-    pattern = r"both\.stl: a further body is left out: 1280 triangles, 30 x 30 x 30 mm, about \("
+    pattern = r"femur: a further body is left out: 1280 triangles, 30 x 30 x 30 mm, about \("
     assert sum(bool(re.match(pattern, text)) for text in told) == 1
     loaded = load_surface(
         MeshConfig(file=str(plateau_files / "both.stl"), unit="mm"), "right", "femur"
@@ -169,3 +172,32 @@ def test_a_hole_in_the_outer_wall_of_a_shell_is_an_error_with_its_place(shapes):
     with pytest.raises(MeshError, match=r"1 hole in the surface, 1[0-9] mm across at about \("):
         check_before_alignment({"femur": shapes["femur"], "tibia": hollow})
     check_before_alignment({"femur": shapes["femur"], "tibia": body})
+
+
+def test_all_ways_smooth_a_tibia_before_its_risers_are_left_out(folder, shapes, monkeypatch):
+    """In a run, on coarse surfaces, and in the trials of the law."""
+    export(shell(shapes["tibia"], 2e-3), folder / "tibia.stl", scale=1e3)
+    assert main(["init", "mine.toml", *INIT]) == 0
+    config = load_config(folder / "mine.toml")
+    whole = load_body(config.knee, "tibia").part.mesh
+    seen = []
+    keep = mesh_loading.smoothed
+
+    def smooth(mesh, *args, **options):
+        seen.append(len(mesh.faces))
+        return keep(mesh, *args, **options)
+
+    def fewer(mesh):
+        return selected(mesh, np.arange(len(mesh.faces)) > 9)
+
+    monkeypatch.setattr(mesh_loading, "without_risers", fewer)
+    monkeypatch.setattr(mesh_loading, "smoothed", smooth)
+    monkeypatch.setattr("pipeline.originals.coarse_surfaces._ENOUGH", 100)
+    monkeypatch.setattr(law_choice, "roughness", lambda _, surfaces, __: len(surfaces.tibia.faces))
+    mesh_loading._loaded.cache_clear()
+    surfaces = load_surfaces(config)
+    coarse_surfaces(config, surfaces)
+    trial = law_choice._trial(config, surfaces, None, 20.0)
+    assert seen[1::2] == [len(whole.faces)] * 2  # femur and tibia in turn
+    assert trial.found == len(surfaces.tibia.faces) == len(whole.faces) - 10
+    mesh_loading._loaded.cache_clear()

@@ -25,6 +25,7 @@ from pipeline.config.schema import (
 from pipeline.execution.backends import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
+from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
 from pipeline.stages import gait_bounds
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
@@ -87,6 +88,8 @@ class Desk:
     """A run without files: tables are kept in memory, and evaluations are told."""
 
     execution = IN_THIS_PROCESS
+    stages = StageCounter([], 1)
+    fits = None
 
     def __init__(self, design: DesignConfig, **feasibility: float) -> None:
         bounds = FeasibilityConfig(**{**WIDE, **feasibility})
@@ -95,7 +98,7 @@ class Desk:
         self.asked: dict[str, pd.DataFrame] = {}
 
     @contextmanager
-    def timed(self, stage):
+    def timed(self, stage, detail=""):
         yield
 
     def table(self, name, make, **_):

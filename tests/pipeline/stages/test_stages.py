@@ -21,12 +21,13 @@ from pipeline.config.schema import (
     SurrogateConfig,
     ValidationConfig,
 )
+from pipeline.config.surrogate_schema import AUTO
 from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.table_original import TableOriginal
-from pipeline.stages import StageError
+from pipeline.stages import StageError, fitting
 from pipeline.stages.adaptive_sampling import Sampled
 from pipeline.stages.domains import learn_domains, limits_of
 from pipeline.stages.run_folder import Run, stored_path
@@ -200,6 +201,39 @@ def test_workers_and_company_change_no_number(carried_out, space):
         assert trained.knee.header["family"] == trained.family == "polynomial"
         assert trained.knee.compartment("medial").formulation == pair[0]
         assert trained.seconds > 0.0
+
+
+@pytest.mark.parametrize("family", ["kriging", AUTO])
+def test_stored_fits_are_read_and_damaged_ones_repeated(
+    family, carried_out, space, tmp_path, monkeypatch
+):
+    def fitted(samples):
+        return stages.fit_surrogates(
+            samples, space, SETTINGS, [("inverted", family)], 1, stored=tmp_path,
+            candidates=stages.Candidates(carried_out.candidates, BOUNDS),
+        )[0]  # fmt: skip
+
+    first = fitted(carried_out.first)
+    count = []
+    real = fitting._fit_compartment
+    monkeypatch.setattr(
+        fitting, "_fit_compartment", lambda *job: count.append(job[5]) or real(*job)
+    )
+    again = fitted(carried_out.first)
+    assert not count
+    assert_same_knee(again.knee, first.knee)
+    assert (again.seconds, again.fronts.keys()) == (first.seconds, first.fronts.keys())
+    for name, front in first.fronts.items():
+        assert (again.fronts[name].front, again.fronts[name].chosen) == (front.front, front.chosen)
+    for name, checks in first.checks.items():
+        for key, check in checks.items():
+            for one, other in zip(check, again.checks[name][key], strict=True):
+                np.testing.assert_array_equal(one, other)
+    next(tmp_path.iterdir()).write_bytes(b"damaged")
+    fitted(carried_out.first)
+    assert len(count) == 1
+    fitted(carried_out.first.iloc[1:])
+    assert len(count) == 2
 
 
 def test_folds_add_a_cross_validation_of_every_group(carried_out, space):

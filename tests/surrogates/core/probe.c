@@ -32,9 +32,48 @@ PROBE void probe_functions(int count, double *numbers, double *decayed, double *
     tangent(count, bent);
 }
 
+PROBE int probe_solve(int n, double *matrix, const double *right, double *solution)
+{
+    int order[MOST_STATES];
+    const int found = factorise(n, matrix, order);
+    if (found)
+        solve(n, matrix, order, right, solution);
+    return found;
+}
+
+PROBE void probe_meet(const femur *f, int facet, const double *line, double *found)
+{
+    const hit own = meet_patch(f, facet, at_place(line), at_place(line + 3));
+    const vector3 normal = patch_normal(f, facet, own.u, own.v);
+    const double all[7] = {own.u, own.v, own.s, own.out, normal.x, normal.y, normal.z};
+    memcpy(found, all, sizeof all);
+}
+
+PROBE void probe_normal(const femur *f, int facet, double u, double v, vector3 *normal)
+{
+    *normal = patch_normal(f, facet, u, v);
+}
+
+PROBE int probe_nearby(const femur *f, const double *at)
+{
+    return facet_nearby(f, at_place(at));
+}
+
+PROBE void probe_edge(const law *l, double t, rate *found)
+{
+    *found = edge_power(l, t);
+}
+
+PROBE double probe_indentation(const law *l, double pressure)
+{
+    return layer_indentation(LAYER(l, 0, 0), pressure).value;
+}
+
 PROBE int probe_size(const char *name)
 {
 #define SIZE(kind) if (!strcmp(name, #kind)) return (int)sizeof(kind);
+    SIZE(vector3) SIZE(femur) SIZE(bed) SIZE(law) SIZE(dissipation) SIZE(coupling) SIZE(sums) SIZE(between)
     SIZE(regressor) SIZE(path) SIZE(compartment) SIZE(posterior) SIZE(surface) SIZE(skin) SIZE(layer)
+    SIZE(ligaments) SIZE(simulation) SIZE(trained) SIZE(knee_motion) SIZE(tableau) SIZE(step_limits)
     return 0;
 }

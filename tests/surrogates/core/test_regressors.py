@@ -200,8 +200,9 @@ def test_builds_agree(regressor, build, monkeypatch):
 
 
 def test_structs_are_as_large_as_the_librarys():
-    for name in ("regressor", "path", "compartment", "posterior", "surface", "skin", "layer"):
-        assert STRUCTS[name]._fields_
+    structs = [name for name, kind in STRUCTS.items() if hasattr(kind, "_fields_")]
+    assert len(structs) > 15
+    for name in structs:
         assert core_probe.size_of(name) == core_probe.size_in_python(name)
 
 

@@ -15,7 +15,7 @@ from some_slow import slow_rows
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_casadi
-from surrogates.expressions.domain import CRITERIA
+from surrogates.expressions.compartment import CRITERIA
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 

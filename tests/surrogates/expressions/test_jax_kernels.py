@@ -9,8 +9,8 @@ from lazily import jax
 from some_slow import first_rows
 
 from foundation.base.errors import InputError
-from surrogates.expressions import host_loads
-from surrogates.expressions.jax_knee import in_batches, with_jacobian
+from surrogates.expressions import jax_kernels
+from surrogates.expressions.jax_knee import with_jacobian
 
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
@@ -28,12 +28,12 @@ def calls(monkeypatch):
     """Shapes of the poses of each call of the host."""
     shapes = []
 
-    def counted(parts, poses):
+    def counted(parts, poses, order):
         shapes.append(np.shape(poses))
-        return evaluate(parts, poses)
+        return evaluate(parts, poses, order)
 
-    evaluate = host_loads.loads_and_jacobians
-    monkeypatch.setattr(host_loads, "loads_and_jacobians", counted)
+    evaluate = jax_kernels.host_loads
+    monkeypatch.setattr(jax_kernels, "host_loads", counted)
     return shapes
 
 
@@ -139,7 +139,10 @@ def test_a_batch_is_one_call_of_the_host(calls):
     _, turned = over(jax.value_and_grad(lambda pose: function(pose)[0][:, 1].sum()), poses)
     assert calls[1:] == [(12, 6)]
     assert turned == pytest.approx(jacobian[:, :, 1].sum(axis=1), rel=1e-14)
-    in_fours = in_batches(lambda pose: function(pose)[0], 4)
+
+    def in_fours(poses):
+        return jax.lax.map(lambda pose: function(pose)[0], poses, batch_size=4)
+
     again = jax.jit(in_fours, compiler_options=QUICK)(poses)
     assert calls[2:] == [(4, 6)] * 3
     assert np.array_equal(again, value)
@@ -200,14 +203,12 @@ def test_the_number_of_threads_does_not_change_the_loads():
 def test_no_poses_and_poses_that_are_not_finite():
     knee = knee_of("inverted", "spline", 0.005)
     packed = knee.packed
-    loads, slopes = host_loads.loads_and_jacobians(packed, np.empty((0, 6)))
-    assert loads.shape == (0, 2, 12)
-    assert slopes.shape == (0, 2, 6, 6)
-    assert host_loads.hessians(packed, np.empty((0, 6))).shape == (0, 2, 6, 6, 6)
+    none = jax_kernels.host_loads(packed, np.empty((0, 6)), 2)
+    assert [found.shape[1:] for found in none] == [(2, 12), (2, 6, 6), (2, 6, 6, 6)]
+    assert {len(found) for found in none} == {0}
     poses = np.repeat(poses_of(knee, 1), 4, axis=0)
     poses[[0, 1, 2], [0, 3, 5]] = np.nan, np.inf, -np.inf
-    bends = host_loads.hessians(packed, poses)
-    for found in (*host_loads.loads_and_jacobians(packed, poses), bends):
+    for found in jax_kernels.host_loads(packed, poses, 2):
         assert np.isnan(found[:3]).all()
         assert np.isfinite(found[3, ..., :6]).all()
 

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 
+import made
 import made_knees
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from some_slow import first_rows, slow_rows
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_jax
-from surrogates.expressions.jax_knee import in_batches
+from surrogates.expressions.learners import Learner
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
@@ -87,7 +88,7 @@ def test_without_smoothing_as_the_kernels(formulation, family):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["polynomial", "spline"])
-def test_single_precision_follows_the_pose_and_batches_give_the_same(family):
+def test_single_precision_follows_the_pose(family):
     """In single precision within 2e-5 of the peak: rounding of the sums of the made weights."""
     knee = pair_of("direct", family)
     poses = made_knees.poses_about(knee.parts[0], 10)
@@ -96,26 +97,25 @@ def test_single_precision_follows_the_pose_and_batches_give_the_same(family):
     single = over_poses(function, poses.astype(np.float32))[0]
     assert single.dtype == np.float32
     assert_close(np.array(single)[:, 0], wanted[:, 0], 2e-5)
-    batches = jax.jit(in_batches(function, 4), compiler_options=QUICK)(poses)[0]
-    assert np.array(batches) == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.slow
-def test_matern_correlations_bend_at_a_training_point():
+@pytest.mark.parametrize("sheared", [[], [3]])
+def test_correlations_bend_at_a_training_point_as_by_the_kernels(sheared):
     """The second derivative of Matérn 5/2 at zero distance is -1/3 of the squared scale."""
-    learner = of_jax.JaxFunctions(np.float64)
-    from surrogates.expressions.learners import along_one
+    regressor = made.kriging(9, 6, 2, [1, 0, 1, 0, 1, 1], sheared, seed=3)
+    x = regressor.x_offset + regressor.points[4] * regressor.x_scale
+    learner = Learner(of_jax.JaxFunctions(np.float64), regressor)
 
-    def correlation(u):
-        exponent, factor, _, _ = along_one(learner, u, 1)
-        return factor * learner.exp(-exponent)
+    def first(x):
+        return learner.values(x, slice(1))[0]
 
-    slope, bend = (
-        jax.jit(function, compiler_options=QUICK)(0.0)
-        for function in (jax.grad(correlation), jax.grad(jax.grad(correlation)))
-    )
-    assert float(slope) == 0.0
-    assert float(bend) == pytest.approx(-1.0 / 3.0, rel=1e-12)
+    value, gradient = regressor.predict_with_jacobian(x)
+    wanted = regressor.hessian(x)
+    assert float(first(x)) == pytest.approx(value[0], rel=1e-9)
+    assert np.array(jax.grad(first)(x)) == pytest.approx(gradient[0], rel=1e-9)
+    found = np.array(jax.jit(jax.hessian(first), compiler_options=QUICK)(x))
+    assert found == pytest.approx(wanted, abs=1e-9 * np.abs(wanted).max())
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ from lazily import jax
 from scipy.interpolate import BSpline
 from some_slow import first_of
 
+from surrogates.expressions.learners import Learner, spline_values
 from surrogates.expressions.of_casadi import CasadiFunctions
 from surrogates.expressions.of_jax import JaxFunctions
-from surrogates.expressions.splines import four_splines, spline_values
 
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
@@ -52,25 +52,13 @@ def assert_like(found, wanted):
     assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("way", [of_sx, of_mx])
+@pytest.mark.parametrize("way", [of_sx, of_mx, of_jax])
 @KNOTS
-def test_splines_of_casadi_are_those_of_scipy(way, ends):
+def test_splines_are_those_of_scipy(way, ends):
     knots, splines, places = knots_of(ends)
     for x in places:
         (found,) = way(lambda f, x: [spline_values(f, knots, x)], x)
         assert_like(found, splines(x))
-
-
-@KNOTS
-def test_four_splines_of_jax_and_derivatives_are_those_of_scipy(ends):
-    knots, splines, places = knots_of(ends)
-    for x in places:
-        piece, found = of_jax(lambda f, x: four_splines(f, knots, x, 2), x)
-        assert found.shape == (3, 4)
-        for order, own in enumerate(found):
-            wanted = splines(x, order)
-            assert_like(own, wanted[piece : piece + 4])
-            assert np.count_nonzero(wanted) == np.count_nonzero(wanted[piece : piece + 4])
 
 
 def by_kernels(regressor, x):
@@ -82,8 +70,17 @@ def by_kernels(regressor, x):
 
 
 def line_of(f, learner, x):
+    """Value and two derivatives of the first output along the last input."""
     last = learner.inputs - 1
-    return f.join(learner.line(x[:last]).at(x[last], bend=True))
+    line = learner.line(x[:last])
+
+    def slope(own, *beside):
+        return f.with_slope(learner.on_line, own, *beside)[1]
+
+    return f.join([
+        *f.with_slope(learner.on_line, x[last], *line),
+        f.with_slope(slope, x[last], *line)[1],
+    ])  # fmt: skip
 
 
 def check(found, wanted):
@@ -96,10 +93,10 @@ def check(found, wanted):
 @pytest.mark.parametrize("way", [of_sx, of_mx])
 def test_casadi_gives_the_numbers_of_the_kernels(way, regressor):
     def function(f, x):
-        learner = f.learner(regressor)
+        learner = Learner(f, regressor)
         values = learner.values(x)
-        hessian = ca.hessian(values[0], x)[0]
-        return [values, learner.gradient(x), hessian, line_of(f, learner, x)]
+        hessian, gradient = ca.hessian(values[0], x)
+        return [values, gradient, hessian, line_of(f, learner, x)]
 
     for x in 1.3 * made.inside(regressor, 5):
         check(way(function, x), by_kernels(regressor, x))
@@ -110,9 +107,10 @@ def test_jax_gives_the_numbers_of_the_kernels(name):
     regressor = made.MADE[name]
 
     def function(f, x):
-        learner = f.learner(regressor)
-        hessian = jax.jacfwd(learner.gradient)(x)
-        return [learner.values(x), learner.gradient(x), hessian, line_of(f, learner, x)]
+        learner = Learner(f, regressor)
+        gradient = jax.jacfwd(lambda x: learner.values(x, slice(1))[0])
+        hessian = jax.jacfwd(gradient)(x)
+        return [learner.values(x), gradient(x), hessian, line_of(f, learner, x)]
 
     for x in 1.3 * made.inside(regressor, 3):
         check(of_jax(function, x), by_kernels(regressor, x))
@@ -123,5 +121,5 @@ def test_later_outputs_alone():
     x = made.inside(regressor, 1)[0]
     wanted = regressor.predict([x])[0, 2:]
     for way in (of_sx, of_jax):
-        (found,) = way(lambda f, x: [f.learner(regressor).values(x, skip=2)], x)
+        (found,) = way(lambda f, x: [Learner(f, regressor).values(x, slice(2, None))], x)
         assert found == pytest.approx(wanted, rel=1e-12)

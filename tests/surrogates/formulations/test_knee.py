@@ -14,7 +14,7 @@ from made_knees import knee_of
 
 import surrogates
 from foundation.base.pose import Pose
-from surrogates.core.in_numba import knee_loads, knee_wrench
+from foundation.core.library import CORE, address
 from surrogates.files import persistence
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
@@ -183,17 +183,24 @@ def test_wrench_alone_is_that_of_the_loads(family):
         knee = knee_of(part.surrogate, part.surrogate)
     else:
         knee = manufactured.knee("inverted", family)
-    contact, work = knee.packed.address, knee.packed.work()
+    work = knee.packed.work()
     lifts = np.linspace(-2e-4, 4e-4, 40)
     poses = many(knee, "inverted", 40) + lifts[:, None] * [0, 0, 0, 0, 1, 0]
     poses[::7, 2] += 1.0
     loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
     own, variables = np.empty((2, 12)), np.empty((2, 7))
     touching = 0
+
+    def fill(pose, *filled, few):
+        places = [address(each) if each is not None else 0 for each in (*filled, work)]
+        return CORE.fill_knee(
+            knee.packed.address, 2, 1, address(pose), int(not few), int(few), *places
+        )
+
     for pose in poses:
-        outside = knee_loads(pose, contact, loads, jacobian, x, work)
+        outside = fill(pose, loads, jacobian, None, x, few=False)
         x[:, 6] = 0.0  # the domain is left out
-        assert knee_wrench(pose, contact, own, variables, work) == outside
+        assert fill(pose, own, None, None, variables, few=True) == outside
         scale = np.abs(loads[:, :6]).max()
         np.testing.assert_allclose(own[:, :6], loads[:, :6], rtol=0.0, atol=1e-11 * scale)
         np.testing.assert_allclose(variables, x, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,1 @@
+"""Equations of motion of the knee and their integration in the library in C."""

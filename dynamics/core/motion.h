@@ -1,0 +1,158 @@
+/* Equations of motion of a knee in the simulator (docs/theory.md), and their integration.
+
+   A state consists of the displacements of the free coordinates from a reference pose, then of the
+   rates of the coordinates with inertia, n numbers in all. Nothing is allocated. */
+#ifndef MOTION_INCLUDED
+#define MOTION_INCLUDED
+
+#include "knee.h"
+
+#define PRESCRIBED 0   /* roles of a coordinate */
+#define INERTIAL 1
+#define QUASI_STATIC 2
+#define INPUTS 10      /* over time: six prescribed coordinates, then the loads */
+#define AXIAL 6        /* axial force, AP force, internal torque and adduction torque */
+#define AP 7
+#define TORQUE 8
+#define ADDUCTION 9
+#define LINEAR 0       /* laws of ligaments */
+#define QUADRATIC 1
+#define TOE 2
+#define DONE 0         /* how an integration ends */
+#define STEP_TOO_SMALL 1
+#define TOO_MANY_STEPS 2
+#define DISLOCATED 3
+#define STOPPED 4
+#define STEPS 0        /* counts of an integration: accepted and rejected steps, derivatives, Jacobians */
+#define REJECTED 1
+#define EVALUATIONS 2
+#define JACOBIANS 3
+#define RATE_TIME 1e-4 /* of the implicit rates of quasi-static coordinates, over the period */
+#define MOST_STATES 10
+#define MOST_STAGES 8
+
+/* Tension-only bundles on straight lines between the bones. */
+typedef struct {
+    int bundles;
+    const double *femoral;     /* bundles x 3: attachments in the frames of the bones [m] */
+    const double *tibial;
+    const double *rest_length; /* [m] */
+    const double *stiffness;   /* [N/m, N/m2 or N by law] */
+    const double *transition;  /* strain at which the toe of the law ends */
+    const int *kinds;          /* laws */
+} ligaments;
+
+/* A simulation without contact. */
+typedef struct {
+    int knots;
+    const double *breaks;      /* knots of the inputs [s], from 0 to the period, after which they repeat */
+    const double *pieces;      /* 4 powers, falling, x (knots - 1) x INPUTS [rad, m, N, N m] */
+    int roles[6];
+    double inertia[6];         /* [kg m2, kg] */
+    double damping[6];         /* [N m s/rad, N s/m] */
+    double stiffness[6];       /* of the restraint of each coordinate [N m/rad, N/m], and its gap */
+    double gap[6];
+    path neutral;              /* where the restraints are slack */
+    double line[2];            /* medial and anterior offset of the axial force's line of action [m] */
+    double reference[6];       /* pose from which displacements count */
+    double offset[6];          /* of the pose of the contact */
+    double factor;             /* on the contact loads */
+    ligaments bundles;
+} simulation;
+
+/* Fills the wrench (6) of a contact at a pose and, if wanted, its derivatives (6 x 6). Returns 0 to stop. */
+typedef int (*contact_function)(const void *of, double time, const double *pose, int wanted,
+                                double *wrench, double *by_pose);
+
+/* Fills f (n) of M y' = f(t, y) and, if wanted, its derivatives (n x n) and (n). Returns 0 to stop. */
+typedef int (*derivative)(const void *of, double time, const double *state, int wanted, double *f,
+                          double *by_state, double *by_time);
+
+/* Contact by the two compartments of a surrogate. */
+typedef struct {
+    const compartment *const *parts;
+    int stops;                 /* whether a step stops outside the trained domain */
+    double *scratch;
+} trained;
+
+/* What knee_derivative is of. */
+typedef struct {
+    const simulation *problem;
+    contact_function contact;
+    const void *of_contact;
+} knee_motion;
+
+/* A Rosenbrock method, transformed to avoid products with J (docs/theory.md). Between the ends of a step
+   runs y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))) (Hairer & Wanner 1996, section IV.7). */
+typedef struct {
+    int stages;                /* s */
+    double shift;              /* g */
+    double order;              /* of the embedded result */
+    const double *sums;        /* s x s: a, strictly lower */
+    const double *couplings;   /* s x s: C, strictly lower */
+    const double *nodes;       /* s: c */
+    const double *slopes;      /* s: d */
+    int rows;
+    const double *dense;       /* rows x s: H */
+} tableau;
+
+typedef struct {
+    double rtol;
+    const double *atol;        /* n */
+    int sizes;
+    const double *size;        /* largest magnitudes of the first components */
+    double max_step;           /* [s] */
+    int max_steps;             /* that are tried */
+} step_limits;
+
+/* Add the generalised forces (6) of bundles at a pose and, if wanted, their derivatives (6 x 6); return
+   the energy [J]. */
+KNEE_API double add_ligaments(const ligaments *l, const double *pose, int wanted, double *force,
+                              double *jacobian);
+
+/* Fill lengths [m] and tensions [N] of bundles (rows x bundles). */
+KNEE_API void measure_ligaments(const ligaments *l, ptrdiff_t rows, const double *poses, double *lengths,
+                                double *tensions);
+
+/* Fill values and rates (count x INPUTS) of the inputs. */
+KNEE_API void inputs_over_time(const simulation *s, ptrdiff_t count, const double *times, double *values,
+                               double *rates);
+
+/* Fill the coordinates of the pose of a state. */
+KNEE_API void pose_at(const simulation *s, double time, const double *state, double *pose);
+
+/* Fill Q (6) and, if wanted, dQ/dq (6 x 6) of contact, the four loads and restraints; return the energy of
+   the restraints [J]. The wrench and its derivatives are those of the contact at the pose plus the offset. */
+KNEE_API double forces_at(const simulation *s, const double *pose, const double *loads,
+                          const double *wrench, const double *by_pose, int wanted, double *force,
+                          double *jacobian);
+
+/* Fill the derivatives of Q (6) by time at a constant state, from dQ/dq and the rates of the inputs. */
+KNEE_API void forces_by_time(const simulation *s, const double *pose, const double *rates,
+                             const double *jacobian, double *change);
+
+/* Fill f and, if wanted, its derivatives at a state with a contact wrench, see forces_at. M is diagonal: 1,
+   or 0 for a quasi-static coordinate without damping. */
+KNEE_API void assemble(const simulation *s, double time, const double *state, const double *wrench,
+                       const double *by_pose, int wanted, double *f, double *by_state, double *by_time);
+
+/* Fill the rates (count x n) of states by implicit steps over a short time: rounding dominates f of stiff
+   quasi-static coordinates; without stiffness the result is f. */
+KNEE_API void rates_of_states(const simulation *s, const double *mass, ptrdiff_t count, const double *times,
+                              const double *states, const double *wrenches, const double *by_pose,
+                              double *rates);
+
+/* A contact_function of trained, and a derivative of knee_motion. */
+KNEE_API int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,
+                             double *by_pose);
+KNEE_API int knee_derivative(const void *of, double time, const double *state, int wanted, double *f,
+                             double *by_state, double *by_time);
+
+/* Integrate M y' = f(t, y) of size n from time 0 to the last of the increasing times; return how it ends.
+   mass is the diagonal of M, 1 or 0. Filled are state (n), first with that at time 0, with the last one
+   reached; counts (4); where with the last time reached and the last step tried; states (count x n). */
+KNEE_API int integrate(derivative of_state, const void *of, const tableau *t, const step_limits *limits,
+                       int n, const double *mass, double *state, ptrdiff_t count, const double *times,
+                       int *counts, double *where, double *states);
+
+#endif

@@ -1,0 +1,301 @@
+"""The knee simulator's forces and equations of motion as expressions of CasADi, JAX or NumPy.
+
+Scalars are numbers, SX and MX of CasADi, or traced values of JAX. Vectors are sequences of scalars.
+Any array that can be indexed by one number is such a sequence. The formulas are those of
+`dynamics.core` and `dynamics.ligaments`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics.core.problem import (
+    INERTIAL,
+    LINEAR,
+    PRESCRIBED,
+    QUADRATIC,
+    LigamentArguments,
+    Problem,
+)
+from foundation.base.checks import FloatArray, check_array
+from surrogates.expressions.functions import Elementary, cross, plus, plus_integral
+from surrogates.expressions.geometry import angle_axes, turned
+
+__all__ = [
+    "Elementary",
+    "KneeExpressions",
+    "ligament_forces",
+    "ligament_tensions",
+    "line_forces",
+    "plus",
+    "wrench_forces",
+]
+
+#: A number, or a symbol of CasADi or JAX.
+Scalar: TypeAlias = Any
+#: An array or a sequence of scalars.
+Vector: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class KneeExpressions:
+    """Forces and equations of motion of a simulation in the functions of a package.
+
+    M q'' + C q' = Q_contact + Q_applied + Q_restraint + Q_ligaments in the free coordinates, as of
+    `dynamics.core.problem`; the caller supplies the contact wrench, in the same package. The
+    simulation is a `dynamics.KneeSimulator.problem`. `smoothing` rounds the kinks of ligaments and
+    gaps: half width as a strain and as a share of the gap [1]. At 0 the forces are those of the
+    simulator.
+    """
+
+    functions: Elementary
+    problem: Problem
+    smoothing: float = 0.0
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Indices of the free coordinates."""
+        return tuple(k for k in range(6) if self.problem.roles[k] != PRESCRIBED)
+
+    def inputs(self, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return prescribed coordinates and applied loads at instants (N,) [s], and their rates.
+
+        Each is (N, 10): six coordinates, of which the prescribed ones count, and four applied loads
+        [rad, m, N, N m, and per s].
+        """
+        instants = check_array("times", times, (None,))
+        return self.problem.inputs(instants)
+
+    def pose(self, free: Vector, inputs: Vector) -> list[Scalar]:
+        """Return the six pose coordinates [rad, m] of free coordinates and a row of `inputs`.
+
+        The free coordinates are in the order of `free`, not relative to the reference [rad, m].
+        """
+        pose = [inputs[k] for k in range(6)]
+        for row, k in enumerate(self.free):
+            pose[k] = free[row]
+        return pose
+
+    def contact_pose(self, pose: Vector) -> list[Scalar]:
+        """Return the pose [rad, m] of six scalars at which the contact is evaluated."""
+        return [pose[k] + float(offset) for k, offset in enumerate(self.problem.offset)]
+
+    def forces(
+        self, pose: Vector, applied: Vector, wrench: Vector, *, stiffness: Vector | None = None
+    ) -> list[Scalar]:
+        """Return the six generalised forces of contact, applied loads, springs, ligaments [N m, N].
+
+        Of six pose coordinates [rad, m], four loads in the order of
+        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m], the contact wrench on the
+        femur at `contact_pose` about the tibial origin [N, N m], and stiffness as of
+        `ligament_forces`.
+        """
+        f, problem, smoothing = self.functions, self.problem, self.smoothing
+        factor = problem.factor
+        parts = (
+            wrench_forces(f, self.contact_pose(pose), [factor * wrench[k] for k in range(6)]),
+            _applied_forces(f, pose, applied, problem),
+            _restraint_forces(f, pose, problem, smoothing),
+            ligament_forces(
+                f, pose, problem.ligaments, smoothing=smoothing, stiffness=stiffness
+            ),
+        )  # fmt: skip
+        return [sum(column[1:], column[0]) for column in zip(*parts, strict=True)]
+
+    def residual(self, forces: Vector, rates: Vector, accelerations: Vector) -> list[Scalar]:
+        """Return M q'' + C q' - Q of the free coordinates [N m, N].
+
+        Of six generalised forces [N m, N], and rates and accelerations of the free coordinates in
+        the order of `free` [rad, m, s]. The accelerations of quasi-static coordinates have no
+        influence.
+        """
+        left = []
+        for row, k in enumerate(self.free):
+            value = float(self.problem.damping[k]) * rates[row] - forces[k]
+            if self.problem.roles[k] == INERTIAL:
+                value = value + float(self.problem.inertia[k]) * accelerations[row]
+            left.append(value)
+        return left
+
+    def accelerations(self, forces: Vector, rates: Vector) -> list[Scalar]:
+        """Return (Q - C q') / M [rad/s², m/s²] of those free coordinates that have inertia.
+
+        Of six generalised forces [N m, N], and rates of the free coordinates in the order of `free`
+        [rad/s, m/s].
+        """
+        roles, damping, inertia = self.problem.roles, self.problem.damping, self.problem.inertia
+        return [
+            (forces[k] - float(damping[k]) * rates[row]) / float(inertia[k])
+            for row, k in enumerate(self.free)
+            if roles[k] == INERTIAL
+        ]
+
+
+# ---- wrenches, applied loads and springs
+
+
+def wrench_forces(functions: Elementary, pose: Vector, wrench: Vector) -> list[Scalar]:
+    """Return the six generalised forces [N m, N] of a wrench on the femur at a pose [rad, m].
+
+    As `foundation.base.pose.generalised_force`. The wrench is force and moment about the tibial
+    origin, tibial frame [N, N m].
+    """
+    force = [wrench[0], wrench[1], wrench[2]]
+    lever = cross([pose[3], pose[4], pose[5]], force)
+    moment = [wrench[3 + k] - lever[k] for k in range(3)]
+    return [*(_dot(axis, moment) for axis in angle_axes(functions, pose)), *force]
+
+
+def _applied_forces(
+    functions: Elementary, pose: Vector, applied: Vector, problem: Problem
+) -> list[Scalar]:
+    """Return the six generalised forces [N m, N] of the four applied loads [N, N m]."""
+    axial, ap, torque, adduction = (applied[k] for k in range(4))
+    medial, anterior = problem.line.tolist()
+    none = 0.0 * axial
+    wrench = [none, -axial, none, -medial * axial - adduction, -torque, -anterior * axial]
+    force = wrench_forces(functions, pose, wrench)
+    force[3] = force[3] - ap
+    return force
+
+
+def _restraint_forces(
+    functions: Elementary, pose: Vector, problem: Problem, smoothing: float
+) -> list[Scalar]:
+    """Return the six generalised forces [N m, N] of the simulator's springs."""
+    force = [0.0 * pose[0]] * 6
+    for k in range(1, 6):
+        stiffness, gap = float(problem.stiffness[k]), float(problem.gap[k])
+        if stiffness == 0.0:
+            continue
+        away = pose[k] - _neutral(functions, pose[0], problem, k - 1)
+        if gap > 0.0:
+            width = smoothing * gap
+            away = plus(functions, away - gap, width) - plus(functions, -away - gap, width)
+        force[k] = -stiffness * away
+    return force
+
+
+def _neutral(functions: Elementary, flexion: Scalar, problem: Problem, column: int) -> Scalar:
+    """Return a coordinate of the neutral path [rad or m] at a flexion [rad]."""
+    breaks, pieces = problem.neutral_breaks.tolist(), problem.neutral_pieces[:, :, column].tolist()
+    value: Scalar = None
+    for piece, start in enumerate(breaks[:-1]):
+        a, b, c, d = (row[piece] for row in pieces)
+        t = flexion - start
+        here = ((a * t + b) * t + c) * t + d
+        value = here if piece == 0 else functions.where(flexion >= start, here, value)
+    return value
+
+
+def _dot(a: Vector, b: Vector) -> Scalar:
+    """Return the scalar product of two vectors of three scalars."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+# ---- lines of action and ligaments
+
+
+def line_forces(
+    functions: Elementary, pose: Vector, femoral: Vector, tibial: Vector, tension: Scalar
+) -> list[Scalar]:
+    """Return the six generalised forces [N m, N] of a tension along a line, as of a muscle.
+
+    The tension [N] pulls two attachments together, in the femoral and the tibial frame [m], which
+    must not coincide.
+    """
+    return [-tension * slope for slope in _line(functions, pose, femoral, tibial)[1]]
+
+
+def _line(
+    functions: Elementary, pose: Vector, femoral: Vector, tibial: Vector
+) -> tuple[Scalar, list[Scalar]]:
+    """Return the length [m] between attachments, and its derivatives by the pose [m/rad, 1]."""
+    arm = turned(functions, pose, femoral)
+    along = [arm[k] + pose[3 + k] - tibial[k] for k in range(3)]
+    length = functions.sqrt(_dot(along, along))
+    direction = [part / length for part in along]
+    turning = cross(arm, direction)
+    return length, [*(_dot(axis, turning) for axis in angle_axes(functions, pose)), *direction]
+
+
+def ligament_forces(
+    functions: Elementary,
+    pose: Vector,
+    ligaments: LigamentArguments,
+    *,
+    smoothing: float = 0.0,
+    stiffness: Vector | None = None,
+) -> list[Scalar]:
+    """Return the six generalised forces [N m, N] of bundles at a pose [rad, m].
+
+    The bundles are those of `dynamics.ligaments.bundles.pack`, and so is the stiffness (L,) by
+    default [N/m, N/m² or N by law], else a column of CasADi or an array. `smoothing` is the strain
+    by which a kink of a law is rounded to either side [1], at most half the transition strain: with
+    more than 0 the tension is three times continuously differentiable.
+    """
+    total = [0.0 * pose[0]] * 6
+    for rows, slopes, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
+        for k, slope in enumerate(slopes):
+            pull = -tension * slope
+            summed = pull.sum() if functions.arrays else sum(pull[i] for i in range(len(rows)))
+            total[k] = total[k] + summed
+    return total
+
+
+def ligament_tensions(
+    functions: Elementary,
+    pose: Vector,
+    ligaments: LigamentArguments,
+    *,
+    smoothing: float = 0.0,
+    stiffness: Vector | None = None,
+) -> list[Scalar]:
+    """Return the tension of every bundle [N], >= 0; parameters as of `ligament_forces`."""
+    tensions: list[Scalar] = [0.0] * len(ligaments.rest_length)
+    for rows, _, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
+        for k, row in enumerate(rows):
+            tensions[row] = tension[k]
+    return tensions
+
+
+def _pulls(
+    functions: Elementary,
+    pose: Vector,
+    ligaments: LigamentArguments,
+    smoothing: float,
+    stiffness: Vector | None,
+) -> list[tuple[list[int], list[Scalar], Scalar]]:
+    """Return indices, slopes of the lengths and tensions of all bundles of each law."""
+    pulls = []
+    for kind in np.unique(ligaments.kind):
+        rows = np.flatnonzero(ligaments.kind == kind).tolist()
+        femoral, tibial = ligaments.femoral[rows].T, ligaments.tibial[rows].T
+        length, slopes = _line(functions, pose, femoral, tibial)
+        rest, transition = ligaments.rest_length[rows], ligaments.transition[rows]
+        factor = ligaments.stiffness if stiffness is None else stiffness
+        law = _law(functions, kind, length, rest, transition, smoothing)
+        pulls.append((rows, slopes, factor[np.array(rows) if functions.arrays else rows] * law))
+    return pulls
+
+
+def _law(
+    functions: Elementary,
+    kind: int,
+    length: Vector,
+    rest: FloatArray,
+    transition: FloatArray,
+    width: float,
+) -> Vector:
+    """Return tensions over the stiffness from lengths and rest lengths (n,) [m]."""
+    if kind in (LINEAR, QUADRATIC):
+        stretch = plus(functions, length - rest, width * rest)
+        return stretch if kind == LINEAR else stretch * stretch
+    # The slope of the law rises linearly from zero to one over the transition.
+    strain = length / rest - 1.0
+    rise = plus_integral(functions, strain, width)
+    return (rise - plus_integral(functions, strain - transition, width)) / transition

@@ -1,0 +1,272 @@
+/* Contact of the femur with a bed of springs, or with the nodes of an elastic layer.
+
+   Nothing is allocated and there is no state: callers own the structs, the arrays and the scratch
+   memory. Functions neither check nor raise; sums have a fixed order. Units are those of the SI;
+   rotation (3 x 3) and translation (3) are those of the femur in the tibial frame. Forces and moments
+   about the tibial origin act on the femur, and a twist is the velocity of the femoral point at this
+   origin and the angular velocity. */
+#ifndef CONTACT_INCLUDED
+#define CONTACT_INCLUDED
+
+#include <stddef.h>
+
+#ifndef KNEE_API
+#define KNEE_API
+#endif
+
+#define LANES 16           /* elements or lines that are handled side by side; the most of a group */
+#define PARTS 4            /* in each direction of the grid's cells near the surface */
+#define POWER 0            /* kinds of layers: p = c d^m */
+#define LOGARITHMIC 1      /* p = -c ln(1 - d / h) */
+#define STRAIN_LIMIT 0.99  /* beyond which a logarithmic layer goes on along its tangent */
+#define MOST_LAYERS 2      /* of a spring, in series */
+#define CONTACT_SUMS 16    /* numbers of a struct `sums` */
+#define BULGE 0.01         /* by which a quadratic field may rise over its nodes, over the element's size */
+#define EDGE_END 4.0       /* where the table of smoothed powers ends */
+#define NEARLY_INCOMPRESSIBLE 0.46 /* Poisson's ratio above which a layer flows aside under a patch */
+#define START 0.4          /* nodes of more than this part of the largest overlap start in contact:
+                              in Hertz's contact the edge is where half of the approach is left */
+#define WRONG 1e-12        /* negative part of the largest gap or force that is wrong */
+#define PATIENCE 8         /* exchanges of all wrong nodes without fewer wrong ones, before single
+                              nodes are exchanged */
+
+typedef struct {
+    double x;
+    double y;
+    double z;
+} vector3;
+
+/* The femoral surface, in its own frame. A facet's patch is A0 + A1 u + A2 v + A3 u^2 + A4 u v + A5 v^2;
+   on plane facets only the first three count. The tree of boxes is stored in depth-first order: after a
+   missed box, the search goes on at `next`. */
+typedef struct {
+    int curved;                  /* 0: plane facets */
+    int facets;
+    const vector3 *patch;           /* facets x 6 */
+    const int *neighbour;        /* facets x 3: across each edge, -1 at a boundary */
+    int boxes;
+    const vector3 *low;             /* boxes */
+    const vector3 *high;            /* boxes */
+    const int *next;             /* boxes */
+    const int *first;            /* boxes: facets of the leaf */
+    const int *count;            /* boxes: their number, 0 of an inner node */
+    const double *planes;        /* x 7: point, normal and largest height of the femur over it */
+    double plane_reach;          /* radius within which these planes are valid */
+    double grid_low[3];
+    double grid_cell;            /* width */
+    int cells[3];                /* of the grid */
+    const int *grid_facet;       /* cells: a facet near */
+    const double *grid_distance; /* cells: a lower bound of the distance from the surface */
+    const int *grid_plane;       /* cells: plane of the facet */
+    const int *grid_brick;       /* cells: brick of a cell near the surface, or -1 */
+    const int *bricks;           /* x PARTS^3: a facet near each part of such a cell */
+} femur;
+
+/* A bed of springs on the tibial surface, in its frame. Elements have one node (plane) or six (corners
+   and middles); nodes of their centroids follow each other. Groups of up to LANES elements follow each
+   other, too; a group lies within a disc. */
+typedef struct {
+    int count_nodes;
+    int count_elements;
+    int nodes;                   /* of an element */
+    int centroid_first;          /* node of the first element's centroid */
+    const vector3 *points;          /* of the nodes */
+    const vector3 *normals;         /* of the nodes, of unit length */
+    const int *elements;         /* elements x nodes */
+    const double *sizes;         /* elements: longest edge */
+    const vector3 *area_vectors;    /* elements x nodes: dx/du x dx/dv */
+    const double *metric;        /* elements x 9: of slopes from the values at the corners */
+    int whole_points;            /* of the rule for elements wholly in contact */
+    const double *whole_shape;   /* 6 x points: shape functions */
+    const double *whole_weight;  /* points */
+    int cut_points;              /* of the rule for elements that the edge of the patch cuts */
+    const double *cut_shape;     /* 6 x points */
+    const double *cut_weight;    /* points */
+    const double *cut_radius;    /* points: reach of the smoothing at the edge, over the size */
+    int count_compartments;
+    const int *compartments;     /* + 1: their first groups */
+    const double *centre;        /* 3 x groups */
+    const double *direction;     /* 3 x groups: normal of the disc */
+    const double *radius;        /* groups */
+    const double *thickness;     /* groups: half of it */
+    const double *bulge;         /* groups: largest indentation of an element beyond its nodes */
+    const int *first;            /* groups: elements */
+    const int *count;            /* groups */
+    const double *corners;       /* groups x (1 or 3) x 3 x LANES: of the elements, side by side */
+} bed;
+
+/* Layers of the springs. A layer bears beyond its offset times the largest indentation of the patch. */
+typedef struct {
+    int layers;
+    int springs;
+    int kinds[2];
+    double exponents[2];         /* m */
+    double offsets[2];
+    const double *coefficients;  /* layers x springs: c */
+    const double *thicknesses;   /* layers x springs: h */
+    const double *lead;          /* springs: c of the leading term c d^m at a light indentation */
+    double exponent;             /* m of this term */
+    int pieces;
+    const double *edge;          /* pieces x 6: the smoothed power m over -1 to EDGE_END */
+    const double *corners;       /* facets x 3: by how much the last layer is thicker at the corners of
+                                    the femoral facets, or 0 */
+    const double *moduli;        /* springs: of the last layer; with corners */
+} law;
+
+/* Damping and friction of springs at a twist of the femur (docs/theory.md). */
+typedef struct {
+    int moving;                  /* whether there is any */
+    double twist[6];
+    double damping;              /* [s/m] */
+    double friction;             /* coefficient */
+    double transition_speed;
+} dissipation;
+
+/* Layers whose surface compliance coupled springs share, and the lattices of their nodes. */
+typedef struct {
+    int layers;
+    int springs;
+    int pieces;
+    const double *tables;        /* layers x pieces x 4: of D, see `foundation.layer_theory.flat_layer` */
+    double per_step;             /* pieces per thickness */
+    double strengths[2];         /* B [m2/N] */
+    double ratios[2];            /* Poisson's */
+    const double *thicknesses;   /* layers x springs */
+    double scale;                /* edges of a lattice over the second moments of the overlap */
+    int count_places;
+    const double *places;        /* x 2: of the nodes in the cell, for each lattice */
+    double edge_offset;          /* of the edge of contact [edges of a cell] */
+} coupling;
+
+typedef struct {
+    double wrench[6];
+    double area;
+    double peak;                 /* pressure */
+    double carried;              /* sum of pressure times area */
+    double place[3];             /* the same, times the position */
+    double depth;                /* largest indentation */
+    double strain;               /* largest */
+    double energy;
+    double offset;               /* of the patch */
+} sums;
+
+/* Numbers of scratch memory for the contact of a bed; with the layers of coupled springs, or 0. */
+KNEE_API ptrdiff_t contact_scratch(const bed *b, const coupling *c);
+
+/* Fill the sums (compartments) and their Jacobians (x 6 x 6) by the femoral twist, or 0, of the chosen
+   compartments (a byte each). Unless `field` is 0, fill indentation and pressure at the middle of each
+   element (2 x elements), zero before. `energy`: whether it is asked for. */
+KNEE_API void spring_contact(const femur *f, const bed *b, const law *l, const dissipation *m,
+                             const double *rotation, const double *translation,
+                             const unsigned char *chosen, double reach, int conservative, int energy,
+                             sums *found, double *jacobian, double *field, double *scratch);
+
+/* Fill the same of coupled springs of one compartment; returns whether a solution was found. */
+KNEE_API int coupled_contact(const femur *f, const bed *b, const coupling *c, const double *rotation,
+                             const double *translation, int compartment, double reach,
+                             int conservative, sums *found, double *jacobian, double *field,
+                             double *scratch);
+
+/* Fill pressures of a law's springs (count) at indentations of one patch, of which that of the spring
+   `deepest` is the largest, and unless `energy` is 0 the energies per area. */
+KNEE_API void law_pressures(const law *l, int count, const double *indentation, int deepest,
+                            double largest, double *pressure, double *energy);
+
+/* Find the nodes of a bed of single nodes that overlap the femur by more than `least`: their numbers,
+   overlaps, derivatives by the twist (x 6), and facets and places (x 2) on the femur. Returns how many. */
+KNEE_API int find_overlaps(const femur *f, const bed *b, const double *rotation,
+                           const double *translation, double reach, double least, int *nodes,
+                           double *overlaps, double *gradients, int *facets, double *places,
+                           double *scratch);
+
+/* Fill second derivatives (count x 6 x 6) by the twist of what find_overlaps found; or with forces, add
+   minus their sum, times the forces, to one (6 x 6). */
+KNEE_API void overlap_hessians(const femur *f, const bed *b, const double *rotation, int count,
+                               const int *nodes, const double *overlaps, const double *gradients,
+                               const int *facets, const double *places, const double *forces,
+                               double *hessians);
+
+/* Fill the overlaps (count) and gradients (x 6) that a bilinear surface needs at candidate nodes, and the
+   positions (x 2 x 2) of the neighbours that enter, -1 for none. `neighbours` (x 2 x 2) are those of each
+   candidate, along and against both grid lines; `place` of each is -1 before and after the call. */
+KNEE_API void raise_overlaps(const int *neighbours, int count, const int *nodes,
+                             const double *overlaps, const double *gradients, int *place, int *pairs,
+                             double *raised, double *slopes);
+
+/* Fill the forces (count) on the overlaps that raise_overlaps makes of forces on `active` ones. */
+KNEE_API void spread_forces(int count, const int *pairs, int held, const int *active,
+                            const double *forces, double *spread);
+
+/* Fill contact area, length of the edge, peak pressure and its sharpness (docs/finite_element.md).
+   `neighbours` (x 2 x 2) and the quadrilaterals around each node `quads_at` (x 4) are -1 for none;
+   `squares` are the squared pressures of the `active` nodes. `level` and `weight` of each node are 0
+   before and after the call; `ring` has 4 places a node. */
+KNEE_API void measure_patch(const int *neighbours, const int *quads, const int *quads_at,
+                            const vector3 *points, int count, const int *active, const double *squares,
+                            double mean_part, int bent, double *level, double *weight, int *ring,
+                            double *found);
+
+/* Add the block of rows and columns of a square matrix to `part`, or its part up to the diagonal if `lower`;
+   the numbers of the matrix have 8 or 4 bytes. */
+KNEE_API void add_block(const void *matrix, int bytes, ptrdiff_t stride, int count_rows,
+                        const int *rows, int count_columns, const int *columns, int lower, double *part);
+
+/* What takes the place of 1/r at a node of lattices of the metrics g11, g12, g22 (count x 3). */
+KNEE_API void lattice_own_parts(int count, const double *metrics, double *own);
+
+/* By how much the sum over a lattice of D(r/t)/t exceeds its integral over the cell [1/m]. */
+KNEE_API double lattice_excess(double g11, double g12, double g22, double thickness, double ratio);
+
+/* Fill 1 - phi at wave numbers times the thickness (count). */
+KNEE_API void deficit_transform(int count, const double *s, double ratio, double *found);
+
+/* Subtract the compliance of a flat layer between nodes from a matrix (count x count). `own` takes the
+   place of 1/r at a node itself. */
+KNEE_API void subtract_flat(const double *table, int pieces, double per_step, double strength,
+                            int count, const vector3 *points, const double *thickness, const double *own,
+                            double *matrix);
+
+/* The femoral layer between points of contact: a flat layer, and what is interpolated between the nodes
+   of a `regular` compliance (side x side, numbers of 8 or 4 bytes). */
+typedef struct {
+    int pieces;
+    const double *table;
+    double per_step;
+    double strength;
+    int count;
+    const vector3 *points;
+    const double *thickness;
+    const double *own;
+    const double *factors;
+    const int *cells;            /* x 4 */
+    const double *weights;       /* x 4 */
+    int count_used;
+    const int *used;             /* these nodes, once each */
+    int bytes;
+    int side;
+    const void *regular;
+} between;
+
+/* Fill rows of the compliance (count x count) but those `filled` already, a byte each, which are copied
+   to the others. `scratch` has a place per node of the layer. */
+KNEE_API void femoral_rows(const between *l, int count_rows, const int *rows, unsigned char *filled,
+                        double *matrix, double *scratch);
+
+/* Fill derivatives (count x count) of the flat layer's part: by the distance, over the distance, and
+   half of that by the thickness. */
+KNEE_API void femoral_slopes(const between *l, double *by_distance, double *by_thickness);
+
+/* Fill the largest height (count) of the femur over planes within `reach` of their points, at least 0;
+   `control` (facets x 6) are points of each facet with the patch in their hull. */
+KNEE_API void largest_protrusions(const femur *f, const vector3 *control, int count, const vector3 *points,
+                                  const vector3 *normals, double reach, double *heights);
+
+/* Fill a facet near the middle of each part of the grid's cells near the surface. */
+KNEE_API void fill_bricks(const femur *f, int *bricks);
+
+/* Fill the first exits of lines (count) from a surface: distance, facet, -1 without one within `reach`,
+   and (u, v). */
+KNEE_API void line_exits(const femur *f, double reach, int count, const vector3 *starts,
+                         const vector3 *directions, double *distance, int *facet, double *place);
+
+#endif

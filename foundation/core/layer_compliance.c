@@ -1,0 +1,214 @@
+/* Compliance of a flat layer between points, and its sums over lattices. The displacement by a unit
+   force at the distance r on a layer of thickness t is B (1/r - D(r/t)/t), B = (1 - nu^2)/(pi E); tables
+   hold cubic pieces of D. */
+
+#define PI 3.14159265358979323846
+enum {
+    OWN_TERMS = 4,     /* of the lattice sum on each side; what is left out is below 1e-12 */
+    MOST_TERMS = 24,
+    CUBED_TERMS = 16   /* lines of the dual lattice, for a sum that decreases with the cube */
+};
+#define LAST_WAVE 18.0 /* wave number times thickness beyond which 1 - phi is nothing */
+
+/* D of a distance in thicknesses, and its slope; 1/distance beyond the table. */
+INLINE rate table_value(const double *table, int pieces, double per_step, double distance)
+{
+    const double place = distance * per_step;
+    rate d = {1.0 / distance, -1.0 / (distance * distance)};
+    if (place < pieces) {
+        const int piece = (int)place;
+        const double u = place - piece, *const p = table + 4 * piece;
+        d.value = p[0] + u * (p[1] + u * (p[2] + u * p[3]));
+        d.slope = (p[1] + u * (2.0 * p[2] + 3.0 * u * p[3])) * per_step;
+    }
+    return d;
+}
+
+static double lattice_own_part(double g11, double g12, double g22)
+{
+    const double area = sqrt(g11 * g22 - g12 * g12);
+    double total = 4.0;
+    int i, j;
+    /* At unit area, the dual lattice has the lengths of the lattice, turned by 90 degrees. Opposite
+       nodes are alike. */
+    for (i = 0; i <= OWN_TERMS; i++)
+        for (j = i ? -OWN_TERMS : 1; j <= OWN_TERMS; j++) {
+            const double away = sqrt((g11 * i * i + 2.0 * g12 * i * j + g22 * j * j) / area);
+            total -= 4.0 * erfc(sqrt(PI) * away) / away;
+        }
+    return total / sqrt(area);
+}
+
+void lattice_own_parts(int count, const double *metrics, double *own)
+{
+    int i;
+    for (i = 0; i < count; i++)
+        own[i] = lattice_own_part(metrics[3 * i], metrics[3 * i + 1], metrics[3 * i + 2]);
+}
+
+/* 1 - phi at a wave number times the thickness, see `foundation.layer_theory.flat_layer`. */
+static double deficit(double s, double ratio)
+{
+    const double fade = exp(-2.0 * s), sharp = 3.0 - 4.0 * ratio;
+    const double rest = 2.0 * s * s + 5.0 - 12.0 * ratio + 8.0 * ratio * ratio;
+    return 2.0 * fade * (sharp * fade + rest + 2.0 * s)
+           / (sharp * (1.0 + fade * fade) + 2.0 * fade * rest);
+}
+
+void deficit_transform(int count, const double *s, double ratio, double *found)
+{
+    int i;
+    for (i = 0; i < count; i++)
+        found[i] = deficit(s[i], ratio);
+}
+
+/* By Poisson's summation formula, the sum of the transform 2 pi (1 - phi(K t))/K over the dual lattice
+   but K = 0; nothing where the cell is small beside the thickness. */
+double lattice_excess(double g11, double g12, double g22, double thickness, double ratio)
+{
+    const double area = sqrt(g11 * g22 - g12 * g12), scale = 2.0 * PI * thickness / area;
+    const double narrow = sqrt(area * area / most(g11, g22)), lines_across = LAST_WAVE / (scale * narrow);
+    const int terms = lines_across < MOST_TERMS - 1 ? (int)lines_across + 1 : MOST_TERMS;
+    double total = 0.0;
+    int i, j;
+    for (i = 0; i <= terms; i++)
+        for (j = i ? -terms : 1; j <= terms; j++) {
+            const double size = sqrt(g11 * i * i + 2.0 * g12 * i * j + g22 * j * j);
+            if (size > 0.0 && scale * size < LAST_WAVE)
+                total += 2.0 * deficit(scale * size, ratio) / size;
+        }
+    return total;
+}
+
+/* What a sum of 1/r over a lattice misses of second order in the spacing: with lattice_own_part at a
+   node itself, the sum of exp(i k.x)/r exceeds the integral over a cell, 2 pi/(A k), by m11 (k.a)^2 + 2
+   m12 (k.a)(k.b) + m22 (k.b)^2 of the edges a and b, and terms of higher order: by Poisson's summation
+   formula, half of the second derivatives of 2 pi/(A k), summed over the dual lattice but K = 0. For
+   squares of edge 1, m11 = m22 = 0.0572. */
+static void lattice_curvature(double g11, double g12, double g22, double *m)
+{
+    const double area = sqrt(g11 * g22 - g12 * g12), square_area = area * area;
+    /* Metric of the dual lattice, over 2 pi. */
+    const double h11 = g22 / square_area, h12 = -g12 / square_area, h22 = g11 / square_area;
+    const double largest = CUBED_TERMS * sqrt(least(h11 - h12 * h12 / h22, h22 - h12 * h12 / h11));
+    /* The rest of the sum is an integral over all directions. */
+    const double rest = PI * area / largest, scale = 1.0 / (8.0 * PI * PI * area);
+    int i, j;
+    m[0] = m[1] = m[2] = 0.0;
+    for (i = 0; i <= CUBED_TERMS; i++)
+        for (j = i ? -CUBED_TERMS : 1; j <= CUBED_TERMS; j++) {
+            const double first = i * h11 + j * h12, second = i * h12 + j * h22;
+            const double square = i * first + j * second;
+            if (0.0 < square && square <= largest * largest) {
+                const double cube = 2.0 / (square * sqrt(square));
+                m[0] += cube * (3.0 * first * first / square - h11);
+                m[1] += cube * (3.0 * first * second / square - h12);
+                m[2] += cube * (3.0 * second * second / square - h22);
+            }
+        }
+    m[0] = scale * (m[0] + rest * h11);
+    m[1] = scale * (m[1] + rest * h12);
+    m[2] = scale * (m[2] + rest * h22);
+}
+
+void subtract_flat(const double *table, int pieces, double per_step, double strength, int count,
+                   const vector3 *points, const double *thickness, const double *own, double *matrix)
+{
+    int i, j;
+    for (i = 0; i < count; i++) {
+        double *const row = matrix + (ptrdiff_t)i * count;
+        for (j = 0; j < i; j++) {
+            const vector3 d = minus(points[i], points[j]);
+            const double t = 0.5 * (thickness[i] + thickness[j]), r = length(d);
+            row[j] -= strength * (1.0 / r - table_value(table, pieces, per_step, r / t).value / t);
+        }
+        row[i] -= strength * (own[i] - table[0] / thickness[i]);
+    }
+    for (i = 0; i < count; i++)
+        for (j = 0; j < i; j++)
+            matrix[(ptrdiff_t)j * count + i] = matrix[(ptrdiff_t)i * count + j];
+}
+
+/* ---- the femoral layer between points of contact */
+
+INLINE double stored_number(const void *numbers, int bytes, ptrdiff_t i)
+{
+    return bytes == 8 ? ((const double *)numbers)[i] : ((const float *)numbers)[i];
+}
+
+void femoral_rows(const between *l, int count_rows, const int *rows, unsigned char *filled,
+                  double *matrix, double *scratch)
+{
+    int each, i, j, k;
+    for (each = 0; each < count_rows; each++) {
+        const int row = rows[each], *const cell = l->cells + 4 * row;
+        const double *const share = l->weights + 4 * row, t = 0.5 * l->thickness[row];
+        double *const out = matrix + (ptrdiff_t)row * l->count;
+        if (filled[row])
+            continue;
+        for (k = 0; k < l->count_used; k++) {
+            const int at = l->used[k];
+            scratch[at] = 0.0;
+            for (i = 0; i < 4; i++)
+                scratch[at] +=
+                    share[i] * stored_number(l->regular, l->bytes, (ptrdiff_t)cell[i] * l->side + at);
+        }
+        for (j = 0; j < l->count; j++) {
+            const int *const other = l->cells + 4 * j;
+            const double *const part = l->weights + 4 * j;
+            double flat = l->own[j] - l->table[0] / l->thickness[j];
+            if (filled[j]) {
+                out[j] = matrix[(ptrdiff_t)j * l->count + row];
+                continue;
+            }
+            if (j != row) {
+                const double r = length(minus(l->points[row], l->points[j]));
+                const double h = t + 0.5 * l->thickness[j];
+                flat = 1.0 / r - table_value(l->table, l->pieces, l->per_step, r / h).value / h;
+            }
+            out[j] = l->factors[row] * l->factors[j]
+                     * (l->strength * flat + part[0] * scratch[other[0]] + part[1] * scratch[other[1]]
+                        + part[2] * scratch[other[2]] + part[3] * scratch[other[3]]);
+        }
+        filled[row] = 1;
+    }
+}
+
+void femoral_slopes(const between *l, double *by_distance, double *by_thickness)
+{
+    const ptrdiff_t n = l->count;
+    int i, j;
+    for (i = 0; i < n; i++) {
+        const double scale = l->strength * l->factors[i];
+        by_distance[i * n + i] = 0.0;
+        by_thickness[i * n + i] =
+            0.5 * scale * l->factors[i] * l->table[0] / (l->thickness[i] * l->thickness[i]);
+        for (j = 0; j < i; j++) {
+            const double r = length(minus(l->points[i], l->points[j]));
+            const double t = 0.5 * (l->thickness[i] + l->thickness[j]), both = scale * l->factors[j];
+            const rate d = table_value(l->table, l->pieces, l->per_step, r / t);
+            by_distance[i * n + j] = -(both / (r * r) + both / (t * t) * d.slope) / r;
+            by_thickness[i * n + j] = 0.5 * both / (t * t) * (d.value + r / t * d.slope);
+            by_distance[j * n + i] = by_distance[i * n + j];
+            by_thickness[j * n + i] = by_thickness[i * n + j];
+        }
+    }
+}
+
+void add_block(const void *matrix, int bytes, ptrdiff_t stride, int count_rows, const int *rows,
+               int count_columns, const int *columns, int lower, double *part)
+{
+    int i, j;
+    for (i = 0; i < count_rows; i++) {
+        const int end = lower ? i + 1 : count_columns;
+        double *const restrict out = part + (ptrdiff_t)i * count_columns;
+        const double *const row = (const double *)matrix + rows[i] * stride;
+        const float *const short_row = (const float *)matrix + rows[i] * stride;
+        if (bytes == 8)
+            for (j = 0; j < end; j++)
+                out[j] += row[columns[j]];
+        else
+            for (j = 0; j < end; j++)
+                out[j] += short_row[columns[j]];
+    }
+}

@@ -1,0 +1,226 @@
+"""Expressions of the simulator's forces against the library, in three packages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from lazily import casadi
+from numpy.testing import assert_allclose
+from some_slow import some_slow
+
+from dynamics.expressions import (
+    Elementary,
+    KneeExpressions,
+    ligament_tensions,
+    plus,
+)
+from dynamics.ligaments import bundles
+from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
+from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
+from surrogates.expressions.functions import plus_integral
+from surrogates.sampling.space import ReferencePath
+
+SIZE = np.array([1.0, 0.1, 0.2, 0.006, 0.01, 0.004])
+# Slack, in the toe and beyond it, of all three laws.
+OTHERS = (
+    bundles.Ligament("linear", [-0.02, 0.01, -0.03], [0.01, -0.02, -0.02], 0.03, 9e4, "linear"),
+    bundles.Ligament("square", [0.005, 0.004, 0.02], [-0.01, -0.015, 0.03], 0.02, 3e7, "quadratic"),
+    bundles.Ligament("slack", [0.01, 0.0, 0.01], [0.012, -0.02, 0.015], 0.2, 1e6, "linear"),
+)
+
+pytestmark = pytest.mark.casadi
+
+
+def path():
+    """Return a neutral pose that changes with flexion."""
+    rows = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.02, 0.1, -2e-3, 1e-3, 1e-3]] * 2)
+    return ReferencePath.through([-0.5, 0.1, 0.6, 1.2], rows)
+
+
+def simulator(**changes):
+    """Return a simulator in which every force acts."""
+    return KneeSimulator(
+        **{
+            "neutral": path(),
+            "anterior_gap": 2e-3,
+            "rotation_gap": 0.05,
+            "lateral_stiffness": 5e4,
+            "adduction_stiffness": 20.0,
+            "anterior_offset": 3e-3,
+            "ligaments": (*load_ligaments(LENHART_LIGAMENTS), *OTHERS),
+            **changes,
+        }
+    )
+
+
+@pytest.fixture
+def problem(waves):
+    """Return a simulation with full dynamics, an offset of the contact and a factor."""
+    return simulator().problem(
+        *waves().pieces(Pose()), offset=np.array([0.01, 0.02, -0.01, 1e-3, -1e-3, 2e-3]), factor=0.7
+    )
+
+
+def poses(count=20, seed=0):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (count, 6)) * SIZE
+
+
+def in_numpy(expression):
+    return lambda *vectors: np.array(expression(Elementary.of(np), *vectors), dtype=float)
+
+
+def in_casadi(expression, kind="SX"):
+
+    def evaluate(*vectors):
+        symbols = [getattr(casadi, kind).sym("x", len(v)) for v in vectors]
+        rows = expression(Elementary.of(casadi), *symbols)
+        return np.array(casadi.Function("f", symbols, [casadi.vertcat(*rows)])(*vectors)).ravel()
+
+    return evaluate
+
+
+def in_jax(expression):
+    jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax")
+
+    def evaluate(*vectors):
+        with jax.enable_x64(True):
+            rows = expression(Elementary.of(jax.numpy), *map(jax.numpy.asarray, vectors))
+            return np.array(jax.numpy.stack([jax.numpy.asarray(row, float) for row in rows]))
+
+    return evaluate
+
+
+PACKAGES = {
+    "numpy": in_numpy,
+    "SX": in_casadi,
+    "MX": lambda expression: in_casadi(expression, "MX"),
+    "jax": in_jax,
+}
+
+
+@pytest.mark.parametrize("package", some_slow(PACKAGES, ("numpy", "MX").__contains__))
+def test_forces_are_those_of_the_library(package, problem):
+    evaluate = PACKAGES[package](
+        lambda functions, *vectors: KneeExpressions(functions, problem).forces(*vectors)
+    )
+    rng = np.random.default_rng(1)
+    seen = np.zeros(6)
+    for pose in poses(5):
+        applied = rng.uniform(-1.0, 1.0, 4) * [2000.0, 200.0, 5.0, 9.0]
+        wrench = rng.uniform(-1.0, 1.0, 6) * [200.0, 2000.0, 200.0, 20.0, 5.0, 20.0]
+        force, _ = problem.forces(pose, applied, wrench, np.zeros((6, 6)))
+        assert_allclose(evaluate(pose, applied, wrench), force, rtol=1e-12, atol=1e-12 * 4e3)
+        seen = np.maximum(seen, np.abs(force))
+    assert seen.min() > 1.0
+
+
+def test_stretched_and_slack_bundles_have_the_tension_of_the_library():
+    ligaments = simulator().ligaments
+    packed = bundles.pack(ligaments)
+    everywhere = poses(30, seed=2)
+    expected = bundles.ligament_forces(ligaments, everywhere)
+    evaluate = in_numpy(lambda functions, pose: ligament_tensions(functions, pose, packed))
+    found = np.array([evaluate(pose) for pose in everywhere])
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
+    assert 0.2 < (expected > 0.0).mean() < 0.95
+
+
+def test_equations_of_motion_are_those_of_the_library(waves):
+    reduced = simulator(quasi_static=REDUCED, anterior_damping=100.0)
+    for each, motions in ((simulator(), {}), (reduced, {"rotation": 0.05})):
+        cycle = waves(**motions)
+        problem = each.problem(*cycle.pieces(Pose()), cycle.prescribed, np.zeros(6))
+        knee = KneeExpressions(Elementary.of(np), problem)
+        inertial = [k for k in knee.free if problem.roles[k] == 1]
+        n = len(knee.free) + len(inertial)
+        rng = np.random.default_rng(4)
+        state, wrench = rng.uniform(-1.0, 1.0, n) * 1e-3, rng.normal(size=6) * 100.0
+        free = len(knee.free)
+        f, _, _ = problem.equations(0.3, state, wrench, np.zeros((6, 6)))
+        inputs = knee.inputs([0.3])[0][0]
+        force = knee.forces(knee.pose(state, inputs), inputs[6:], wrench)
+        rates = dict(zip(knee.free, f[:free], strict=True))
+        rates |= dict(zip(inertial, state[free:], strict=True))
+        moving = [rates[k] for k in knee.free]
+        assert_allclose(knee.accelerations(force, moving), f[free:], rtol=1e-11)
+        changes = dict(zip(inertial, f[free:], strict=True))
+        left = knee.residual(force, moving, [changes.get(k, np.nan) for k in knee.free])
+        assert_allclose(left, 0.0, atol=1e-10 * np.abs(force).max())
+
+
+def test_plus_is_smooth_and_exact_beyond_its_width():
+    functions = Elementary.of(np)
+    assert [float(plus(functions, x, 0.1)) for x in (-1.0, -0.1, 0.1, 2.0)] == [0, 0, 0.1, 2.0]
+    assert [float(plus(functions, x, 0.0)) for x in (-1.0, 0.0, 2.0)] == [0.0, 0.0, 2.0]
+    # Even part: with the width 0.1, half of |x|; hence a gap of zero stays a spring.
+    for x in (0.0, 0.03, 0.09):
+        both = plus(functions, x, 0.1), plus(functions, -x, 0.1)
+        assert_allclose(both[0] - both[1], x, atol=1e-16)
+    fine = np.linspace(-0.2, 0.2, 4001)
+    step = fine[1] - fine[0]
+    values = np.array([float(plus(functions, x, 0.1)) for x in fine])
+    third = np.diff(values, 3) / step**3
+    # Third derivative (10 - 15 t + 6 t^2) t^3 twice derived: at most 5.774 / (2 width)^2 in size.
+    assert 5.7 < np.abs(third).max() * 0.2**2 < 5.8
+    # Continuous: it changes by at most its slope of 60 / (2 width)^3 a step.
+    assert np.abs(np.diff(third)).max() < 1.05 * 60.0 / 0.2**3 * step
+    integral = np.array([float(plus_integral(functions, x, 0.1)) for x in fine])
+    middle = 0.5 * (values[1:] + values[:-1])
+    assert_allclose(np.diff(integral), middle * step, atol=step**3 * 20.0)
+    assert_allclose(integral[-1], 0.5 * 0.2**2 + 0.1**2 / 14.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic", "toe"])
+def test_smoothed_laws_keep_their_tension_away_from_kinks(kind):
+    one = bundles.Ligament("one", np.zeros(3), np.zeros(3), 0.04, 5e4, kind)
+    packed = bundles.pack([one])
+
+    def tension(length, smoothing):
+        pose = [0.0, 0.0, 0.0, 0.0, length, 0.0]
+        functions = Elementary.of(np)
+        return float(ligament_tensions(functions, pose, packed, smoothing=smoothing)[0])
+
+    # Beyond the width from a kink the laws agree, but for the constant of the toe between kinks.
+    assert tension(0.04 * 0.98, 0.01) == 0.0
+    for strain in (0.075, 0.2):
+        assert_allclose(tension(0.04 * (1.0 + strain), 0.01), tension(0.04 * (1.0 + strain), 0.0))
+    within = tension(0.04 * 1.005, 0.01) - tension(0.04 * 1.005, 0.0)
+    assert 0.0 < within < {"linear": 4.0, "quadratic": 0.02, "toe": 20.0}[kind]
+    lengths = 0.04 * (1.0 + np.linspace(-0.03, 0.1, 2601))
+    second = np.diff([tension(x, 0.01) for x in lengths], 2)
+    rough = np.diff([tension(x, 0.0) for x in lengths], 2)
+    # The second derivative jumps (quadratic, toe) or is a spike (linear) without smoothing only.
+    assert np.abs(np.diff(second)).max() < 0.1 * np.abs(np.diff(rough)).max()
+
+
+@pytest.mark.parametrize(("away", "same"), [(0.0, True), (2.5e-3, True), (2e-3, False)])
+def test_smoothed_gaps_keep_the_spring_away_from_their_ends(waves, away, same):
+    sprung = KneeSimulator(neutral=Pose(), anterior_gap=2e-3, rotation_stiffness=0.0)
+    problem = sprung.problem(*waves().pieces(Pose()))
+    pose, still = [0.3, 0.0, 0.0, away, 0.0, 0.0], (np.zeros(4), np.zeros(6))
+    smooth, sharp = (
+        KneeExpressions(Elementary.of(np), problem, smoothing=width).forces(pose, *still)[3]
+        for width in (0.2, 0.0)
+    )
+    assert (abs(smooth - sharp) < 1e-10) == same
+    assert sharp == pytest.approx(-30e3 * max(away - 2e-3, 0.0), abs=1e-10)
+
+
+def test_forces_of_springs_and_ligaments_have_a_potential(waves):
+    problem = simulator(neutral=Pose()).problem(*waves().pieces(Pose()))
+    pose = casadi.SX.sym("q", 6)
+    knee = KneeExpressions(Elementary.of(casadi), problem, smoothing=0.01)
+    force = casadi.vertcat(*knee.forces(pose, [0.0] * 4, [0.0] * 6))
+    jacobian = casadi.Function("j", [pose], [casadi.jacobian(force, pose)])
+    for row in poses(5, seed=7):
+        found = np.array(jacobian(row))
+        assert_allclose(found, found.T, atol=1e-11 * np.abs(found).max())
+
+
+def test_a_package_without_functions_is_refused():
+    with pytest.raises(InputError, match=r"expected casadi, jax.numpy or numpy, .* found math"):
+        Elementary.of(math)

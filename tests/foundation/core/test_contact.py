@@ -1,0 +1,124 @@
+"""Contact in the library: builds for processors, scratch memory, damaged input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import core_probe
+import layers
+import numpy as np
+import pytest
+from beds import IMPLANT, POLYETHYLENE, implant_model
+from shapes import pressed_poses
+
+from foundation.base.pose import Pose
+from foundation.core.library import CORE, aligned, open_library
+from foundation.elastic_foundation import springs
+from foundation.elastic_foundation.dissipation import Dissipation
+from foundation.elastic_foundation.laws import (
+    CoupledLaw,
+    LinearLaw,
+    LogarithmicLaw,
+    ModifiedLaw,
+    SeriesLaw,
+)
+from foundation.finite_element import compartment
+
+POSES = pressed_poses(IMPLANT, 3, seed=4)
+RATES = np.array([1.0, 0.2, -0.3, 0.01, -0.02, 0.01])
+MODIFIED = ModifiedLaw(*POLYETHYLENE, f=3.0, m=1.4, reference_indentation=1e-3)
+LAWS = {
+    "linear": LinearLaw(*POLYETHYLENE),
+    "in series": SeriesLaw(MODIFIED, LogarithmicLaw(2e8, 0.4, 3e-3)),
+    "coupled": CoupledLaw(*POLYETHYLENE),
+}
+
+
+def loads_of(model):
+    """Everything that a model computes at some poses, scaled to the largest of each kind."""
+    found = []
+    for pose in POSES:
+        loads, jacobian = model.loads_and_jacobian(pose)
+        state = model.spring_state(pose)
+        found.append([loads.values, jacobian, state.indentation, state.pressure])
+    loads, *others = (np.array(each) for each in zip(*found, strict=True))
+    columns = np.nanmax(np.abs(loads), axis=(0, 1))
+    return [loads / columns, *(each / np.abs(each).max() for each in others)]
+
+
+def bed(law="linear", surface="curved", **options):
+    return implant_model(LAWS[law], surface, edge=3e-3, **options)
+
+
+MODELS = {
+    "linear": bed,
+    "flat": lambda: bed(surface="flat"),
+    "in series": lambda: bed("in series"),
+    "coupled": lambda: bed("coupled"),
+    "conservative": lambda: bed(conservative=True),
+    "elements": lambda: layers.implant()[1],
+}
+
+
+@pytest.mark.parametrize("build", core_probe.BUILDS[:-1])
+@pytest.mark.parametrize("name", MODELS)
+def test_builds_agree(name, build, monkeypatch):
+    model = MODELS[name]()
+    wanted = loads_of(model)
+    for module in (springs, compartment):
+        monkeypatch.setattr(module, "CORE", open_library(build))
+    for own, other in zip(loads_of(model), wanted, strict=True):
+        # Peak and edge of finite elements come from fits, and coupled forces from linear systems.
+        np.testing.assert_allclose(own, other, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["linear", "in series", "coupled"])
+def test_scratch_memory_is_enough_and_its_content_does_not_matter(name, monkeypatch):
+    model = bed(name)
+    wanted, size = loads_of(model), model._springs._size
+    for fill in (7.0, np.nan):
+        memory = aligned(size + 64)
+        memory[:] = fill
+        memory[size:] = 7.0
+        lent = SimpleNamespace(of=lambda _, place=memory.ctypes.data: place)
+        monkeypatch.setattr(springs, "SCRATCH", lent)
+        for own, other in zip(loads_of(model), wanted, strict=True):
+            np.testing.assert_array_equal(own, other)
+        assert (memory[size:] == 7.0).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_far_poses_have_no_contact(name):
+    model = MODELS[name]()
+    for size in (1.0, 1e3, 1e9, 1e300):
+        for axis in ("anterior", "superior", "lateral"):
+            for sign in (-size, size):
+                pose = replace(POSES[0], **{axis: sign})
+                loads, jacobian = model.loads_and_jacobian(pose)
+                assert not loads.wrench.any()
+                assert not jacobian.any()
+                assert not model.spring_state(pose).pressure.any()
+
+
+def test_large_turns_end():
+    model = bed(dissipation=Dissipation(0.5, 0.05))
+    rng = np.random.default_rng(0)
+    for angles in rng.uniform(-4.0, 4.0, (50, 3)):
+        pose = Pose(*angles, *rng.uniform(-0.04, 0.04, 3))
+        assert np.isfinite(model.evaluate(pose, RATES).wrench).all()
+
+
+def test_numbers_that_are_not_finite_do_not_lead_out_of_the_arrays():
+    """The models refuse such poses; the library survives them."""
+    model = bed()._springs
+    rotation, shift = np.full((3, 3), np.nan), np.full(3, np.nan)
+    chosen, found = np.ones(2, dtype=bool), np.zeros((2, 16))
+    arguments = [model.femur, model.bed, model.law, springs.AT_REST]
+    scratch = aligned(model._size)
+    for turn, move in ((rotation, shift), (np.eye(3), shift), (np.eye(3), np.full(3, np.inf))):
+        CORE.spring_contact(
+            *[each.address for each in arguments], turn.ctypes.data, move.ctypes.data,
+            chosen.ctypes.data, 0.02, 0, 0, found.ctypes.data, 0, 0, scratch.ctypes.data,
+        )  # fmt: skip
+        assert not found.any()
