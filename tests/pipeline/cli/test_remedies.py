@@ -100,7 +100,7 @@ def test_interrupted_run(
         calls.append((config.design.budget, folder, resume, replace))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pipeline.runner.run_study", interrupted)
+    monkeypatch.setattr("pipeline.studies.dispatch.run_study", interrupted)
     words = ["run", "smoke", "--set", "design.budget=150", "--out", "a b/c", "--force"]
     assert main(words) == 130
     assert main(words_of(capsys.readouterr().err)) == 130

@@ -18,7 +18,6 @@ import pandas as pd
 import pytest
 from studies import ROOT, SMOKE, TINY, run_command
 
-from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.execution import backends as module
@@ -30,6 +29,7 @@ from pipeline.originals.protocol import Evaluation
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.store.workspace_lock import locked
+from pipeline.studies import dispatch
 
 JOBS = [(number,) for number in range(6)]
 DOUBLED = [0, 2, 4, 6, 8, 10]
@@ -171,7 +171,7 @@ def fail_with(error):
     ],
 )
 def test_errors_of_memory_are_told(monkeypatch, capsys, error, asked):
-    monkeypatch.setattr(runner, "run_study", fail_with(error))
+    monkeypatch.setattr(dispatch, "run_study", fail_with(error))
     assert main(["run", "smoke"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("error: out of memory (")

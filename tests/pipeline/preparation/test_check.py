@@ -177,7 +177,7 @@ FINDINGS = (
     (
         {"contact": {"law": "modified"}},
         "warning",
-        ["contact.law: ", "of [contact] is the linear law", "give f, m", "knee-contact calibrate"],
+        ["contact.law: ", "of [contact] is the linear law", "give f, m", "calibration={}"],
     ),
     (
         {"space": {"load_N": [2.0, 1e9]}},
