@@ -159,7 +159,7 @@ def test_surfaces_too_rough_to_smooth_get_linear_springs_and_a_next_command(fold
     remarks, config = law_of(folder, capsys)
     assert (config.contact.law, config.knee.femur.smooth_um) == ("linear", 100.0)
     assert "the surfaces are rough" in remarks[-2]
-    assert "knee-contact calibrate" in remarks[-1]
+    assert "calibration={}" in remarks[-1]
 
 
 # ---- what is not ---------------------------------------------------------------------------------
