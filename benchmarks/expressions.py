@@ -175,7 +175,7 @@ def _in_jax(function: Callable, poses: np.ndarray) -> tuple[float, float]:
 @measured(
     "Values and Jacobians of the wrench over a batch of poses",
     {"knee": "", "compilation [s]": ".1f", "JAX [1/s]": ",.0f", "kernels in JAX [1/s]": ",.0f",
-     "Numba, one thread [1/s]": ",.0f", "JAX over Numba": ".2f", "kernels over Numba": ".2f"},
+     "library, one thread [1/s]": ",.0f", "JAX over library": ".2f", "kernels over library": ".2f"},
 )  # fmt: skip
 def jax() -> Rows:
     """Rates over batches: of JAX alone, of JAX that calls the kernels, and of the kernels."""
@@ -187,9 +187,9 @@ def jax() -> Rows:
         knee, poses = made_knee(family, settings), _poses(_BATCH_POSES)
         compiled, of_jax = _in_jax(knee.jax(wrench_only=True), poses)
         _, of_kernels = _in_jax(knee.jax(kernels=True, wrench_only=True), poses)
-        of_numba = seconds(lambda k=knee, p=poses: k.fill(p)) / _BATCH_POSES
-        rates = (1.0 / each for each in (of_jax, of_kernels, of_numba))
-        yield name, compiled, *rates, of_numba / of_jax, of_numba / of_kernels
+        of_library = seconds(lambda k=knee, p=poses: k.fill(p)) / _BATCH_POSES
+        rates = (1.0 / each for each in (of_jax, of_kernels, of_library))
+        yield name, compiled, *rates, of_library / of_jax, of_library / of_kernels
     jax.config.update("jax_enable_x64", before)
 
 
