@@ -125,5 +125,6 @@ def _smooth_words(found: float) -> str:
 
 
 def _linear(reason: str, smooth_um: float = 0.0) -> LawChoice:
-    then = f"compare these springs with the layer by `{command_line('calibrate', CONFIG)}`"
+    command = command_line("run", CONFIG, "--set", "calibration={}")
+    then = f"compare these springs with the layer by `{command}`"
     return LawChoice("linear", smooth_um, (reason, f"{_LINEAR}; {then}"))
