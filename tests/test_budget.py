@@ -10,13 +10,13 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 20_750,
-    "surrogates": 15_200,
-    "dynamics": 21_240,
+    "foundation": 20_620,
+    "surrogates": 15_140,
+    "dynamics": 21_220,
     "pipeline": 42_140,
     "benchmarks": 1_700,
     "examples": 1_700,
-    "tests": 53_070,
+    "tests": 53_060,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
 WORDS = 45_000
