@@ -81,12 +81,12 @@ def builds(machine: str = platform.machine()) -> list[str]:
     return list(BUILDS) if machine.lower().startswith(("x86_64", "amd64")) else ["plain"]
 
 
-def build() -> None:
-    """Compile all builds beside the sources.
+def build(folder: Path = FOLDER) -> None:
+    """Compile all builds for this machine, by default beside the sources.
 
     Raises `OSError` if there is no compiler or the compiler fails.
     """
-    _compile(compiler(), {name: library(name) for name in builds()})
+    _compile(compiler(), {name: library(name, folder) for name in builds()})
 
 
 def build_for(wheel: str | None, folder: Path) -> None:
@@ -98,7 +98,7 @@ def build_for(wheel: str | None, folder: Path) -> None:
     for other in folder.glob("libknee-*"):
         other.unlink()
     if wheel is None:
-        _compile(compiler(), {name: library(name, folder) for name in builds()})
+        build(folder)
         return
     target, suffix = PLATFORMS[wheel]
     made = {name: library(name, folder).with_suffix(suffix) for name in builds(target)}
