@@ -42,7 +42,9 @@ def test_run_on_a_scheduler_that_loses_a_worker(tiny_run, tmp_path, capsys):
         assert dask.processes[-1].wait() == -signal.SIGKILL
         assert dask.processes[-2].poll() is None
     assert_same_run(folder, tiny_run)
-    assert capsys.readouterr().err == ""
+    # Dask restarts most tasks itself; a task that it cancels is restarted with a warning.
+    told = capsys.readouterr().err.splitlines()
+    assert all(line.startswith("warning: workers were lost") for line in told), told
     # What is left at its end: the other worker.
     assert json.loads((folder / "run.json").read_text())["workers"] == 1
 
