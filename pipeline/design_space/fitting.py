@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.base.threads import one_thread
 from pipeline.config.schema import Config, SurrogateConfig
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.design_space.drawn_designs import parameters_of
@@ -127,7 +127,7 @@ def _fit_compartment(
     """
     try:
         # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
+        with one_thread:
             samples = design_samples(config, designs, rows)
             fitter = designs_fitter(settings, config.run.seed)
             return fit_parametric(

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import Pose
+from foundation.base.threads import one_thread
 from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
@@ -95,7 +95,7 @@ def _domain(
     loads = loads_of(rows)
     feasible = infeasibility(loads, bounds, 0.0) == ""
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with threadpool_limits(1):
+    with one_thread:
         samples = DomainSamples(poses_of(rows), loads, feasible)
         return fit_parametric_domain(part, z, samples, limits, bounds.margin)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
+from foundation.base.threads import one_thread
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.protocol import OriginalModel
@@ -103,7 +103,7 @@ def learn_domain(
     loads = loads_of(rows)
     feasible = stages.infeasibility(loads, feasibility, 0.0) == ""
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with threadpool_limits(1):
+    with one_thread:
         seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
         samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
         return fit_domain(surrogate, samples, limits, margin)

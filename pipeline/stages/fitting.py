@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.threads import one_thread
 from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.errors import StageError
@@ -148,7 +148,7 @@ def _fit_compartment(
     start = time.perf_counter()
     try:
         # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
+        with one_thread:
             samples = compartment_samples(rows)
             fitted: Trained | Selected
             if family == AUTO:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
+from foundation.base.threads import one_thread
 from pipeline.advice import command_line
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.pairs import require_knee
@@ -107,7 +107,7 @@ def _carry_out(knee: ComparedKnee, job: Job) -> Outcome:
 
     Raises `StageError` if the finite elements fail at most of the samples.
     """
-    with threadpool_limits(1):
+    with one_thread:
         samples = knee.samples.value
         start = time.perf_counter()
         rows = list(calibrated_rows(knee, samples, settings_of(knee.config)))

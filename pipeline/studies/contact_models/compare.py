@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from threadpoolctl import threadpool_limits
-
+from foundation.base.threads import one_thread
 from pipeline.config.pairs import require_knee
 from pipeline.config.schema import Config
 from pipeline.originals.finite_element_layer import CONDENSED
@@ -44,7 +43,7 @@ def _carry_out(knee: ComparedKnee, _: Job) -> Outcome:
     Raises `StageError` if the finite elements cannot drive the gait cycle: there is nothing to
     compare with. A failure of another model is a row with its reason.
     """
-    with threadpool_limits(1):
+    with one_thread:
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
         content = comparison_content(knee, measured, truth)
