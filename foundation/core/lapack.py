@@ -75,7 +75,8 @@ def _reference(argument: bytes | int | FloatArray) -> Any:
 @cache
 def _routine(name: str) -> Any:
     """Return a routine as a function of pointers, which runs without the interpreter's lock."""
-    capsule, api = ctypes.py_object(cython_lapack.__pyx_capi__[name]), ctypes.pythonapi
+    routines: Any = cython_lapack.__pyx_capi__
+    capsule, api = ctypes.py_object(routines[name]), ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     signature = api.PyCapsule_GetName(capsule)

@@ -17,7 +17,6 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import Pose
-from foundation.base.threads import one_thread
 from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
@@ -94,10 +93,8 @@ def _domain(
     z = parameters.scaled_rows(values.to_numpy(float)).reshape(len(rows), len(parameters))
     loads = loads_of(rows)
     feasible = infeasibility(loads, bounds, 0.0) == ""
-    # One thread: sums in threaded linear algebra depend on the number of cores.
-    with one_thread:
-        samples = DomainSamples(poses_of(rows), loads, feasible)
-        return fit_parametric_domain(part, z, samples, limits, bounds.margin)
+    samples = DomainSamples(poses_of(rows), loads, feasible)
+    return fit_parametric_domain(part, z, samples, limits, bounds.margin)
 
 
 def judged_designs(

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.checks import FloatArray
-from foundation.base.threads import one_thread
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.protocol import OriginalModel
@@ -102,11 +101,9 @@ def learn_domain(
         return Domain.within((1.0 + 0.5 * margin) * limits)
     loads = loads_of(rows)
     feasible = stages.infeasibility(loads, feasibility, 0.0) == ""
-    # One thread: sums in threaded linear algebra depend on the number of cores.
-    with one_thread:
-        seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
-        samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
-        return fit_domain(surrogate, samples, limits, margin)
+    seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
+    samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
+    return fit_domain(surrogate, samples, limits, margin)
 
 
 def with_domains(knee: ContactSurrogate, *domains: Domain) -> ContactSurrogate:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.threads import one_thread
 from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.errors import StageError
@@ -147,17 +146,15 @@ def _fit_compartment(
     formulation, family = pair
     start = time.perf_counter()
     try:
-        # One thread: sums in threaded linear algebra depend on the number of cores.
-        with one_thread:
-            samples = compartment_samples(rows)
-            fitted: Trained | Selected
-            if family == AUTO:
-                assert candidates is not None
-                drawn = _drawn(candidates, name)
-                fitted = _fit_cheapest(space, samples, settings, seed, drawn)
-            else:
-                fitter = family_fitter(settings, family, seed, folds)
-                fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
+        samples = compartment_samples(rows)
+        fitted: Trained | Selected
+        if family == AUTO:
+            assert candidates is not None
+            drawn = _drawn(candidates, name)
+            fitted = _fit_cheapest(space, samples, settings, seed, drawn)
+        else:
+            fitter = family_fitter(settings, family, seed, folds)
+            fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
             f"fitting {formulation}/{family}, {name}, to {len(rows)} samples with an answer within "
