@@ -35,8 +35,7 @@ COLOURS = {
 MARKERS = "osD^vP*X"
 #: Columns of the pictures of errors over time.
 _OVER_TIME = ("force_percent", "peak_pressure_percent", "anterior_mm", "wear_percent")
-#: Size of these pictures [inch], and colours of the models over the cycle.
-_SIZE = (4.6, 3.2)
+#: Colours of the models over the cycle.
 _OTHER_LINES = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE, "#CC79A7", "#56B4E9", "#000000")
 
 
@@ -79,7 +78,7 @@ def _over_time(content: ModelComparison) -> Iterator[Picture]:
 @picture("svg")
 def _scatter(points: list[tuple[ComparedModel, float, float]], label: str) -> Figure:
     """Draw errors over the time of an evaluation, a marker per model, both axes logarithmic."""
-    figure, axes = fig.panel(_SIZE, x="time of one evaluation [µs]", y=label)
+    figure, axes = fig.panel(fig.WIDE, x="time of one evaluation [µs]", y=label)
     counts: dict[str, int] = {}
     for row, time, error in points:
         marker = MARKERS[counts.setdefault(row.group, 0) % len(MARKERS)]

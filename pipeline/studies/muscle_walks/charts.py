@@ -11,7 +11,7 @@ import numpy as np
 from dynamics.musculoskeletal import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import Chart, chart, line
+from pipeline.reports.charts import chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.studies.muscle_walks.contact_forces import (
     InterposedLoad,
@@ -22,9 +22,8 @@ from pipeline.studies.muscle_walks.contact_forces import (
 
 #: Lines in a chart of muscles or ligaments.
 _MOST_LINES = 8
-#: Sizes of charts with few and with many lines [inch].
-WIDE, _TALL = (4.6, 3.2), (5.2, 4.2)
-_COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
+#: Size of charts with many lines [inch].
+_TALL = (5.2, 4.2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class FrameCharts:
         Further `settings` are those of `pipeline.reports.charts.chart`.
         """
         return chart(
-            name, f"{title} over {self.over}", self.axis, label, styled_lines(lines), at=self.at,
+            name, f"{title} over {self.over}", self.axis, label, lines_of(lines), at=self.at,
             title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
         )  # fmt: skip
 
@@ -65,7 +64,7 @@ class FrameCharts:
             shown = {p: force / scale for p, force in compartment_forces(self.result, k).items()}
             title, label = f"{name}: contact force", f"force [{unit}]"
             yield self.chart(
-                f"contact-force-{name}", title, label, shown, size=WIDE, from_zero=True
+                f"contact-force-{name}", title, label, shown, size=fig.WIDE, from_zero=True
             )
 
     def shares(self, loads: Iterable[InterposedLoad]) -> Iterator[Picture]:
@@ -76,7 +75,7 @@ class FrameCharts:
         for name, lines in by_contact.items():
             title = f"{name}: part of the load through the bodies between the surfaces"
             yield self.chart(
-                f"share-{name}", title, "part of the load [%]", lines, size=WIDE, from_zero=True
+                f"share-{name}", title, "part of the load [%]", lines, size=fig.WIDE, from_zero=True
             )
 
     def muscles(self) -> Iterator[Picture]:
@@ -95,20 +94,6 @@ class FrameCharts:
         shown = dict(list(largest_first(groups).items())[:_MOST_LINES])
         title, label = f"Largest {kind} forces", f"{kind} force [N]"
         yield self.chart(f"{kind}-forces", title, label, shown, size=_TALL, from_zero=True)
-
-
-def styled_lines(values: Mapping[str, FloatArray]) -> list[Chart]:
-    """Return a line for each row (N,) [any unit] by name, with a colour and dashes of its own."""
-    return [
-        line(
-            name,
-            row,
-            colour=_COLOURS[k % len(_COLOURS)],
-            dashed=k // len(_COLOURS) % 2 == 1,
-            width=1.6,
-        )
-        for k, (name, row) in enumerate(values.items())
-    ]
 
 
 def for_people(motion: CoordinateMotion, name: str, values: FloatArray) -> tuple[FloatArray, str]:

@@ -19,14 +19,12 @@ from pipeline.reports.charts import chart, line
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.studies.implant_forces.comparison import MeasuredWalk
-from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
+from pipeline.studies.muscle_walks.charts import FrameCharts
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces, interposed_loads
 from pipeline.studies.muscle_walks.knee_waveforms import knee_charts
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, body_weight
 from pipeline.studies.muscle_walks.tables import whole_motion
-
-_SIZE = (4.6, 3.2)
 
 
 def implant_charts(found: MeasuredWalk | None, body_weight: float) -> Iterator[Picture]:
@@ -45,7 +43,7 @@ def implant_charts(found: MeasuredWalk | None, body_weight: float) -> Iterator[P
                 line("predicted", found.predicted[part] / body_weight, colour=fig.VERMILLION,
                      dashed=True),
             ],
-            at=found.time, title=f"{part} force", size=_SIZE, from_zero=True,
+            at=found.time, title=f"{part} force", size=fig.WIDE, from_zero=True,
             range=[float(found.time[0]), float(found.time[-1])],
         )  # fmt: skip
 
@@ -209,7 +207,7 @@ def _contact(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
         }
         yield charts.chart(
             f"peak-pressure-{name}", f"{name}: peak pressure", "peak pressure [MPa]", pressures,
-            size=WIDE, from_zero=True,
+            size=fig.WIDE, from_zero=True,
         )  # fmt: skip
 
 

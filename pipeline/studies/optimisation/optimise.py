@@ -108,7 +108,7 @@ def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     return Outcome(
         document,
         summary_lines(document),
-        page=optimisation_page(document, settings, setup.run, table, slices),
+        page=optimisation_page(document, settings, table, slices),
         tables={"front.csv": Table(table)},
     )
 

@@ -1,25 +1,34 @@
-"""Page of a search of designs, with outlines of the implants."""
+"""Page of a search of designs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from itertools import combinations, product
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from foundation.base.checks import FloatArray
-from foundation.base.errors import InputError
-from foundation.base.pose import Pose
-from foundation.implant.condylar_implant import CondylarImplant
-from pipeline.config.schema import Config
+from foundation.base.wording import counted
 from pipeline.design_space.document import TOLD
-from pipeline.design_space.errors import LIMITS
-from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.originals.knee_surfaces import build_implant
+from pipeline.reports import figures as fig
+from pipeline.reports.charts import Chart, chart, line, lines_of
+from pipeline.reports.elastic_layer import signed
+from pipeline.reports.figures import Picture
+from pipeline.reports.sections import (
+    Block,
+    Page,
+    Section,
+    charts,
+    heading,
+    notes,
+    table,
+    text,
+    tiles,
+)
+from pipeline.reports.units import given, number
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.document import (
+    MODELS,
     ChosenDesign,
     OptimisationDocument,
     chosen_of,
@@ -31,269 +40,282 @@ from pipeline.studies.optimisation.outputs import DESIGN_OUTPUTS, EXPECTED, expe
 from pipeline.studies.optimisation.schema import OptimisationConfig
 from pipeline.studies.optimisation.search import BASE, BETTER
 
-#: Points of an outline.
-_POINTS = 25
-
-
-class Outline(NamedTuple):
-    """Femur and insert in a section, as paths of SVG [mm], and their extent.
-
-    `box` is least x and y, and largest x and y [mm], y down.
-    """
-
-    femur: str
-    insert: str
-    box: tuple[float, float, float, float]
-
-
-class Profile(NamedTuple):
-    """Outlines of a design in two sections, in extension.
-
-    `sagittal` is the middle plane of the medial compartment, anterior to the right; `coronal` the
-    planes of the lowest points, from the front, so that the lateral side of a right knee is to the
-    left.
-    """
-
-    sagittal: Outline
-    coronal: Outline
-
-    @property
-    def paths(self) -> dict[str, list[str]]:
-        """Paths of femur and insert by the name of the section."""
-        return {name: [each.femur, each.insert] for name, each in self._asdict().items()}
-
-
-def profile(config: Config) -> Profile | None:
-    """Return the outlines of the implant of a design, None for meshes."""
-    if config.knee.source != "builtin":
-        return None
-    try:
-        implant = build_implant(config.knee.implant)
-        pose = implant.home_pose()
-    except InputError:
-        return None
-    return Profile(_sagittal(implant, pose), _coronal(implant, pose))
-
-
-def joint_boxes(profiles: Sequence[Profile | None]) -> dict[str, list[float]] | None:
-    """Return the extent of all profiles by the name of the section [mm], None without profiles."""
-    known = [each for each in profiles if each is not None]
-    if not known:
-        return None
-    found = {}
-    for name in Profile._fields:
-        boxes = np.array([getattr(each, name).box for each in known])
-        found[name] = [*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()]
-    return found
-
-
-def _sagittal(implant: CondylarImplant, pose: Pose) -> Outline:
-    condyle, dish = implant.medial, implant.medial_dish
-    zeros = np.zeros(_POINTS)
-    along = np.linspace(condyle.limits[0], condyle.limits[-1], _POINTS)
-    femur, _ = implant.femur_surface("medial", along, zeros)
-    along = np.linspace(dish.limits[0], dish.limits[1], _POINTS)
-    insert, _ = implant.insert_surface("medial", along, zeros)
-    return _outline([_placed(femur, pose)[:, :2]], [insert[:, :2]])
-
-
-def _coronal(implant: CondylarImplant, pose: Pose) -> Outline:
-    shapes = {
-        "medial": (implant.medial, implant.medial_dish),
-        "lateral": (implant.lateral, implant.lateral_dish),
-    }
-    femur, insert, zeros = [], [], np.zeros(_POINTS)
-    for side, (condyle, dish) in shapes.items():
-        across = np.linspace(-condyle.half_angle, condyle.half_angle, _POINTS)
-        points, _ = implant.femur_surface(side, zeros, across)
-        femur.append(_placed(points, pose)[:, [2, 1]] * (-1.0, 1.0))
-        across = np.linspace(-dish.half_angle, dish.half_angle, _POINTS)
-        points, _ = implant.insert_surface(side, zeros, across)
-        insert.append(points[:, [2, 1]] * (-1.0, 1.0))
-    return _outline(femur, insert)
-
-
-def _placed(points: FloatArray, pose: Pose) -> FloatArray:
-    """Return points (N, 3) [m] of the femoral frame in the tibial frame."""
-    return np.asarray(points @ pose.rotation_matrix.T + pose.translation)
-
-
-def _outline(femur: Sequence[FloatArray], insert: Sequence[FloatArray]) -> Outline:
-    """Return the outline of surfaces (N, 2) [m], y up; the insert down to its underside, y = 0."""
-    blocks = [np.concatenate([each, each[[-1, 0]] * (1.0, 0.0)]) for each in insert]
-    points = 1e3 * np.concatenate([*femur, *blocks]) * (1.0, -1.0)
-    (left, top), (right, foot) = points.min(axis=0), points.max(axis=0)
-    box = float(left), float(top), float(right), float(foot)
-    closed = "".join(f"{_path(block)}Z" for block in blocks)
-    return Outline("".join(map(_path, femur)), closed, box)
-
-
-def _path(points: FloatArray) -> str:
-    """Return points (N, 2) [m], y up, as a path of SVG [mm]."""
-    x, y = 1e3 * points[:, 0], -1e3 * points[:, 1]
-    return "M" + "L".join(f"{a:.2f} {b:.2f}" for a, b in zip(x, y, strict=True))
-
-
-#: Significant digits of the numbers in the page.
-_DIGITS = 7
-
-Content = dict[str, Any]
+#: Columns of parameters and objectives with their labels.
+Labels = Mapping[str, str]
+_WORDS = {"finite_element": "finite elements", "original": "original", "surrogate": "surrogate"}
 
 
 def optimisation_page(
     document: OptimisationDocument,
     settings: OptimisationConfig,
-    run: TrainedDesigns,
     front: pd.DataFrame,
     slices: pd.DataFrame,
-) -> Content:
-    """Return the content of `optimisation.html`.
+) -> Page:
+    """Return the page of a search.
 
     `front` is the table of the front (`pipeline.studies.optimisation.search`), `slices` are
     outcomes along the parameters through the chosen designs.
     """
-    parameters = _parameter_columns(document)
-    columns = [*parameters, *_objective_columns(document)]
-    base, better = (chosen_of(document, name) for name in (BASE, BETTER))
-    chosen = better or base or document.chosen[0]
-    rows = _rows(run, front, columns)
-    own = [] if base is None else [_base_row(run, base, columns)]
-    boxes = joint_boxes([row["outlines"] for row in (*rows, *own)])
-    names = [row["name"] for row in rows]
-    objectives = range(len(parameters), len(columns))
-    return {
-        "found": document,
-        "columns": columns,
-        "parameters": parameters,
-        "rows": rows,
-        "boxes": boxes,
-        "base": base,
-        "better": better,
-        "opened": chosen.name,
-        "base_reason": "" if base else document.base_reason or "it has no gait cycle",
-        "counts": counted_designs(document.counts),
-        "contradictions": contradictions(document),
-        "measures": _measures(settings),
-        "errors": {key: words for key, words in TOLD.items() if f"{EXPECTED}{key}" in front},
-        "pairs": list(combinations(objectives, 2)),
-        "outputs": DESIGN_OUTPUTS,
-        "expected_error": expected_error,
-        "data": {
-            **{"columns": columns, "boxes": boxes},
-            "designs": [_for_script(row) for row in rows],
-            "base": _for_script(own[0]) if own else None,
-            "first": names.index(chosen.name) if chosen.name in names else 0,
-            "slices": _slices(document, slices, columns),
-        },
-    }
+    names = [each["name"] for each in document.parameters]
+    parameters = {name: _label(*parameter_words(name)) for name in names}
+    objectives = {each.column: _label(each.label, each.unit) for each in document.objectives}
+    return Page(
+        document.name,
+        "search of designs",
+        f"Search of the designs of {document.run}",
+        [
+            Section("The best designs", _best(document)),
+            Section("Front", _front(document, front, objectives)),
+            Section(
+                "Slices",
+                [
+                    text(
+                        "Each objective along each parameter by the surrogate, the other "
+                        "parameters as in the design. A gap has no gait cycle, or violates a "
+                        "constraint of the designs."
+                    ),
+                    charts(_slices(document, slices, parameters, objectives)),
+                ],
+            ),
+            Section("Verified designs", _verified(document, settings, parameters)),
+            Section("All designs of the front", _all(front, parameters | objectives)),
+            Section("Settings", _settings(document)),
+        ],
+        _first(document),
+    )
 
 
-def _parameter_columns(document: OptimisationDocument) -> list[Content]:
-    """Return name, words, unit and range of each parameter."""
-    found = []
-    for each in document.parameters:
-        label, unit = parameter_words(each["name"])
-        limits = [each["low"], each["high"]]
-        found.append({"key": each["name"], "label": label, "unit": unit, "range": limits})
-    return found
+def _label(label: str, unit: str) -> str:
+    return f"{label} [{unit}]" if unit else label
 
 
-def _objective_columns(document: OptimisationDocument) -> list[Content]:
-    """Return name, words, unit and goal of each objective."""
-    return [
-        {"key": each.column, "label": each.label, "unit": each.unit, "goal": each.goal}
-        for each in document.objectives
-    ]
+def _change(percent: float | None) -> str:
+    return number(None) if percent is None else f"{signed(percent)} %"
 
 
-def _measures(settings: OptimisationConfig) -> list[Content]:
-    """Return name, words, unit and output of each measure of objectives and limits."""
-    return [
-        {"column": each.column, "label": each.label, "unit": each.unit, "output": each.output}
-        for each in settings.measures
-    ]
-
-
-def _rows(run: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content]) -> list[Content]:
-    """Return the designs of the front: numbers, names, values of the columns, errors, outlines."""
-    keys = [column["key"] for column in columns]
-    values = front[keys].to_numpy(dtype=np.float64)
-    errors = front.filter(regex=f"^{EXPECTED}").rename(columns=lambda name: name[len(EXPECTED) :])
-    found = []
-    for k, number in enumerate(front["design"].tolist()):
-        name = str(front["name"].iloc[k])
-        expected = {str(key): float(error) for key, error in errors.iloc[k].items()}
-        row = _row(run, values[k], columns)
+def _first(document: OptimisationDocument) -> list[str]:
+    """Return what a reader must know before all else."""
+    doubted = [each.name for each in document.chosen if each.doubts]
+    found = [f"{text}. The search sees the surrogate alone." for text in contradictions(document)]
+    if chosen_of(document, BASE) is None:
+        reason = document.base_reason or "it has no gait cycle"
+        found.insert(0, f"There is no base design to compare with: {reason}.")
+    for each in document.chosen:
+        if each.reason:
+            found.append(f"{each.name}: no gait cycle by the original model: {each.reason}")
+        if each.flagged_instants:
+            found.append(
+                f"{each.name}: {each.flagged_instants} of {counted(each.instants, 'instant')} "
+                "outside of the trained domain."
+            )
+    if doubted:
         found.append(
-            {
-                **row,
-                "number": number,
-                "name": name,
-                "label": f"{number} {name}".strip(),
-                "flagged": int(front["flagged_instants"].iloc[k]),
-                "doubts": str(front["doubts"].iloc[k]),
-                "expected": expected,
-                "doubted": [key for key, error in expected.items() if error > LIMITS[key]],
-            }
+            f"{counted(len(doubted), 'verified design')} with an expected error of the surrogate "
+            f"above the accepted one: {', '.join(doubted)}. Compare the surrogate with the "
+            "original model below."
         )
     return found
 
 
-def _base_row(run: TrainedDesigns, base: ChosenDesign, columns: Sequence[Content]) -> Content:
-    """Return label, values of the columns and outlines of the base design."""
-    known = {**base.values, **base.surrogate}
-    row = _row(run, np.array([known[column["key"]] for column in columns]), columns)
-    return {**row, "label": "base design"}
+def _best(document: OptimisationDocument) -> Iterator[Block]:
+    """Yield the ranges of the objectives, and what the better design changes."""
+    over = f", {{}} of {document.cycles} gaits" if document.cycles > 1 else ""
+    yield text(f"{counted_designs(document.counts)}.", "lead")
+    yield tiles(
+        (
+            each.label,
+            f"{number(each.least)} to {number(each.largest)} {each.unit}",
+            f"over the front; {each.goal} wanted{over.format(each.statistic.replace('_', ' '))}",
+        )
+        for each in document.objectives
+    )
+    base, better = (chosen_of(document, name) for name in (BASE, BETTER))
+    if base is not None and better is not None:
+        changes = better.against_base or {}
+        yield tiles(
+            (
+                f"Better design: {each.label}",
+                _change(changes[each.column]["surrogate"]),
+                f"{number(base.surrogate[each.column])} to "
+                f"{number(better.surrogate[each.column])} {each.unit}"
+                + "".join(
+                    f"; by the {_WORDS[model]} {_change(change)}"
+                    for model in MODELS[1:]
+                    if (change := changes[each.column][model]) is not None
+                ),
+            )
+            for each in document.objectives
+        )
+    elif base is not None:
+        yield text("No design is better than the base design in an objective and nowhere worse.")
 
 
-def _row(run: TrainedDesigns, values: FloatArray, columns: Sequence[Content]) -> Content:
-    """Return the values of the columns [their units] and the outlines of a design."""
-    count = sum("range" in column for column in columns)
-    outlines = profile(run.config_of(values[:count]))
-    return {"v": [_rounded(value) for value in values], "outlines": outlines}
+def _front(
+    document: OptimisationDocument, front: pd.DataFrame, objectives: Labels
+) -> Iterator[Block]:
+    yield text(
+        "No other design that was evaluated is better than one of these in an objective without "
+        "being worse in another."
+    )
+    yield charts(_pairs(document, front, objectives), "broad")
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
-
-
-def _for_script(row: Content) -> Content:
-    """Return what the scripts of the page read of a design."""
-    keys = ("number", "name", "label", "v", "flagged", "doubts")
-    content = {key: row[key] for key in keys if key in row}
-    outlines: Profile | None = row["outlines"]
-    return content if outlines is None else content | {"outlines": outlines.paths}
+def _pairs(
+    document: OptimisationDocument, front: pd.DataFrame, objectives: Labels
+) -> Iterator[Picture]:
+    """Yield the front, and the verified designs, in each pair of objectives."""
+    for x, y in combinations(objectives, 2):
+        shown = [line("front", front[y], x=front[x], colour=fig.BLUE, width=3.0, points=True)]
+        named = {each.name: [each.surrogate[y]] for each in document.chosen}
+        places = {each.name: [each.surrogate[x]] for each in document.chosen}
+        shown += lines_of(named, places, width=5.0, points=True)
+        words = f"Front: {objectives[y]} over {objectives[x]}"
+        yield chart(
+            f"front-{x}-{y}", words, objectives[x], objectives[y], shown, size=fig.WIDE, title=""
+        )
 
 
 def _slices(
-    document: OptimisationDocument, slices: pd.DataFrame, columns: Sequence[Content]
-) -> Content:
-    """Return the objectives along each parameter through the chosen designs, by name."""
-    parameters = [column["key"] for column in columns if "range" in column]
-    objectives = [column["key"] for column in columns if "goal" in column]
-    found: Content = {}
-    for each in document.chosen:
-        own = slices[slices["design"] == each.design]
-        found[each.name] = {
-            "along": [
-                _slice(own[own["along"] == key], k, each.values, key, objectives)
-                for k, key in enumerate(parameters)
-            ]
-        }
-    return found
+    document: OptimisationDocument, slices: pd.DataFrame, parameters: Labels, objectives: Labels
+) -> Iterator[Picture]:
+    """Yield each objective along each parameter, a line for each verified design."""
+    walks = slices["status"] == OK
+    for y, x in product(objectives, parameters):
+        lines, places = dict[str, Any](), dict[str, Any]()
+        for each in document.chosen:
+            own = (slices["design"] == each.design) & (slices["along"] == x)
+            lines[each.name] = slices[y].where(walks)[own]
+            places[each.name] = slices[x][own]
+        words = f"{objectives[y]} along {parameters[x]}"
+        shown: list[Chart] = lines_of(lines, places)
+        yield chart(f"slice-{y}-{x}", words, parameters[x], objectives[y], shown)
 
 
-def _slice(
-    rows: pd.DataFrame, place: int, values: Mapping[str, float], key: str, objectives: list[str]
-) -> Content:
-    """Return the objectives along a parameter; None without a gait cycle."""
-    walks = (rows["status"] == OK).to_numpy()
-    return {
-        "parameter": place,
-        "here": values[key],
-        "x": [_rounded(value) for value in rows[key]],
-        "y": [
-            [_rounded(value) if ok else None for value, ok in zip(rows[name], walks, strict=True)]
-            for name in objectives
+def _verified(
+    document: OptimisationDocument, settings: OptimisationConfig, parameters: Labels
+) -> Iterator[Block]:
+    chosen, verify = document.chosen, document.verify
+    if verify == "none":
+        yield text(
+            "The configuration asks for no verification; the numbers are those of the surrogate."
+        )
+    else:
+        gaits = f" over the same {document.cycles} gaits" if document.cycles > 1 else ""
+        yield text(
+            f"Each design simulated with the original model of the run{gaits}. The expected error "
+            "is one that few designs like this one exceed."
+        )
+    yield table(
+        ["design", "chosen as", *parameters.values(), "flagged instants"],
+        ([each.name, each.role, *each.values.values(), each.flagged_instants] for each in chosen),
+        digits=4,
+    )
+    yield notes(
+        "Expected errors above the accepted ones",
+        (f"{each.name}: {'; '.join(each.doubts)}" for each in chosen if each.doubts),
+    )
+    models = MODELS[: {"none": 1, "springs": 2}.get(verify, 3)]
+    yield table(
+        [
+            *("design and output", "surrogate", "original", "difference", "expected error"),
+            *(f"against the base,\n{_WORDS[model]}" for model in models),
         ],
+        (
+            [
+                f"{each.name}: {_label(measure.label, measure.unit)}",
+                each.surrogate[measure.column],
+                (each.original or {}).get(measure.column),
+                _change((each.differences or {}).get(measure.column)),
+                _expected(each, measure.output),
+                *(
+                    _change((each.against_base or {}).get(measure.column, {}).get(model))
+                    for model in models
+                ),
+            ]
+            for each in chosen
+            for measure in settings.measures
+        ),
+        digits=4,
+    )
+    yield from _elements(document)
+    yield text(
+        "The configuration of each design is designs/NAME/design.toml, from which `knee-contact "
+        "run` makes a run of its own.",
+        "note",
+    )
+
+
+def _expected(design: ChosenDesign, output: str) -> str:
+    error = expected_error(output, design.expected)
+    return number(None) if error is None else f"{number(error, 2)} %"
+
+
+def _elements(document: OptimisationDocument) -> Iterator[Block]:
+    """Yield the gait cycles by finite elements, if there are any."""
+    found = {each.name: each.elements for each in document.chosen if each.elements is not None}
+    if not found:
+        return
+    yield heading("Finite elements")
+    yield text(
+        "The gait of the run with finite elements of the layers, springs (the original model of "
+        "the run) and the surrogate.",
+        "note",
+    )
+    yield notes(
+        "Designs without a gait cycle",
+        (f"{name}: {each.reason}" for name, each in found.items() if each.reason),
+    )
+    own = {
+        f"{name},\n{_WORDS[model]}": getattr(each, model)
+        for name, each in found.items()
+        for model in reversed(MODELS)
+        if not each.reason
     }
+    yield table(
+        ["output", *own],
+        (
+            [_label(output.label, output.unit), *(values[key] for values in own.values())]
+            for key, output in DESIGN_OUTPUTS.items()
+            if own and all(key in values for values in own.values())
+        ),
+        digits=4,
+    )
+
+
+def _all(front: pd.DataFrame, columns: Labels) -> Iterator[Block]:
+    errors = {
+        f"{EXPECTED}{key}": words for key, words in TOLD.items() if f"{EXPECTED}{key}" in front
+    }
+    yield text("front.csv and front.parquet in the folder of the search have all outputs.")
+    yield table(
+        [
+            *("design", "name", *columns.values()),
+            *(f"expected error, {words} [{unit}]" for words, unit in errors.values()),
+            *("flagged instants", "errors above the accepted ones"),
+        ],
+        front[["design", "name", *columns, *errors, "flagged_instants", "doubts"]].itertuples(
+            index=False
+        ),
+        digits=4,
+    )
+
+
+def _settings(document: OptimisationDocument) -> Iterator[Block]:
+    refined, seconds = document.refined, document.seconds
+    yield text(
+        f"NSGA-II: {counted(document.generations, 'generation')} of "
+        f"{counted(document.population, 'design')}, seed {document.seed}; "
+        f"{number(seconds['search'])} s."
+    )
+    yield text(
+        f"Refinement: SLSQP from {counted(int(refined['designs']), 'design')} of the front, "
+        f"{int(refined['improved'])} improved in all objectives, by at most "
+        f"{number(100.0 * refined['largest_gain'], 2)} % of the ranges of the front; "
+        f"{number(seconds['refinement'])} s."
+    )
+    gaits = "the gait of the run"
+    if document.cycles > 1:
+        gaits = f"{document.cycles} of a Latin hypercube, the same for all designs"
+    yield text(f"Gaits: {gaits}.")
+    for limit in document.limits:
+        yield text(f"Limit: {limit.label} {limit.end} {given(limit.value)} {limit.unit}")
