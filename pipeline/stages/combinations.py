@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from dynamics.protocol import ContactModel
-from dynamics.simulator.equations import SimulationError
-from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
-from dynamics.wear.wear_map import Patch, measured_patch
+from dynamics.wear.wear_map import Patch
 from foundation.base.checks import FloatArray
 from foundation.surface_contact import SurfaceContact
 from pipeline.simulation import simulation_table
 from pipeline.stages.frames import WearOfCycle
+from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.store.run_documents import LOADS, MODELS, MOTION, PRESSURES, Ended, Failed, Failure
 from pipeline.store.samples import POSE_COLUMNS
 
@@ -103,28 +102,29 @@ def compare_combinations(
 
     Return the entry of each combination, in SI units, and the table of all cycles, `TABLE_COLUMNS`.
     """
-    models = {"original": model, "surrogate": surrogate}
+    makes = {"original": lambda: model, "surrogate": lambda: surrogate}
     rows: list[Ended | Failed] = []
     tables = [pd.DataFrame(columns=list(TABLE_COLUMNS))]
     # A property of the surfaces: that of the first cycle, usually the nominal cycle.
     patch = None if wear is None else Patch(wear.aspect, wear.ratio)
     for combination in COMBINATIONS:
-        known = nominal or {} if combination == COMBINATIONS[0] else {}
-        results, failure = _both(models, drive, combination.applied_to(cycle), known)
         head = {"name": combination.name, "factors": combination.factors}
-        if failure is not None:
+        if nominal and wear is not None and combination == COMBINATIONS[0]:
+            results, volumes = dict(nominal), wear.volume_m3.tolist()
+            failures = dict[str, str]()
+        else:
+            varied = combination.applied_to(cycle)
+            found = compare(makes, partial(_driven, drive, varied), law, patch)
+            results = {name: each.result for name, each in found.cycles.items()}
+            volumes = [each.wear.volume.tolist() for each in found.cycles.values()]
+            failures = found.failures
+            if patch is None and not failures:
+                patch = found.cycles["surrogate"].patch
+        if failures:
+            name, reason = next(iter(failures.items()))
+            failure = Failure(model=name, reason=reason)
             rows.append(Failed.model_validate({**head, "failure": failure}))
         else:
-            if patch is None:
-                patch = measured_patch(model, results["original"])
-            if known and wear is not None:
-                volumes = wear.volume_m3.tolist()
-            else:
-                worn = surrogate_wear(results["surrogate"], law, **patch._asdict())
-                volumes = [
-                    bed_wear(model, results["original"], law).volume.tolist(),
-                    worn.volume.tolist(),
-                ]
             rows.append(Ended.model_validate({**head, **_compared(results, volumes)}))
         if results:
             table = simulation_table(results).assign(combination=combination.name)
@@ -133,20 +133,8 @@ def compare_combinations(
     return rows, pd.concat(tables[1:] or tables, ignore_index=True)
 
 
-def _both(
-    models: Mapping[str, ContactModel],
-    drive: Drive,
-    cycle: GaitCycle,
-    known: Mapping[str, SimulationResult],
-) -> tuple[dict[str, SimulationResult], Failure | None]:
-    """Return the results of the models that completed the cycle, and the first failure."""
-    results, failure = {}, None
-    for name, model in models.items():
-        try:
-            results[name] = known[name] if name in known else drive(model, cycle)
-        except (EquilibriumError, SimulationError) as error:
-            failure = failure or Failure(model=name, reason=str(error))
-    return results, failure
+def _driven(drive: Drive, cycle: GaitCycle, model: ContactModel) -> SimulationResult:
+    return drive(model, cycle)
 
 
 def _compared(
@@ -174,13 +162,3 @@ def _difference(tables: Mapping[str, Mapping[str, FloatArray]], column: str) -> 
         "range": float(np.ptp(truth)),
         "surrogate_peak": float(np.abs(other).max()),
     }
-
-
-def flag_texts(result: SimulationResult) -> list[str]:
-    """Return the flags of a simulation in words, with their share of the reported instants."""
-    instants = len(result.time)
-    return [
-        f"{each.flag} at {each.time:.3f} s, the first of {each.samples} instants "
-        f"({100.0 * each.samples / instants:.0f} % of the cycle)"
-        for each in result.flags
-    ]

@@ -16,7 +16,6 @@ import pandas as pd
 from pipeline.config.schema_base import Section
 from pipeline.files import write_document, write_json
 from pipeline.reports.pages import write_page
-from pipeline.reports.sections import Page
 from pipeline.store.documents import read_document
 from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed, StudyInputs
@@ -45,8 +44,8 @@ class Outcome:
     #: Lines on the terminal, before the line that names the page and after it.
     lines: Sequence[str]
     last: Sequence[str] = ()
-    #: The page, or what its template reads; None without a page.
-    page: Page | Mapping[str, Any] | None = None
+    #: What the template of the page reads; None without a page.
+    page: Mapping[str, Any] | None = None
     #: Tables by the names of their files.
     tables: Mapping[str, Table] = field(default_factory=dict)
     #: Raised after the results have been written.
@@ -118,9 +117,7 @@ def conduct(
         outcome = study.carry_out(ready, job)
         for name, table in outcome.tables.items():
             write_csv(table.rows, folder / name, table.format)
-        if isinstance(outcome.page, Page):
-            outcome.page.write(folder / study.page, job.text)
-        elif outcome.page is not None:
+        if outcome.page is not None:
             content = {**outcome.page, "config_text": job.text}
             write_page(folder / study.page, template=study.template, **content)
         write_document(folder / study.document, outcome.document)

@@ -31,6 +31,7 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.stages.model_cycles import FAILURES
 from pipeline.studies.design import study_table
 from pipeline.studies.experiment import Experiment
 from pipeline.studies.factors import (
@@ -43,7 +44,6 @@ from pipeline.studies.factors import (
     unit_of,
 )
 from pipeline.studies.runs import (
-    FAILURES,
     CycleSetup,
     Task,
     nominal_inputs,

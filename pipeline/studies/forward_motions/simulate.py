@@ -9,65 +9,27 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
 from pipeline.files import write_text
 from pipeline.store.job import Job, JobKind
-from pipeline.store.run_documents import Computed
 from pipeline.studies.conduct import Outcome, Study
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
-from pipeline.studies.muscle_walks.charts import FrameCharts, for_people, shown_secondary, sign_of
+from pipeline.studies.muscle_walks.charts import FrameCharts, for_people, sign_of
 from pipeline.studies.muscle_walks.contact_forces import (
-    SharedLoad,
-    bundled,
-    compartment_forces,
     contact_flags,
     interposed_loads,
     jump_flags,
-    largest_first,
-    not_trusted,
-    shared_loads,
     shared_text,
 )
-from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
+from pipeline.studies.muscle_walks.frames import FrameSummary, frame_figures
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 
-class Course(Computed):
-    """Force at the end, and its peak with the instant."""
-
-    end_N: float | None
-    peak_N: float | None
-    peak_at_s: float
-
-
-class CoordinateCourse(Computed):
-    """First and last, least and largest value of a coordinate in its unit."""
-
-    unit: str
-    start: float | None
-    end: float | None
-    least: float | None
-    most: float | None
-
-
-class ForwardSummary(Computed):
+class ForwardSummary(FrameSummary):
     """`forward.json`: a forward simulation and its forces."""
 
-    name: str
-    model: str
     kind: str
-    interval_s: list[float]
     instants: int
     activation: float | None
-    secondary: dict[str, CoordinateCourse]
-    sides: dict[str, ContactSide]
-    contact: dict[str, dict[str, Course]]
-    shared: dict[str, dict[str, SharedLoad]]
-    ligaments: dict[str, Course]
-    muscles: dict[str, Course]
-    warnings: list[str]
-    flags: list[str]
-    not_trusted: str | None
     failure: str | None
-    seconds: dict[str, float]
 
 
 def summarise(
@@ -81,33 +43,21 @@ def summarise(
 
     `tensions` are (N, L) [N], `seconds` are the times by part [s].
     """
-    forward, time = file.forward, result.time
+    forward, contacts = file.forward, setup.contacts.contacts
     failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
     return ForwardSummary(
+        **frame_figures(setup, contacts, contacts, result, tensions),
         name=forward.name,
         model=forward.model,
         kind=forward.kind,
-        interval_s=[time[0], time[-1]],
-        instants=len(time),
+        instants=len(result.time),
         activation=setup.settings.activation,
-        secondary=_coordinates(setup, result),
-        sides=contact_sides(setup.model, setup.contacts.contacts),
-        contact={
-            name: {
-                part: _course(force, time) for part, force in compartment_forces(result, k).items()
-            }
-            for k, name in enumerate(result.contacts)
-        },
-        shared=shared_loads(interposed_loads(setup, setup.contacts.contacts, result), time),
-        ligaments=_courses(bundled(setup.plant.ligaments.names, tensions), time),
-        muscles=_courses(bundled(result.muscles, result.muscle_forces), time),
         warnings=list(setup.warnings),
         flags=[
             *_stopped(failure),
             *contact_flags(result),
             *jump_flags(setup.plant.motion, result.secondary, result.time, result.imbalance),
         ],
-        not_trusted=not_trusted(result),
         failure=failure,
         seconds=seconds,
     )
@@ -116,24 +66,6 @@ def summarise(
 def _stopped(failure: str | None) -> list[str]:
     """Return a flag of the instant that found no balance, if any."""
     return [] if failure is None else [f"the simulation ends before its last instant: {failure}"]
-
-
-def _course(values: FloatArray, time: FloatArray) -> Course:
-    peak = int(values.argmax())
-    return Course(end_N=values[-1], peak_N=values[peak], peak_at_s=time[peak])
-
-
-def _courses(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Course]:
-    return {name: _course(values, time) for name, values in largest_first(groups).items()}
-
-
-def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, CoordinateCourse]:
-    return {
-        name: CoordinateCourse(
-            unit=unit, start=shown[0], end=shown[-1], least=shown.min(), most=shown.max()
-        )
-        for name, unit, shown in shown_secondary(setup.plant.motion, result)
-    }
 
 
 def summary_lines(summary: ForwardSummary) -> list[str]:

@@ -21,9 +21,10 @@ from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.studies.implant_forces.comparison import MeasuredWalk
 from pipeline.studies.muscle_walks.charts import FrameCharts
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces, interposed_loads
+from pipeline.studies.muscle_walks.frames import body_weight
 from pipeline.studies.muscle_walks.knee_waveforms import knee_charts
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, body_weight
+from pipeline.studies.muscle_walks.summary import MuscleWalkSummary
 from pipeline.studies.muscle_walks.tables import whole_motion
 
 

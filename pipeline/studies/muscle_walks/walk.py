@@ -30,6 +30,7 @@ from pipeline.studies.implant_forces.comparison import (
     read_implant_forces,
 )
 from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
+from pipeline.studies.muscle_walks.frames import body_weight
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.knee_waveforms import WAVEFORMS, loads_of_knee, write_waveforms
 from pipeline.studies.muscle_walks.page import walk_page
@@ -37,7 +38,6 @@ from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
 from pipeline.studies.muscle_walks.summary import (
     MuscleWalkSummary,
-    body_weight,
     first_lines,
     summarise,
     summary_lines,

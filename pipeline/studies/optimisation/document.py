@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from pipeline.reports.units import ASCII
@@ -44,11 +46,11 @@ class ElementsFound(Computed):
     `reason` tells why there is none, else "".
     """
 
-    reason: str
-    node_spacing_mm: float | None
-    finite_element: dict[str, float]
-    original: dict[str, float]
-    surrogate: dict[str, float]
+    reason: str = ""
+    node_spacing_mm: float | None = None
+    finite_element: dict[str, float] = Field(default_factory=dict)
+    original: dict[str, float] = Field(default_factory=dict)
+    surrogate: dict[str, float] = Field(default_factory=dict)
 
 
 class ChosenDesign(Computed):

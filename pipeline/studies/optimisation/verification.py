@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 
 from dynamics.simulator.result import SimulationResult
-from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.base.wording import counted
-from pipeline.config.contact_schema import with_model
-from pipeline.config.reading import ConfigError
-from pipeline.config.schema import Config, ContactConfig
 from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
-from pipeline.originals.contact_original import build_knee, preparation_of
-from pipeline.originals.finite_element_layer import spacing_for
-from pipeline.originals.knee import Knee
-from pipeline.progress import bar, rounded, say
+from pipeline.originals.layer_reference import element_layer
+from pipeline.progress import bar, say
+from pipeline.stages.equal_loads import peak_area
+from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.document import MODELS, ChosenDesign, ElementsFound
 from pipeline.studies.optimisation.gaits import SearchTask, evaluated_parts, number_columns
 from pipeline.studies.optimisation.outputs import doubts_of, with_peak
 from pipeline.studies.optimisation.search import BASE, BETTER, Pick, SearchSetup
-from pipeline.studies.runs import FAILURES, CycleSetup
+from pipeline.studies.runs import CycleSetup
 
-_MODEL = "finite_element"
-#: Nodes across the contact of the finite elements, and range of their distance [mm].
-_NODES_ACROSS, _SPACINGS_MM = 12.0, (0.5, 2.0)
+#: Least distance of the nodes of finite elements [mm].
+_FINEST_MM = 0.5
 
 
 def verified_by_original(
@@ -46,20 +40,7 @@ def verified_by_original(
     return pd.concat(parts).loc[designs.index]
 
 
-class ElementCycle(NamedTuple):
-    """Outputs of the gait cycle of a design by three models, by their columns.
-
-    `reason` tells why there are none, else "".
-    """
-
-    reason: str = ""
-    node_spacing_mm: float | None = None
-    finite_element: Mapping[str, float] = {}
-    original: Mapping[str, float] = {}
-    surrogate: Mapping[str, float] = {}
-
-
-def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementCycle:
+def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementsFound:
     """Simulate the gait cycle of the run with finite elements of a design, and tell the time.
 
     Values of parameters are in the units of their names. Peak pressures and wear are those of the
@@ -69,67 +50,22 @@ def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> Eleme
         _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
         setup = task.cycles_of(values, "original")
         result, by_original = _cycle(setup)
-        config = _of_elements(task.run.config_of(values), result)
-        knee = _quietly_built(config)
-        _tell_time(config, knee, result)
-        knee.prepare(lambda text: None)
-        _, by_elements = _cycle(CycleSetup(knee.model, setup.gait, setup.patch))
+        config = task.run.config_of(values)
+        spacing, model = element_layer(config, peak_area(result), _FINEST_MM, np.inf)
+        _, by_elements = _cycle(replace(setup, model=model))
     except FAILURES as error:
-        return ElementCycle(" ".join(str(error).split()))
-    spacing = _spacing(config)
-    return ElementCycle("", spacing, by_elements, by_original, by_surrogate)
+        return ElementsFound(reason=" ".join(str(error).split()))
+    return ElementsFound(
+        node_spacing_mm=spacing,
+        finite_element=by_elements,
+        original=by_original,
+        surrogate=by_surrogate,
+    )
 
 
 def _cycle(setup: CycleSetup) -> tuple[SimulationResult, dict[str, float]]:
     result = setup.simulate(setup.nominal)
     return result, with_peak(setup.outputs(setup.nominal, result))
-
-
-def _of_elements(config: Config, result: SimulationResult) -> Config:
-    """Return the configuration of a design with finite elements in place of its contact model.
-
-    The contact of a cycle tells how close the nodes must be. Raises `ConfigError` if finite
-    elements cannot take the place of the contact model.
-    """
-    spacing = spacing_for(2.0 * float(np.sqrt(_patch(result) / np.pi)), _NODES_ACROSS)
-    tree = with_model(config.contact.model_dump(exclude_none=True), _MODEL)
-    tree |= {_MODEL: {"node_spacing_mm": float(np.clip(spacing, *_SPACINGS_MM))}}
-    try:
-        contact = ContactConfig.model_validate(tree)
-    except ValidationError as error:
-        raise ConfigError(str(error.errors()[0]["msg"])) from error
-    return config.model_copy(update={"contact": contact})
-
-
-def _patch(result: SimulationResult) -> float:
-    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
-    rows = [loads[int(np.argmax(loads[:, PEAK_PRESSURE]))] for loads in result.compartment_loads]
-    return float(min((row[AREA] for row in rows if row[AREA] > 0.0), default=1e-4))
-
-
-def _quietly_built(config: Config) -> Knee:
-    with warnings.catch_warnings():
-        # What is doubtful about the surfaces was told by the run.
-        warnings.simplefilter("ignore", UserWarning)
-        return build_knee(config)
-
-
-def _tell_time(config: Config, knee: Knee, result: SimulationResult) -> None:
-    """Write the expected times of condensation and gait cycle; `result` is a cycle of springs."""
-    preparation = preparation_of(config)
-    assert preparation is not None  # finite elements are condensed
-    cost = preparation.cost(knee, config.contact, _patch(result))
-    evaluations = result.statistics.evaluations + 2 * len(result.time)
-    cycle = evaluations * len(config.knee.compartments) * cost.evaluation_s
-    say(
-        f"  finite elements, nodes {_spacing(config):g} mm apart: condensation in about "
-        f"{rounded(cost.preparation_s)}, gait cycle in about {rounded(cycle)}"
-    )
-
-
-def _spacing(config: Config) -> float:
-    assert config.contact.finite_element is not None
-    return config.contact.finite_element.node_spacing_mm
 
 
 #: A row of a table of designs, by column.
@@ -151,7 +87,7 @@ def verified(
         say(f"  original model of {counted(len(rows), 'design')}")
         simulated = verified_by_original(setup.task, table[names], execution)
         originals = simulated.to_dict("records")
-    elements: dict[str, ElementCycle] = {}
+    elements: dict[str, ElementsFound] = {}
     if verify == "finite_element":
         elements = {
             pick.name: verified_by_elements(setup.task, _numbers(row, names))
@@ -170,7 +106,7 @@ def _chosen(
     pick: Pick,
     row: Row,
     simulated: Row | None,
-    elements: ElementCycle | None,
+    elements: ElementsFound | None,
     base: ChosenDesign | None,
 ) -> ChosenDesign:
     """Return a chosen design; `base` is the base design, None if there is none or for itself."""
@@ -200,7 +136,7 @@ def _chosen(
         original=original,
         differences=None if original is None else _changes(told, surrogate, original),
         against_base=against,
-        elements=None if elements is None else ElementsFound(**elements._asdict()),
+        elements=elements,
     )
 
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
+from pipeline.design_space.design_gait import compared_cycles
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.stages.cycle_outputs import OUTPUTS
@@ -201,14 +201,14 @@ def test_bad_input_is_named_with_status_2(tiny_designs, tmp_path, capsys, change
 def test_outcome_is_that_of_the_design_s_own_cycle(run, tiny_designs, tmp_path):
     task = SearchTask.of(load(tmp_path, tiny_designs))
     found = outcome(task, DESIGN, "surrogate")
-    cycle = surrogate_cycle(run.config, run.knee, DESIGN)
+    cycle = compared_cycles(run.config, run.knee, DESIGN).cycles["surrogate"]
     assert found["status"] == OK
     assert {name: found[name] for name in OUTPUTS} == pytest.approx(cycle.outputs, rel=1e-12)
     sides = [cycle.outputs[f"{side}_peak_pressure_MPa"] for side in ("medial", "lateral")]
     assert found[PRESSURE] == max(sides)
     assert found["flagged_instants"] == cycle.result.flagged
     original = outcome(task, DESIGN, "original")
-    truth = original_cycle(run.config, run.knee, DESIGN)[0].outputs
+    truth = compared_cycles(run.config, run.knee, DESIGN).cycles["original"].outputs
     assert {name: original[name] for name in OUTPUTS} == pytest.approx(truth, rel=1e-9)
 
 
@@ -374,7 +374,7 @@ def test_chosen_designs_are_verified_with_the_original_model(done, run):
     assert [each.name for each in document.chosen][:1] == ["base"]
     assert document.chosen[0].values == DESIGN
     for each in document.chosen:
-        truth = original_cycle(run.config, run.knee, each.values)[0].outputs[WEAR]
+        truth = compared_cycles(run.config, run.knee, each.values).cycles["original"].outputs[WEAR]
         assert each.original[WEAR] == pytest.approx(truth, rel=1e-9)
         difference = 100.0 * (each.surrogate[WEAR] / truth - 1.0)
         assert each.differences[WEAR] == pytest.approx(difference, rel=1e-6)
@@ -397,7 +397,7 @@ def test_page_has_the_front_and_slices_through_the_verified_designs(done):
     front = read_table(done / "front.parquet")
     document = read_document(done / "optimisation.json", OptimisationDocument)
     for number in front["design"]:
-        assert f'<th scope="row">{number}</th>' in text
+        assert f'<th scope="row">{number} ' in text
     shown = charts_of(text)
     lines = {each["name"]: each for each in shown[f"front-{WEAR}-{PRESSURE}"]["lines"]}
     assert_allclose(lines["front"]["x"], front[WEAR], rtol=1e-4)
@@ -516,31 +516,25 @@ def test_refinement_keeps_limits_and_constraints_and_the_start_on_the_front(monk
     assert refine(monkeypatch, start)[0].tolist() == start
 
 
-def test_finite_elements_take_the_place_of_the_original_model(
-    tiny_designs, tmp_path, monkeypatch, capsys
-):
+def test_finite_elements_take_the_place_of_the_original_model(tiny_designs, tmp_path, monkeypatch):
     """With the springs of the design in place of finite elements, the cycle is the original's."""
-    task, configs = SearchTask.of(load(tmp_path, tiny_designs)), []
+    task, asked = SearchTask.of(load(tmp_path, tiny_designs)), []
 
-    def springs(config):
-        configs.append(config)
-        return task.run.original(DESIGN)
+    def springs(config, area, finest, longest):
+        asked.append((config.contact.youngs_modulus_MPa, area))
+        return finest, task.run.original(DESIGN).model
 
-    cost = SimpleNamespace(preparation_s=40.0, evaluation_s=1e-3)
-    costs = SimpleNamespace(cost=lambda knee, contact, patch: cost)
-    monkeypatch.setattr(verification, "build_knee", springs)
-    monkeypatch.setattr(verification, "preparation_of", lambda config: costs)
+    monkeypatch.setattr(verification, "element_layer", springs)
     found = verified_by_elements(task, DESIGN)
-    assert found.reason == ""
+    assert (found.reason, found.node_spacing_mm) == ("", 0.5)
     assert found.finite_element == found.original
     assert found.surrogate[WEAR] != found.original[WEAR]
-    (config,) = configs
-    assert config.contact.model == "finite_element"
-    assert config.contact.finite_element.node_spacing_mm == found.node_spacing_mm
-    assert "condensation in about 40 s" in capsys.readouterr().err
+    ((modulus, area),) = asked
+    assert modulus == DESIGN["youngs_modulus_MPa"]
+    assert 0.0 < area <= 1e-6 * found.original["area_max_mm2"]
 
-    def refused(config):
+    def refused(*_):
         raise InputError("too thin")
 
-    monkeypatch.setattr(verification, "build_knee", refused)
+    monkeypatch.setattr(verification, "element_layer", refused)
     assert verified_by_elements(task, DESIGN).reason == "too thin"
