@@ -22,7 +22,7 @@ from foundation.surfaces.vertex_normals import angle_weighted_normals, tangents
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.
 RADIUS, _EDGES = 3e-3, 2.2
-#: Largest radius over the edge length, for about 300 vertices in a fit, and vertices per batch: both
+#: Largest radius over the edge length, for about 300 vertices a fit, and vertices per batch: both
 #: bound the memory.
 _MOST_EDGES, _BATCH = 9.0, 4096
 #: Cosine of the largest angle between the normals of a vertex and of a point of its fit.

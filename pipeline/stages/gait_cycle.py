@@ -160,7 +160,7 @@ def _combinations(
 ) -> None:
     """Compare both models on all combinations of inputs, and store the comparison."""
     law = gait.wear_law
-    with bar(len(COMBINATIONS), "combination", "combinations") as shown:
+    with bar(len(COMBINATIONS), "combination", "simulated") as shown:
         rows, table = compare_combinations(
             *(model, surrogate, gait, gait.cycle, law),
             nominal=nominal,
