@@ -1,28 +1,415 @@
-"""Figures that walks and forward simulations share."""
+"""Frames of walks and forward simulations: forces of contacts and groups, figures and charts.
+
+A body lies between the bed and the target of a contact if the body has contacts with both. Such a
+body, for example a meniscus, takes over load from the target and hands the load on to the bed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import JointContact, SimulatedFrames
-from foundation.base.checks import FloatArray
-from pipeline.store.run_documents import Computed
-from pipeline.studies.muscle_walks.charts import shown_secondary
-from pipeline.studies.muscle_walks.contact_forces import (
-    SharedLoad,
-    bundled,
-    compartment_forces,
-    interposed_loads,
-    largest_first,
-    not_trusted,
-    shared_loads,
+from dynamics.musculoskeletal import (
+    ArticularContact,
+    CoordinateMotion,
+    JointContact,
+    SimulatedFrames,
 )
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
+from foundation.surface_contact import SurfaceContact
+from pipeline.flagged_instants import flagged_sentence
+from pipeline.reports import figures as fig
+from pipeline.reports.charts import chart, lines_of
+from pipeline.reports.figures import Picture
+from pipeline.store.run_documents import Computed
 from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
-from pipeline.studies.muscle_walks.tables import Simulated
+from pipeline.studies.muscle_walks.tables import Simulated, whole_motion
+
+#: Number at the end of the name of a bundle or a head, before its side.
+_NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
+#: Force of surfaces that touch [N].
+_LEAST_FORCE = 1e-3
+
+
+def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, FloatArray]:
+    """Return the size of the contact force (N,) [N] in total and of each compartment, by name."""
+    loads = [frame[contact] for frame in result.loads]
+    parts = loads[0].compartments
+    return {
+        part: np.array([np.linalg.norm(each[part].force) for each in loads])
+        for part in ("total", *(parts if len(parts) > 1 else ()))
+    }
+
+
+def medial_share(parts: Mapping[str, FloatArray]) -> float | None:
+    """Return the medial share of the mean forces of both compartments (N,) [any unit].
+
+    None without a medial and a lateral compartment, or without a force.
+    """
+    if not set(COMPARTMENTS) <= parts.keys():
+        return None
+    medial, lateral = (float(parts[part].mean()) for part in COMPARTMENTS)
+    return medial / (medial + lateral) if medial + lateral > 0.0 else None
+
+
+def group_of(name: str) -> str:
+    """Return the name of a bundle or head without its number."""
+    return _NUMBER.sub("", name)
+
+
+def bundled(names: tuple[str, ...], forces: FloatArray) -> dict[str, FloatArray]:
+    """Return the sums (N,) of forces (N, K) [any unit] whose names differ in their number alone."""
+    sums: dict[str, FloatArray] = {}
+    for name, force in zip(names, forces.T, strict=True):
+        group = group_of(name)
+        sums[group] = sums.get(group, 0.0) + force
+    return sums
+
+
+def largest_first(forces: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return rows (N,) [any unit] by name, those with the largest peaks first."""
+    return dict(sorted(forces.items(), key=lambda item: -item[1].max()))
+
+
+def contact_flags(result: SimulatedFrames) -> list[str]:
+    """Return contacts that never touch, and each flag of a contact once with its instants."""
+    found: dict[str, list[float]] = {}
+    for each in result.contact_flags:
+        found.setdefault(f"{each.contact}: {each.flag.without_numbers}", []).append(each.time)
+    told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
+    return [*_untouched(result), *told]
+
+
+def not_trusted(result: SimulatedFrames) -> str | None:
+    """Return the sentence on the frames in which a contact has a flag, None without such frames."""
+    flags = result.contact_flags
+    kinds = {each.flag.kind for each in flags}
+    return flagged_sentence(len({each.frame for each in flags}), len(result.time), kinds, "frames")
+
+
+def _untouched(result: SimulatedFrames) -> list[str]:
+    """Return a flag for each contact without a force in any frame, as wrong meshes give none."""
+    count = len(result.time)
+    return [
+        f"{name}: the surfaces touch in none of {count} frames; check its mesh files in the model "
+        "and in walk.meshes or forward.meshes, unless the joint is meant to stay lifted off"
+        for k, name in enumerate(result.contacts)
+        if compartment_forces(result, k)["total"].max(initial=0.0) < _LEAST_FORCE
+    ]
+
+
+def jump_flags(
+    motion: CoordinateMotion, names: tuple[str, ...], time: FloatArray, imbalance: FloatArray
+) -> list[str]:
+    """Return a flag of the instants (N,) [s] at which forces of contact jump, with what they leave.
+
+    `imbalance` (N, C) [N m, N] are the generalised forces that are left on the C named coordinates,
+    zero where they balance.
+    """
+    at = np.flatnonzero(np.abs(imbalance).max(axis=1, initial=0.0))
+    if not len(at):
+        return []
+    largest = np.abs(imbalance).max(axis=0)
+    turns = np.array(motion.rotational)[motion.index(names)]
+    left = [
+        f"{largest[rows].max():.2g} {unit} ({names[rows[largest[rows].argmax()]]})"
+        for unit, rows in (("N", np.flatnonzero(~turns)), ("N m", np.flatnonzero(turns)))
+        if len(rows)
+    ]
+    return [
+        f"{len(at)} of {len(time)} instants, first at {time[at[0]]:g} s: the forces jump where "
+        f"springs meet an edge or a border of a surface, and balance up to {' and '.join(left)}; "
+        "finer meshes make the jumps smaller"
+    ]
+
+
+#: Least load of which a share is stated [N].
+_LEAST_LOAD = 1.0
+_UP = 1
+
+
+class SharedLoad(Computed):
+    """Load on a bed, and what part of the load comes through bodies on the bed.
+
+    `mean_percent` is the mean part, weighted by the load; `peak_N` and `peak_percent` are load and
+    part at the instant of the largest load.
+    """
+
+    through: list[str]
+    mean_percent: float | None
+    peak_N: float | None
+    peak_percent: float | None
+    peak_at_s: float
+    largest_through_N: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class InterposedLoad:
+    """Load (N,) [N] on a bed or on a compartment of the bed, along the upward axis of the bed."""
+
+    #: Name of the contact of bed and target.
+    contact: str
+    #: Compartment, or "total".
+    part: str
+    #: Bodies between bed and target.
+    bodies: tuple[str, ...]
+    #: Load by the target, (N,) [N].
+    direct: FloatArray
+    #: Load by the bodies, (N,) [N].
+    through: FloatArray
+
+    @property
+    def percent(self) -> FloatArray:
+        """Part of the load that comes through the bodies (N,) [%]; NaN without load."""
+        total = self.direct + self.through
+        borne = total > _LEAST_LOAD
+        return np.where(borne, 100.0 * self.through / np.where(borne, total, 1.0), np.nan)
+
+    def summary(self, time: FloatArray) -> SharedLoad:
+        """Return the figures of the load at instants (N,) [s]."""
+        total = self.direct + self.through
+        peak, sum_ = int(total.argmax()), float(total.sum())
+        return SharedLoad(
+            through=list(self.bodies),
+            mean_percent=100.0 * float(self.through.sum()) / sum_ if sum_ > 0.0 else None,
+            peak_N=total[peak],
+            peak_percent=self.percent[peak],
+            peak_at_s=time[peak],
+            largest_through_N=self.through.max(),
+        )
+
+
+def interposed_loads(
+    setup: Simulated, contacts: Sequence[JointContact], result: SimulatedFrames
+) -> tuple[InterposedLoad, ...]:
+    """Return the loads on beds with bodies between bed and target, by contact and compartment.
+
+    The contacts are in the order of the result. Loads on both compartments and in total are
+    returned for each contact whose bed has a medial and a lateral compartment, if a body lies
+    between bed and target. A body belongs to the compartment that is nearest to the middle of its
+    loads.
+    """
+    own = {contact.name: contact for contact in setup.model.contacts}
+    found: list[InterposedLoad] = []
+    for place, name in enumerate(result.contacts):
+        between = _between(own[name], own)
+        parts = [frame[place] for frame in result.loads]
+        if not between or parts[0].compartments != COMPARTMENTS:
+            continue
+        motion = whole_motion(setup, result)
+        direct = {
+            part: np.array([each[part].force[_UP] for each in parts]) for part in COMPARTMENTS
+        }
+        through = {part: np.zeros(len(result.time)) for part in COMPARTMENTS}
+        bodies: dict[str, list[str]] = {part: [] for part in COMPARTMENTS}
+        for body, (lower, on_target) in between.items():
+            k = result.contacts.index(lower)
+            load, middle = _handed_on(contacts[k], k, motion, result, on_target=on_target)
+            part = _nearest(contacts[place], middle)
+            through[part] += load
+            bodies[part].append(body)
+        found += [
+            InterposedLoad(name, part, tuple(bodies[part]), direct[part], through[part])
+            for part in COMPARTMENTS
+            if bodies[part]
+        ]
+        found.append(
+            InterposedLoad(
+                name,
+                "total",
+                tuple(between),
+                np.sum(list(direct.values()), axis=0),
+                np.sum(list(through.values()), axis=0),
+            )
+        )
+    return tuple(found)
+
+
+def _between(
+    contact: ArticularContact, contacts: Mapping[str, ArticularContact]
+) -> dict[str, tuple[str, bool]]:
+    """Return the bodies between bed and target of a contact.
+
+    Each with the name of its contact with the body of the bed, and whether that body is the target
+    of this contact.
+    """
+    bed, target = contact.bed.body, contact.target.body
+    pairs = {name: (each.bed.body, each.target.body) for name, each in contacts.items()}
+    touching = {frozenset(pair) for pair in pairs.values()}
+    found = {}
+    for name, pair in pairs.items():
+        others = [body for body in pair if body != bed]
+        if bed in pair and len(others) == 1 and frozenset((others[0], target)) in touching:
+            found[others[0]] = (name, pair[1] == bed)
+    return found
+
+
+def _handed_on(
+    contact: JointContact,
+    place: int,
+    motion: CoordinateMotion,
+    result: SimulatedFrames,
+    *,
+    on_target: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the load (N,) [N] of a body on the body of a bed, and the middle of the load.
+
+    The middle (3,) is the mean centre of pressure, weighted by the load [m]; both in the frame of
+    the body of the bed, which is the target of the contact or has its bed.
+    """
+    places, loads = motion.index(contact.coordinates), np.zeros(len(result.time))
+    weighted, weight = np.zeros(3), 0.0
+    for frame, values in enumerate(motion.values):
+        total = result.loads[frame][place].total
+        force, centre = total.force, total.centre_of_pressure
+        if on_target:
+            pose = contact.pose(values[places])
+            turn = pose.rotation_matrix
+            force, centre = -turn.T @ force, turn.T @ (centre - pose.translation)
+        loads[frame] = force[_UP]
+        size = float(np.linalg.norm(force))
+        if size > 0.0:
+            weighted, weight = weighted + size * centre, weight + size
+    return loads, weighted / weight if weight > 0.0 else weighted
+
+
+def _nearest(contact: JointContact, middle: FloatArray) -> str:
+    """Return the compartment of the bed of a contact that is nearest to a point (3,) [m]."""
+    bed = contact.model
+    if not isinstance(bed, SurfaceContact):
+        # A surrogate knows no surface: z of its frame is lateral, or medial in a mirrored one.
+        return COMPARTMENTS[int(middle[2] > 0.0)]
+    tibia, labels = bed.tibia, np.asarray(bed.compartments)
+    away = []
+    for k in range(len(COMPARTMENTS)):
+        own = labels == k
+        centre = np.average(tibia.centroids[own], weights=tibia.areas[own], axis=0)
+        away.append(float(np.linalg.norm(centre - middle)))
+    return COMPARTMENTS[int(np.argmin(away))]
+
+
+def shared_loads(
+    loads: Sequence[InterposedLoad], time: FloatArray
+) -> dict[str, dict[str, SharedLoad]]:
+    """Return the figures of loads at instants (N,) [s], by contact and part."""
+    found: dict[str, dict[str, SharedLoad]] = {}
+    for load in loads:
+        found.setdefault(load.contact, {})[load.part] = load.summary(time)
+    return found
+
+
+def shared_text(shared: Mapping[str, Mapping[str, SharedLoad]]) -> list[str]:
+    """Return a line for each contact with bodies between bed and target."""
+    return [
+        f"{contact}: {total.mean_percent or 0.0:.0f} % of the load through "
+        f"{' and '.join(total.through)}, {total.peak_percent or 0.0:.0f} % at the largest load"
+        for contact, parts in shared.items()
+        for total in [parts["total"]]
+    ]
+
+
+#: Lines in a chart of muscles or ligaments.
+_MOST_LINES = 8
+#: Size of charts with many lines [inch].
+_TALL = (5.2, 4.2)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameCharts:
+    """Charts of a simulation over one horizontal axis, with frames at (N,) [any unit]."""
+
+    #: Motion of all coordinates.
+    motion: CoordinateMotion
+    result: SimulatedFrames
+    #: Horizontal axis in words, for captions, such as "the walk".
+    over: str
+    #: Label of the horizontal axis, with its unit.
+    axis: str
+    #: Places of the frames along the axis, (N,) [any unit].
+    at: FloatArray
+
+    def chart(
+        self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
+    ) -> Picture:
+        """Return a chart of rows (N,) [any unit] by name.
+
+        Further `settings` are those of `pipeline.reports.charts.chart`.
+        """
+        return chart(
+            name, f"{title} over {self.over}", self.axis, label, lines_of(lines), at=self.at,
+            title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
+        )  # fmt: skip
+
+    def secondary(self) -> Iterator[Picture]:
+        """Yield a chart of each secondary coordinate."""
+        for name, unit, shown in shown_secondary(self.motion, self.result):
+            label = f"{name} [{sign_of(unit)}]"
+            yield self.chart(f"secondary-{name}", name, label, {"": shown})
+
+    def contact(self, unit: str = "N", scale: float = 1.0) -> Iterator[Picture]:
+        """Yield a chart of the forces of each contact, in a unit of `scale` newtons."""
+        for k, name in enumerate(self.result.contacts):
+            shown = {p: force / scale for p, force in compartment_forces(self.result, k).items()}
+            title, label = f"{name}: contact force", f"force [{unit}]"
+            yield self.chart(
+                f"contact-force-{name}", title, label, shown, size=fig.WIDE, from_zero=True
+            )
+
+    def shares(self, loads: Iterable[InterposedLoad]) -> Iterator[Picture]:
+        """Yield a chart for each contact with bodies between bed and target."""
+        by_contact: dict[str, dict[str, FloatArray]] = {}
+        for load in loads:
+            by_contact.setdefault(load.contact, {})[load.part] = load.percent
+        for name, lines in by_contact.items():
+            title = f"{name}: part of the load through the bodies between the surfaces"
+            yield self.chart(
+                f"share-{name}", title, "part of the load [%]", lines, size=fig.WIDE, from_zero=True
+            )
+
+    def muscles(self) -> Iterator[Picture]:
+        """Yield no or one chart of the largest muscle forces."""
+        yield from self._largest("muscle", self.result.muscles, self.result.muscle_forces)
+
+    def ligaments(self, names: tuple[str, ...], tensions: FloatArray) -> Iterator[Picture]:
+        """Yield no or one chart of the largest tensions (N, L) [N] of ligaments."""
+        yield from self._largest("ligament", names, tensions)
+
+    def _largest(self, kind: str, names: tuple[str, ...], forces: FloatArray) -> Iterator[Picture]:
+        """Yield a chart of the groups with the largest peaks, without groups that do not pull."""
+        groups = {name: row for name, row in bundled(names, forces).items() if row.max() > 0.0}
+        if not groups:
+            return
+        shown = dict(list(largest_first(groups).items())[:_MOST_LINES])
+        title, label = f"Largest {kind} forces", f"{kind} force [N]"
+        yield self.chart(f"{kind}-forces", title, label, shown, size=_TALL, from_zero=True)
+
+
+def for_people(motion: CoordinateMotion, name: str, values: FloatArray) -> tuple[FloatArray, str]:
+    """Return values (N,) of a coordinate [rad, m] in the unit "deg" or "mm", and the unit."""
+    angle = motion.rotational[motion.names.index(name)]
+    return (np.degrees(values), "deg") if angle else (1e3 * values, "mm")
+
+
+def shown_secondary(
+    motion: CoordinateMotion, result: SimulatedFrames
+) -> list[tuple[str, str, FloatArray]]:
+    """Return name, unit and values (N,) in this unit of each secondary coordinate [deg, mm]."""
+    rows = []
+    for name, values in zip(result.secondary, result.values.T, strict=True):
+        shown, unit = for_people(motion, name, values)
+        rows.append((name, unit, shown))
+    return rows
+
+
+def sign_of(unit: str) -> str:
+    """Return the sign of a unit "deg" or "mm" on an axis."""
+    return "°" if unit == "deg" else unit
 
 
 class Peak(Computed):

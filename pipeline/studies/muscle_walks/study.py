@@ -40,23 +40,24 @@ from pipeline.stages.cycle_outputs import Output
 from pipeline.store.job import Job
 from pipeline.store.samples import OK
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.design import first_values, study_table
 from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.factors import Catalogue, Factor
-from pipeline.studies.muscle_walks.charts import shown_secondary, sign_of
-from pipeline.studies.muscle_walks.contact_forces import (
+from pipeline.studies.muscle_walks.frames import (
+    body_weight,
     bundled,
     compartment_forces,
     contact_flags,
     group_of,
     medial_share,
+    shown_secondary,
+    sign_of,
 )
-from pipeline.studies.muscle_walks.frames import body_weight
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.tables import ligament_forces
 from pipeline.studies.runs import tried, with_results
 from pipeline.studies.schema import DesignConfig, DistributionConfig
+from pipeline.studies.summary import first_values, study_table
 
 
 class WalkStudyConfig(DesignConfig):

@@ -20,6 +20,7 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.made_with import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
+from pipeline.studies.contact_models.compare import pressed
 from pipeline.studies.contact_models.content import (
     COLUMNS,
     CRITERIA,
@@ -42,7 +43,6 @@ from pipeline.studies.contact_models.measurement import (
     read_measured,
     truth_of,
 )
-from pipeline.studies.contact_models.page import pressed
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS
 from pipeline.studies.dispatch import carry_out
 

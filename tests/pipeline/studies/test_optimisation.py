@@ -20,7 +20,7 @@ from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.optimisation import gaits, verification
+from pipeline.studies.optimisation import gaits, optimise
 from pipeline.studies.optimisation import search as searching
 from pipeline.studies.optimisation.document import (
     OptimisationDocument,
@@ -28,8 +28,8 @@ from pipeline.studies.optimisation.document import (
     summary_lines,
 )
 from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
-from pipeline.studies.optimisation.outputs import Measure
-from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.optimise import verified_by_elements
+from pipeline.studies.optimisation.schema import Measure, OptimisationConfig
 from pipeline.studies.optimisation.search import (
     DesignProblem,
     better_than,
@@ -39,7 +39,6 @@ from pipeline.studies.optimisation.search import (
     refined,
     spread_over,
 )
-from pipeline.studies.optimisation.verification import verified_by_elements
 from surrogates.parametric.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
@@ -524,7 +523,7 @@ def test_finite_elements_take_the_place_of_the_original_model(tiny_designs, tmp_
         asked.append((config.contact.youngs_modulus_MPa, area))
         return finest, task.run.original(DESIGN).model
 
-    monkeypatch.setattr(verification, "element_layer", springs)
+    monkeypatch.setattr(optimise, "element_layer", springs)
     found = verified_by_elements(task, DESIGN)
     assert (found.reason, found.node_spacing_mm) == ("", 0.5)
     assert found.finite_element == found.original
@@ -536,5 +535,5 @@ def test_finite_elements_take_the_place_of_the_original_model(tiny_designs, tmp_
     def refused(*_):
         raise InputError("too thin")
 
-    monkeypatch.setattr(verification, "element_layer", refused)
+    monkeypatch.setattr(optimise, "element_layer", refused)
     assert verified_by_elements(task, DESIGN).reason == "too thin"

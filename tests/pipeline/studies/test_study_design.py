@@ -20,8 +20,6 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import kinds_of
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import read_table
-from pipeline.studies.design import base_runs, quantile, study_table
-from pipeline.studies.design_runs import DesignTask
 from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.factors import (
     FACTORS,
@@ -32,7 +30,14 @@ from pipeline.studies.factors import (
 )
 from pipeline.studies.runs import run_once
 from pipeline.studies.schema import FactorConfig, StudyConfig
-from pipeline.studies.summary import convergence, rank_correlations
+from pipeline.studies.study import DesignTask
+from pipeline.studies.summary import (
+    base_runs,
+    convergence,
+    quantile,
+    rank_correlations,
+    study_table,
+)
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 from surrogates.sampling.space import ReferencePath
 
