@@ -199,7 +199,7 @@ class CompartmentLoads(_Quantities):
 
 def check_order(order: int, highest: int = 2) -> int:
     """Return the order of derivatives, 0 to `highest`; raise `InputError` for another."""
-    if order not in range(highest + 1):
+    if not isinstance(order, int) or not 0 <= order <= highest:
         raise InputError(f"order: expected a whole number from 0 to {highest}, found {order!r}")
     return order
 

@@ -204,8 +204,8 @@ def test_too_many_steps_are_reported_with_time_and_pose(knee, walking, monkeypat
 
 def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
     class Shifted(knee):
-        def _evaluate(self, pose):
-            return super()._evaluate(replace(pose, superior=pose.superior - 0.041))
+        def loads(self, pose, order=0):
+            return super().loads(replace(pose, superior=pose.superior - 0.041), order)
 
     with pytest.raises(EquilibriumError, match="nearer to contact"):
         simulate(Shifted(), KneeSimulator(), constant(0.01))

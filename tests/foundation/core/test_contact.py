@@ -103,7 +103,7 @@ def test_large_turns_end():
     rng = np.random.default_rng(0)
     for angles in rng.uniform(-4.0, 4.0, (50, 3)):
         pose = Pose(*angles, *rng.uniform(-0.04, 0.04, 3))
-        assert np.isfinite(model.loads(pose, RATES).wrench).all()
+        assert np.isfinite(model.loads_in_motion(pose, RATES).wrench).all()
 
 
 def test_numbers_that_are_not_finite_do_not_lead_out_of_the_arrays():

@@ -52,7 +52,7 @@ REFUSED = [
         for surface in ("flat", "curved")
     ),
     (partial(MODEL.compartment_loads, Pose(), "middle"), "compartment: expected one of"),
-    (partial(MODEL.evaluate, Pose(), NOT_FINITE[3]), "rates: expected finite"),
+    (partial(MODEL.loads_in_motion, Pose(), NOT_FINITE[3]), "rates: expected finite"),
     (partial(MODEL.loads, NOT_FINITE), "poses: expected finite numbers, found nan at"),
     (partial(MODEL.loads, np.zeros((3, 5))), "poses: expected a Pose, an array (6,) or (N, 6)"),
     (partial(MODEL.loads, np.zeros((3, 6)), threads=0), "threads: expected >= 1"),
