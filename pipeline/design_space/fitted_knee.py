@@ -182,7 +182,7 @@ def _force_at_pose(config: Config, surrogate: ContactSurrogate, rows: pd.DataFra
         truth = loads[:, AXIAL_FORCE]
         if len(truth) < 2:
             return float("nan")
-        force = surrogate.evaluate_batch(poses)[0][:, number, AXIAL_FORCE]
+        force = surrogate.loads(poses, order=1).values[:, number, AXIAL_FORCE]
         errors.append(np.sqrt(np.mean((force - truth) ** 2)) / np.ptp(truth))
     return 100.0 * float(max(errors))
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -144,7 +145,7 @@ def measure_at(built: Built, measured: Measured, given: GaitPoses) -> None:
         calls = [(Pose.from_array(given.poses[k]),) for k in known]
         if calls:
             clock = time.process_time
-            seconds = median_seconds(model.loads_and_jacobian, calls, clock)
+            seconds = median_seconds(partial(model.loads, order=1), calls, clock)
             measured.numbers["evaluation_s"] = seconds
     if isinstance(model, SurfaceContact):
         with measured.part("pressures"):
@@ -178,11 +179,11 @@ def _at_poses(
     reasons = []
     for k, pose in enumerate(map(Pose.from_array, poses)):
         try:
-            found, jacobians[k] = model.loads_and_jacobian(pose)
+            found = model.loads(pose, order=1)
         except REASONS as error:
             reasons.append(str(error))
             continue
-        loads[k] = found.medial.array, found.lateral.array
+        loads[k], jacobians[k] = found.values, found.total_jacobian
     if reasons:
         text = f"{len(reasons)} of {len(poses)} poses without an answer: {reasons[0]}"
         measured.failures["given poses"] = text

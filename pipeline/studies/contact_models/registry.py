@@ -1,8 +1,8 @@
 """The compared contact models: a row for each, in the order of the table.
 
 A new model is a row of `MODELS` and a name in `pipeline.config.comparison_schema.ComparedModel`.
-The model that `build` returns offers `loads` and `loads_and_jacobian`
-(`dynamics.protocol.ContactModel`); a model that also has surfaces
+The model that `build` returns implements
+`dynamics.protocol.ContactModel`; a model that also has surfaces
 (`foundation.surface_contact.SurfaceContact`) gives pressure maps, and wear by its own pressures.
 """
 

@@ -98,7 +98,7 @@ def test_intervals_are_those_of_the_standard_errors(knee, held_out):
         rows = feasible(usable(held_out, name), bounds)
         surrogate = knee.compartment(name)
         errors = surrogate.standard_error(poses_of(rows))
-        residuals = loads_of(rows) - surrogate.evaluate_batch(poses_of(rows))[0]
+        residuals = loads_of(rows) - surrogate.loads(poses_of(rows)).array
         part = found.compartments[name]
         for k, column in enumerate(LOAD_COLUMNS[:9]):
             inside = np.abs(residuals[:, k]) <= NORMAL_95 * errors[:, k]
@@ -198,7 +198,7 @@ def bed(law: Any, **options: Any) -> ElasticFoundation:
 
 def driven(model: SurfaceContact, poses: np.ndarray) -> SimulationResult:
     """Return a cycle of given poses (N, 6) [rad, m], as if a model had driven it."""
-    loads = model.evaluate_batch(poses).swapaxes(0, 1)
+    loads = model.loads(poses).values.swapaxes(0, 1)
     at = np.linspace(0.0, 100.0, len(poses))
     cost = Statistics(1, 0, 1, 1, 1, 0.0)
     applied = np.zeros((len(poses), 3))

@@ -82,9 +82,9 @@ def test_figures_at_the_poses_are_those_of_direct_evaluation(compared):
     poses = read_measured(compared, ELEMENTS).arrays["cycle_poses"]
     poses = poses[np.unique(np.linspace(0, len(poses), 5, endpoint=False).astype(int))]
     models = knee.model, coarser(knee.model), knee.bed
-    loads = [model.evaluate_batch(poses) for model in models]
+    loads = [model.loads(poses).values for model in models]
     slopes = [
-        np.array([model.loads_and_jacobian(Pose.from_array(p))[1] for p in poses])
+        np.array([model.loads(Pose.from_array(p), 1).total_jacobian for p in poses])
         for model in models
     ]
     truth, slope = (found[0] + (found[0] - found[1]) / 3.0 for found in (loads, slopes))

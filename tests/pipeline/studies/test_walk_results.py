@@ -24,7 +24,7 @@ def frames(*forces, flags=()):
     for force in forces:
         row = np.zeros(12)
         row[1] = force
-        loads.append((ContactLoads.from_compartments({"joint": row}, flags=flags),))
+        loads.append((ContactLoads([row], ("joint",), flags),))
     time = 0.1 * np.arange(float(len(forces)))
     none = np.zeros((len(forces), 0))
     courses = dict.fromkeys(("values", "speeds", "activations", "muscle_forces"), none)
