@@ -63,7 +63,7 @@ def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
     assert told.startswith(f"{tmp_path / 'run' / 'samples' / 'chunks-first'}/")
     reason = os.strerror(errno.ENOSPC).lower()
     assert (
-        f"cannot be written ({reason}); 60 of 120 samples of first are stored; free disk space, "
+        f"cannot be written ({reason}); 60 of 120 samples are stored; free disk space, "
         in told
     )
     mended()

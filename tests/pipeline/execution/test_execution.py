@@ -81,7 +81,7 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
     config = load_config(SMOKE, ("run.chunk=4",))
     with Run(config, tmp_path / "run") as run:
         run.prepare(resume=False)
-        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples of first are"):
+        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples are"):
             run.evaluate("first", table, Evaluation(jobs.double))
     assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
 
