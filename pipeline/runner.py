@@ -56,7 +56,7 @@ from surrogates.sampling.space import SampleSpace
 #: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
 #: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "pandas")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas")
 
 
 def run_study(
@@ -149,8 +149,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     provenance = _provenance(run, original, sampled, hashes, description, findings)
     run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":
-        with run.timed("h: gait simulation"):
-            simulate_cycle(run, original, main, space.path)
+        simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
     (folder / "times.json").unlink()

@@ -86,7 +86,7 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
     config = load_config(SMOKE, ("run.chunk=4",))
     with Run(config, tmp_path / "run") as run:
         run.prepare(resume=False)
-        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples of first are"):
+        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples are"):
             run.evaluate("first", table, Evaluation(jobs.double))
     assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
 
@@ -120,8 +120,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         for command in (
             [*run_command(run_copy, *TINY), "--resume"],
             run_command(run_copy, *TINY),
-            ["validate", str(run_copy)],
-            ["simulate", str(run_copy)],
             ["wear", str(run_copy)],
         ):
             assert main(command) == 2
