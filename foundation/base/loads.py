@@ -292,7 +292,7 @@ class ContactLoads(_Quantities):
         derivatives: tuple[FloatArray, ...] = (),
         **known: Any,
     ) -> Self:
-        """Return the loads from arrays as the constructor, unchecked [SI].
+        """Return the loads of values (..., C, 12) as the constructor, unchecked [SI].
 
         The values become read-only. Flags may be a function that returns them when they are first
         asked for; `known` are `variables` and other attributes, such as `total_jacobian`.
