@@ -17,11 +17,11 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import silent
+from pipeline.design_space.design_gait import OwnModels
 from pipeline.design_space.drawn_designs import BaseValue
 from pipeline.design_space.errors import feasible_samples, sample_errors, told_errors
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.taken_design import (
-    OwnModels,
     TakenDesign,
     design_values,
     error_lines,

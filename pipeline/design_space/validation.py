@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -21,7 +20,7 @@ from foundation.base.pose import Pose
 from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
-from pipeline.design_space.design_gait import compared_cycles, fitted_patch
+from pipeline.design_space.design_gait import cycle_document, fitted_patch
 from pipeline.design_space.drawn_designs import HELD_OUT, UNSEEN, parameters_of
 from pipeline.design_space.errors import (
     doubts,
@@ -48,7 +47,7 @@ _HELD_OUT_PART = 0.5
 class JudgedDesign(NamedTuple):
     """A design with measured errors and the gait cycle of both models.
 
-    `cycle` is that of `compared_cycles`; `expected` and `doubts` of held-out designs alone.
+    `cycle` is that of `cycle_document`; `expected` and `doubts` of held-out designs alone.
     """
 
     design: int
@@ -94,10 +93,8 @@ def _domain(
     z = parameters.scaled_rows(values.to_numpy(float)).reshape(len(rows), len(parameters))
     loads = loads_of(rows)
     feasible = infeasibility(loads, bounds, 0.0) == ""
-    # One thread: sums in threaded linear algebra depend on the number of cores.
-    with threadpool_limits(1):
-        samples = DomainSamples(poses_of(rows), loads, feasible)
-        return fit_parametric_domain(part, z, samples, limits, bounds.margin)
+    samples = DomainSamples(poses_of(rows), loads, feasible)
+    return fit_parametric_domain(part, z, samples, limits, bounds.margin)
 
 
 def judged_designs(
@@ -108,7 +105,7 @@ def judged_designs(
     chosen = designs[designs["use"] == use]
     values = [dict(zip(names, map(float, row), strict=True)) for row in chosen[names].to_numpy()]
     numbers = chosen["design"].astype(int).tolist()
-    cycles = run.execution.map(compared_cycles, [(config, knee, each) for each in values])
+    cycles = run.execution.map(cycle_document, [(config, knee, each) for each in values])
     found = []
     for number, own, cycle in zip(numbers, values, cycles, strict=True):
         rows = samples[samples["design"] == number]

@@ -14,7 +14,7 @@ import numpy as np
 from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AREA, PEAK_PRESSURE
+from foundation.base.loads import PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import coupled_laws, single_laws
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -34,6 +34,7 @@ from pipeline.stages.equal_loads import (
     chosen_instants,
     contact_at,
     equal_loads,
+    peak_area,
 )
 from pipeline.stages.pressure_roughness import resolution
 from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
@@ -91,7 +92,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
             strains += [pair.layer.strain for pair in pairs]
     return ElasticLayer(
         model=words,
-        reference=_lattice_words(springs) if elements is None else elements[0],
+        reference=_reference_words(springs, elements),
         compartments=found,
         reason="" if found else "no pose of the cycle has the same load in both models",
         largest_strain=max(strains, default=None),
@@ -113,8 +114,12 @@ def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
     )
 
 
-def _lattice_words(springs: dict[int, Springs]) -> str:
-    """Return the coupled springs that stand for the layer in words."""
+def _reference_words(
+    springs: dict[int, Springs], elements: tuple[float, SurfaceContact] | None
+) -> str:
+    """Return the model that stands for the layer in words."""
+    if elements is not None:
+        return f"{FINITE_ELEMENTS}, nodes {elements[0]:g} mm apart"
     rough = any(each.rough for each in springs.values())
     return f"{COUPLED_SPRINGS}, {_RIDGED[1]} nodes across" if rough else COUPLED_SPRINGS
 
@@ -178,8 +183,8 @@ def _elements(
     model: ElasticFoundation,
     result: SimulationResult,
     springs: dict[int, Springs],
-) -> tuple[str, SurfaceContact] | None:
-    """Return finite elements of the layer, in words and as a model; None where springs do better.
+) -> tuple[float, SurfaceContact] | None:
+    """Return finite elements of the layer as of `element_layer`; None where springs do better.
 
     Nodes of a quick condensation do not resolve the ridges of a rough surface.
 
@@ -190,18 +195,11 @@ def _elements(
     if any(each.rough for each in springs.values()) or not (coupled or deep):
         return None
     try:
-        return element_layer(config, _patch(result))
+        return element_layer(config, peak_area(result))
     except InputError:
         if coupled:
             raise
         return None
-
-
-def _patch(result: SimulationResult) -> float:
-    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
-    loads = result.compartment_loads
-    areas = [rows[int(np.argmax(rows[:, PEAK_PRESSURE])), AREA] for rows in loads]
-    return float(min((area for area in areas if area > 0.0), default=1e-4))
 
 
 def _doubt(

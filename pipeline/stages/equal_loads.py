@@ -91,3 +91,9 @@ def equal_loads(
             yield Pair(int(k), own, at_load_of(layer, own, name))
         except PoseError:
             continue
+
+
+def peak_area(result: SimulationResult) -> float:
+    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
+    rows = [loads[int(np.argmax(loads[:, PEAK_PRESSURE]))] for loads in result.compartment_loads]
+    return float(min((row[AREA] for row in rows if row[AREA] > 0.0), default=1e-4))

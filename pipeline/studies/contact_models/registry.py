@@ -16,7 +16,7 @@ from functools import partial
 from dynamics.protocol import ContactModel
 from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
-from pipeline.studies.calibration.fits import fit_law, free_springs, linear_springs
+from pipeline.studies.calibration import fit_law, free_springs, linear_springs
 from pipeline.studies.contact_models.knee import (
     ELEMENTS,
     Built,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import layers
@@ -280,13 +281,13 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
 
     def elements(config: Any, area: float) -> Any:
         seen.append(area)
-        return "finite elements", linear
+        return 2.0, linear
 
     monkeypatch.setattr(layer_stage, "element_layer", elements)
     assert compared(linear).reference == "coupled springs"
     assert seen == []
     found = compared(linear, 6e-4)
-    assert found.reference == "finite elements"
+    assert found.reference == "finite elements, nodes 2 mm apart"
     assert found.compartments["medial"].at_peak.peak_pressure == pytest.approx(0.0, abs=1e-5)
     assert 5e-5 < seen[0] < 5e-4
 
@@ -302,7 +303,8 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
-    monkeypatch.setattr(layer_reference, "_SPACINGS_MM", (2.0, 2.0))
+    coarse = partial(layer_reference.element_layer, finest=2.0)
+    monkeypatch.setattr(layer_stage, "element_layer", coarse)
     config = load_config(SMOKE, ("contact.law='coupled'",))
     found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))
     assert found.reference == "finite elements, nodes 2 mm apart"
