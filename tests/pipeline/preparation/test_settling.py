@@ -146,7 +146,7 @@ def test_smooth_contact_is_silent():
 
 def test_peak_out_of_proportion_is_named_with_its_place():
     model = pressed(shapes.plate(30e-3, 30))
-    loads = model.loads(poses()).values
+    loads = model.loads(poses()).values.copy()
     loads[-1, 0, PEAK_PRESSURE] = 7.9 * loads[-1, 0, MEAN_PRESSURE]
     check_peaks(model, poses(), loads, STRENGTH)
     loads[-1, 0, PEAK_PRESSURE] = 8.1 * loads[-1, 0, MEAN_PRESSURE]
