@@ -8,7 +8,7 @@ from typing import Any
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
-from pipeline.reports.accuracy_document import Accuracy
+from pipeline.reports.accuracy_section import worst_load
 from pipeline.reports.contact_figures import words_of
 from pipeline.reports.elastic_layer import element_keys, layer_keys, layer_of_run
 from pipeline.reports.gait_section import Gait
@@ -25,16 +25,14 @@ from pipeline.store.verdict_document import OwnError, Verdict
 _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 
 
-def evidence_of(
-    files: RunFiles, accuracy: Accuracy, gait: Gait, domain: Domain | None = None
-) -> Evidence:
+def evidence_of(files: RunFiles, gait: Gait, domain: Domain | None = None) -> Evidence:
     """Return the figures that the verdict is made of."""
     differences, varied = gait.rms_over_range_percent, gait.combinations
     contact = files.config["contact"]
     return Evidence(
         differences=differences,
         peak_difference_percent=_peak_difference(files) if differences else None,
-        held_out_percent=accuracy.worst_load.nrmse_percent,
+        held_out_percent=worst_load(files.validation.figures).displayed["value"],
         resolution=mesh_resolution(files),
         least_across=TRIANGLES_ACROSS[contact["surface"]],
         flagged=sum(flag.model == "surrogate" for flag in gait.flags),

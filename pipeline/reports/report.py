@@ -20,8 +20,13 @@ from pipeline.config.schema import Config
 from pipeline.files import write_document
 from pipeline.reports import accuracy_pictures as accuracy_panels
 from pipeline.reports import pictures
-from pipeline.reports.accuracy_document import Accuracy
-from pipeline.reports.accuracy_section import accuracy_of
+from pipeline.reports.accuracy_section import (
+    JUDGED_AT_LOAD,
+    Accuracy,
+    accuracy_of,
+    height_error,
+    worst_load,
+)
 from pipeline.reports.contact_figures import (
     Contact,
     contact_of,
@@ -91,6 +96,7 @@ class Report(Part):
     error_budget: list[BudgetRow]
     remarks: list[StoredFinding]
     stages: Stages
+    figures: list[dict[str, Any]]
     validation: Accuracy
     domain: Domain | None
     sensitivity: Sensitivity | None
@@ -123,6 +129,11 @@ def write_report(folder: Path) -> Report:
     write_page(
         folder / "report.html",
         report,
+        held_out=files.figures,
+        judged_at_load=JUDGED_AT_LOAD,
+        worst_load=worst_load(files.validation.figures),
+        height=height_error(files.figures),
+        largest_height=height_error(files.figures, "maximum"),
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
         next_command=in_folder(report.verdict.next.command, folder),
@@ -143,12 +154,12 @@ def report_of(files: RunFiles) -> Report:
     stages, accuracy, gait = stages_of(files), accuracy_of(files), gait_of(files)
     overview = overview_of(files, stages, accuracy, gait)
     knee, domain = knee_of(files), domain_of(files)
-    evidence = evidence_of(files, accuracy, gait, domain)
+    evidence = evidence_of(files, gait, domain)
     judged = verdict(evidence, more_samples(files.config["design"]))
     judged.errors = own_errors(files, gait, judged)
     return Report(
         summary=[
-            *summary_lines(overview, run.original, gait),
+            *summary_lines(overview, files, gait),
             *spacing_lines(gait.node_spacing),
             *knee_lines(knee),
             *layer_lines(evidence.layer),
@@ -163,6 +174,7 @@ def report_of(files: RunFiles) -> Report:
         error_budget=error_budget(evidence, evidence.layer),
         remarks=run.remarks,
         stages=stages,
+        figures=files.figures.displayed,
         validation=accuracy,
         domain=domain,
         sensitivity=sensitivity_of(files.knee, files.predictions, run.not_given),
@@ -205,7 +217,7 @@ def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
             accuracy.learning_curve, both=len(files.compartments) == 2
         ),
         "front": accuracy_panels.front_pictures(accuracy.front, accuracy.wanted_error_percent),
-        "quantiles": accuracy_panels.quantile_pictures(accuracy.compartments),
+        "quantiles": accuracy_panels.quantile_pictures(files.validation.standardised),
         "domain": accuracy_panels.domain_pictures(files),
     }
     shown = {section: list(items) for section, items in {**drawn, **_of_gait(files)}.items()}

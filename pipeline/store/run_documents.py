@@ -23,7 +23,7 @@ from foundation.base.findings import Finding, Level
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
 from pipeline.files import content_of, plain
-from pipeline.store.quantities import ERRORS
+from pipeline.store.quantities import CATALOGUE
 from surrogates.sampling.space import ReferencePath
 
 #: Models in the order of the report.
@@ -252,7 +252,7 @@ class RowErrors(Part):
 
 def _quantities(names: list[str]) -> list[str]:
     for name in names:
-        if name not in ERRORS:
+        if name not in CATALOGUE:
             raise InputError(f"expected names of quantities, found {name!r:.60}")
     return names
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from pipeline.files import write_document
@@ -12,7 +11,7 @@ from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.run_folder import Run
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
-from pipeline.store.validation_document import Validation
+from pipeline.store.figures import Figures, Validation
 from pipeline.store.workspace_lock import alone_in_folder
 
 
@@ -27,15 +26,12 @@ def validate_again(folder: Path) -> Report:
     """
     run = TrainedRun.open(folder)
     stored = read_document(folder / "validation.json", Validation)
-    before = stored.models[0]
-    header = {**run.surrogate.header, "fit_seconds": before.fit_seconds}
-    surrogate = replace(run.surrogate, header=header)
-    judged = assess(surrogate, run.samples("heldout"), run.config.feasibility)
-    # Cross-validation and the choice of the surrogate belong to the fit, which is not repeated.
-    judged.fronts = before.fronts
-    for name, part in judged.compartments.items():
-        part.cross_validation = before.compartments[name].cross_validation
-    stored.models[0] = judged
+    judged = assess(run.surrogate, run.samples("heldout"), run.config.feasibility)
+    # Cross-validation and the other models belong to the fit, which is not repeated.
+    again = {row.about for row in judged.figures}
+    kept = [row for row in stored.figures.root if row.about not in again]
+    stored.figures = Figures([*judged.figures, *kept])
+    stored.standardised, stored.worst = judged.standardised, judged.worst
     write_document(folder / "validation.json", stored)
     return write_report(folder)
 

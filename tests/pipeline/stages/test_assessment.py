@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import layers
@@ -24,7 +23,9 @@ from foundation.implant import CondylarImplant
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
+from pipeline.files import json_text
 from pipeline.originals import layer_reference
+from pipeline.reports.accuracy_section import worst_load
 from pipeline.stages import elastic_layer as layer_stage
 from pipeline.stages import node_spacing as stage
 from pipeline.stages.assessment import (
@@ -37,6 +38,7 @@ from pipeline.stages.elastic_layer import elastic_layer
 from pipeline.stages.equal_loads import chosen_instants, equal_loads
 from pipeline.stages.node_spacing import POSES, node_spacing
 from pipeline.stages.pressure_fields import errors_of
+from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
 from pipeline.store.layer_document import ElasticLayer
 from pipeline.store.run_documents import NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
@@ -56,62 +58,63 @@ def held_out(tiny_run):
 
 def test_figures_are_those_of_the_feasible_samples(knee, held_out):
     bounds = FeasibilityConfig()
-    found = assess(knee, held_out, bounds)
+    judged = assess(knee, held_out, bounds)
+    found = Figures(judged.figures)
     table = prediction_table(knee, held_out, bounds)
     for name in ("medial", "lateral"):
-        part = found.compartments[name]
         rows = table[table["compartment"] == name]
-        assert part.points == 20
-        assert part.feasible == len(rows) == len(feasible(usable(held_out, name), bounds))
+        assert found.points(AT_POSE_ALL, name) == 20
+        own = feasible(usable(held_out, name), bounds)
+        assert found.points(AT_POSE, name) == len(rows) == len(own)
         error = rows["predicted_force_y_N"] - rows["force_y_N"]
-        figures = part.at_pose["force_y_N"]
-        assert figures.rmse == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
-        assert figures.maximum == pytest.approx(np.abs(error).max(), rel=1e-9)
-        assert set(part.at_pose) == set(LOAD_COLUMNS)
-        worst = [abs(row.error_N) for row in part.worst]
+        rmse, largest = (
+            found.value(AT_POSE, name, "force_y_N", key) for key in ("rmse", "maximum")
+        )
+        assert rmse == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
+        assert largest == pytest.approx(np.abs(error).max(), rel=1e-9)
+        assert set(found.quantities(AT_POSE, name)) == set(LOAD_COLUMNS)
+        worst = [abs(row.error_N) for row in judged.worst if row.part == name]
         assert worst == sorted(worst, reverse=True)
-        assert worst[0] == pytest.approx(figures.maximum, rel=1e-9)
-    assert found.worst_load_nrmse == max(
-        found.compartments[name].at_pose[column].nrmse
-        for name in ("medial", "lateral")
-        for column in WRENCH_COLUMNS
-    )
+        assert worst[0] == pytest.approx(largest, rel=1e-9)
+    worst = max(row.value for row in found.of(AT_POSE, "nrmse", *WRENCH_COLUMNS))
+    assert worst_load(found).value == worst
 
 
 def test_learning_point_has_the_errors_of_the_worse_compartment(knee, held_out):
     bounds = FeasibilityConfig()
-    judged = assess(knee, held_out, bounds).compartments.values()
+    judged = Figures(assess(knee, held_out, bounds).figures)
     point = held_out_point(knee, held_out, bounds)
-    assert set(point) == {"held_out_load_error", "held_out_height_um"}
-    error = max(part.at_pose["force_y_N"].rmse for part in judged)
+    assert set(point) == {"held_out_load_error_share", "held_out_height_m"}
     largest = knee.compartment("medial").space.load[1]
-    assert point["held_out_load_error"] == pytest.approx(error / largest, rel=1e-9)
-    height = max(1e6 * part.at_load["superior_m"].rmse for part in judged)
-    assert point["held_out_height_um"] == pytest.approx(height, rel=1e-12)
+    error = judged.worst(AT_POSE, "rmse", "force_y_N").value / largest
+    assert point["held_out_load_error_share"] == pytest.approx(error, rel=1e-9)
+    height = judged.worst(AT_LOAD, "rmse", "height_m").value
+    assert point["held_out_height_m"] == pytest.approx(height, rel=1e-12)
 
 
 def test_intervals_are_those_of_the_standard_errors(knee, held_out):
     bounds = FeasibilityConfig()
     found = assess(knee, held_out, bounds)
+    figures = Figures(found.figures)
     for name in ("medial", "lateral"):
         rows = feasible(usable(held_out, name), bounds)
         surrogate = knee.compartment(name)
         errors = surrogate.standard_error(poses_of(rows))
         residuals = loads_of(rows) - surrogate.evaluate_batch(poses_of(rows))[0]
-        part = found.compartments[name]
         for k, column in enumerate(LOAD_COLUMNS[:9]):
             inside = np.abs(residuals[:, k]) <= NORMAL_95 * errors[:, k]
-            assert part.coverage[column] == pytest.approx(inside.mean(), abs=1e-12)
+            covered = figures.value(AT_POSE, name, column, "coverage")
+            assert covered == pytest.approx(inside.mean(), abs=1e-12)
         known = errors[:, :6] > 0.0
         scaled = residuals[:, :6][known] / errors[:, :6][known]
-        quantiles = part.standardised
-        assert len(quantiles.normal) == len(quantiles.held_out)
+        quantiles = found.standardised[name]
+        assert len(quantiles.normal_ratio) == len(quantiles.held_out_ratio)
         middle = np.quantile(scaled, 0.5, method="linear")
-        assert np.interp(0.0, quantiles.normal, quantiles.held_out) == pytest.approx(
+        assert np.interp(0.0, quantiles.normal_ratio, quantiles.held_out_ratio) == pytest.approx(
             middle, abs=0.05
         )
-        assert max(quantiles.held_out) <= scaled.max()
-        worst = part.worst[0]
+        assert max(quantiles.held_out_ratio) <= scaled.max()
+        worst = next(row for row in found.worst if row.part == name)
         row = rows.index[rows["index"] == worst.index][0]
         place = rows.index.get_loc(row)
         assert worst.standard_error_N == pytest.approx(errors[place, 1], rel=1e-12)
@@ -121,12 +124,12 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     """Its centres of pressure are undefined, its loads are wrong by all they are."""
     lifted = held_out.assign(superior_m=held_out["superior_m"] + 0.01)
     found = assess(knee, lifted, FeasibilityConfig())
-    part = found.compartments["medial"]
-    assert part.at_pose["cop_x_m"].rmse is None
-    assert part.at_pose["force_y_N"].q2 < 0.0
-    assert part.standardised.content() == {"normal": [], "held_out": []}
-    assert part.coverage["force_y_N"] == 0.0
-    json.dumps(found.content(), allow_nan=False)
+    figures = Figures(found.figures)
+    assert figures.value(AT_POSE, "medial", "cop_x_m", "rmse") is None
+    assert figures.value(AT_POSE, "medial", "force_y_N", "q2") < 0.0
+    assert found.standardised["medial"].normal_ratio == []
+    assert figures.value(AT_POSE, "medial", "force_y_N", "coverage") == 0.0
+    json_text(found.figures)
 
 
 TRUTH = np.concatenate([np.zeros(50), np.linspace(1e6, 20e6, 100)])
