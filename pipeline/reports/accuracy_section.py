@@ -47,7 +47,7 @@ class Accuracy(Part):
 def accuracy_of(files: RunFiles) -> Accuracy:
     """Return the section on the accuracy of the report of a run."""
     stored, settings = files.validation, files.config["validation"]
-    shown: dict[str, Any] = to_display(stored.content())
+    shown: dict[str, Any] = to_display(stored)
     low, _ = COVERAGE_RANGE
     covered = [
         (row, row.displayed["value"])

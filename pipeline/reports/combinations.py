@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from foundation.base.loads import COMPARTMENTS
-from pipeline.reports.units import InUnit, percent
+from pipeline.reports.units import in_unit, percent
 from pipeline.stages.frames import Frames, WearOfCycle
-from pipeline.store.quantities import quantity_of
+from pipeline.store.quantities import quantity_of, to_display
 from pipeline.store.run_documents import (
     MODELS,
     Change,
     Combinations,
     Ended,
     Failed,
-    Failure,
-    Part,
 )
 
 #: Limits of the surrogate's errors. Loads: RMS difference over the original's peak; positions: RMS
@@ -55,182 +53,72 @@ _COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, col
 Figures = Mapping[str, float | None]
 
 
-class LoadRow(InUnit):
-    """RMS difference and peak of a load, and whether its peak suffices to judge the load."""
-
-    measured: ClassVar[tuple[str, ...]] = ("rms", "peak")
-    column: str
-    label: str
-    rms: float
-    peak: float
-    rms_over_peak_percent: float | None
-    judged: bool
-
-
-class Worn(Part):
-    """Wear per million cycles of a model; without the density of the insert there is no mass."""
-
-    medial_mm3: float
-    lateral_mm3: float
-    total_mm3: float
-    mass_mg: float = 0.0
-
-
-class WearDifference(Part):
-    """Difference of the worn volumes of the surrogate from the original."""
-
-    medial_percent: float | None
-    lateral_percent: float | None
-    total_percent: float | None
-
-
-class WearRows(Part):
-    """Wear per million cycles by both models."""
-
-    original: Worn
-    surrogate: Worn
-    difference: WearDifference
-
-
-class Wear(Part):
-    """Wear of the nominal cycle."""
-
-    wear_factor_mm3_per_Nm: float
-    per_million_cycles: WearRows
-    deepest_per_million_cycles: dict[str, float]
-    depth_rms_over_deepest_percent: float | None
-    field_aspect_ratio: dict[str, float]
-
-
-class Frame(Part):
-    """Instant, flexion and peak pressures of a frame."""
-
-    instant_percent: float
-    flexion_deg: float
-    original_peak_MPa: float
-    surrogate_peak_MPa: float
-
-
-class Varied(Part):
-    """Combination of inputs, and the failure of a model if one failed."""
-
-    name: str
-    factors: dict[str, float]
-    failure: Failure | None
-
-
-class Compared(Varied):
-    """Combination that both models completed: figures of the accuracy table, and the rest."""
-
-    load_percent: float | None
-    worst_load: str
-    medial_force_percent: float | None
-    lateral_force_percent: float | None
-    anterior_um: float
-    anterior_percent: float | None
-    rotation_deg: float
-    rotation_percent: float | None
-    peak_difference_percent: float
-    peak_pressure_percent: float
-    wear_percent: float | None
-    met: dict[str, bool]
-    above: list[str]
-    loads: list[LoadRow]
-    wear: WearRows
-    cost: dict[str, int | float]
-    flags: dict[str, list[str]]
-
-
-class Message(Part):
-    """Flag or failure in a combination."""
-
-    where: str
-    text: str
-
-
-class CombinationsTable(Part):
-    """Comparison on all combinations of inputs.
+def combinations_of(stored: Combinations) -> dict[str, Any]:
+    """Return the comparison on all combinations of inputs.
 
     `worst` is the name of the combination with the largest magnitude in each column, `within` the
     number of combinations that keep all bars.
     """
-
-    bars: dict[str, float]
-    wear_factor_mm3_per_Nm: float
-    rows: list[Compared | Varied]
-    worst: dict[str, str | None]
-    within: int
-    median_cycle_ratio: float | None
-    failures: list[Message]
-    flags: list[Message]
-
-    @property
-    def ended(self) -> list[Compared]:
-        """Combinations that both models completed."""
-        return [row for row in self.rows if isinstance(row, Compared)]
-
-
-def combinations_of(stored: Combinations) -> CombinationsTable:
-    """Return the comparison on all combinations of inputs."""
+    ended = [_compared(row) for row in stored.combinations if isinstance(row, Ended)]
+    known = {row["name"]: row for row in ended}
     rows = [
-        _compared(row) if isinstance(row, Ended) else _varied(row) for row in stored.combinations
+        known[row.name]
+        if isinstance(row, Ended)
+        else {"name": row.name, "factors": _ratios(row), "failure": row.failure.content()}
+        for row in stored.combinations
     ]
-    ended = [row for row in rows if isinstance(row, Compared)]
-    ratios = [row.cost["cycle_ratio"] for row in ended]
-    return CombinationsTable(
-        bars=BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
-        wear_factor_mm3_per_Nm=1e9 * stored.wear_factor_per_Pa,
-        rows=rows,
-        worst={column: _worst(ended, column) for column in _COLUMNS},
-        within=sum(all(row.met.values()) for row in ended),
-        median_cycle_ratio=float(np.median(ratios)) if ratios else None,
-        failures=[
-            Message(where=row.name, text=f"{row.failure.model}: {row.failure.reason}")
-            for row in rows
+    ratios = [row["cost"]["cycle_ratio"] for row in ended]
+    return {
+        "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
+        "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
+        "rows": rows,
+        "worst": {column: _worst(ended, column) for column in _COLUMNS},
+        "within": sum(all(row["met"].values()) for row in ended),
+        "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
+        "failures": [
+            {"where": row.name, "text": f"{row.failure.model}: {row.failure.reason}"}
+            for row in stored.combinations
             if row.failure is not None
         ],
-        flags=[
-            Message(where=row.name, text=f"{model}: {message}")
+        "flags": [
+            {"where": row["name"], "text": f"{model}: {message}"}
             for row in ended
             for model in MODELS
-            for message in row.flags[model]
+            for message in row["flags"][model]
         ],
-    )
+    }
 
 
-def _worst(rows: Sequence[Compared], column: str) -> str | None:
-    known = {row.name: abs(f) for row in rows if (f := getattr(row, column)) is not None}
+def _worst(rows: Sequence[Mapping[str, Any]], column: str) -> str | None:
+    known = {row["name"]: abs(row[column]) for row in rows if row[column] is not None}
     return max(known, key=lambda name: known[name]) if known else None
-
-
-def _varied(row: Failed) -> Varied:
-    return Varied(name=row.name, factors=_ratios(row), failure=row.failure)
 
 
 def _ratios(row: Ended | Failed) -> dict[str, float]:
     return {f"{name}_ratio": value for name, value in row.factors.items()}
 
 
-def _compared(row: Ended) -> Compared:
-    """Return a combination that both models completed."""
+def _compared(row: Ended) -> dict[str, Any]:
+    """Return a combination that both models completed: figures of the table, and the rest."""
     loads = load_rows(row.loads)
-    share = {load.column: load.rms_over_peak_percent for load in loads}
-    worst = max((load for load in loads if load.judged), key=lambda load: share[load.column] or 0.0)
+    share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
+    judged = (load for load in loads if load["judged"])
+    worst = max(judged, key=lambda load: share[load["column"]] or 0.0)
     anterior, rotation = row.motion["anterior_m"], row.motion["rotation_rad"]
     pressures = row.pressure.values()
     wear = wear_rows(row.wear)
     figures = {
-        "load_percent": worst.rms_over_peak_percent,
+        "load_percent": worst["rms_over_peak_percent"],
         **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
+        **to_display({"rotation_rad": rotation.rms}),
         "anterior_um": 1e6 * anterior.rms,
         "anterior_percent": percent(anterior.rms, anterior.range),
-        "rotation_deg": float(np.degrees(rotation.rms)),
         "rotation_percent": percent(rotation.rms, rotation.range),
         "peak_difference_percent": max(
             (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
         ),
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
-        "wear_percent": wear.difference.total_percent,
+        "wear_percent": wear["difference"]["total_percent"],
     }
     spent = row.statistics
     cost: dict[str, int | float] = {
@@ -239,41 +127,35 @@ def _compared(row: Ended) -> Compared:
     for name, cycle in spent.items():
         cost |= {f"{name}_evaluations": cycle.evaluations, f"{name}_steps": cycle.steps}
         cost[f"{name}_cycle_s"] = cycle.elapsed
-    return Compared.model_validate(
-        {
-            "name": row.name,
-            "factors": _ratios(row),
-            "failure": None,
-            **figures,
-            "worst_load": worst.label,
-            "met": met(figures),
-            "above": above(figures),
-            "loads": loads,
-            "wear": wear,
-            "cost": cost,
-            "flags": row.flags,
-        }
-    )
+    return {
+        "name": row.name,
+        "factors": _ratios(row),
+        "failure": None,
+        **figures,
+        "worst_load": worst["label"],
+        "met": met(figures),
+        "above": above(figures),
+        "loads": loads,
+        "wear": wear,
+        "cost": cost,
+        "flags": row.flags,
+    }
 
 
-def load_rows(loads: Mapping[str, Change]) -> list[LoadRow]:
+def load_rows(loads: Mapping[str, Change]) -> list[dict[str, Any]]:
     """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
     kinds = {column: column.split("_")[1] for column in loads}
     largest = {
         kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
         for kind in kinds.values()
     }
-    quantities = {column: quantity_of(column) for column in loads}
     return [
-        LoadRow(
-            column=column,
-            label=quantities[column].label,
-            unit=quantities[column].unit_for_people,
-            rms=quantities[column].factor * load.rms,
-            peak=quantities[column].factor * load.peak,
-            rms_over_peak_percent=percent(load.rms, load.peak),
-            judged=100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
-        )
+        {
+            "column": column,
+            **in_unit(quantity_of(column), rms=load.rms, peak=load.peak),
+            "rms_over_peak_percent": percent(load.rms, load.peak),
+            "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
+        }
         for column, load in loads.items()
     ]
 
@@ -310,7 +192,9 @@ def above(figures: Figures) -> list[str]:
     ]
 
 
-def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = None) -> WearRows:
+def wear_rows(
+    volumes: Mapping[str, Sequence[float]], density: float | None = None
+) -> dict[str, dict[str, float | None]]:
     """Return the wear per million cycles of each model and the surrogate's difference.
 
     The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
@@ -332,38 +216,37 @@ def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = No
         f"{side}_percent": percent(surrogate - original, original)
         for side, original, surrogate in zip(sides, *worn.values(), strict=True)
     }
-    return WearRows.model_validate(rows)
+    return rows
 
 
-def wear_of(wear: WearOfCycle) -> Wear:
+def wear_of(wear: WearOfCycle) -> dict[str, Any]:
     """Return the wear of the nominal cycle per million cycles."""
     volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
     deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
     apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
-    return Wear(
-        wear_factor_mm3_per_Nm=1e9 * float(wear.factor_per_Pa),
-        per_million_cycles=wear_rows(volumes, float(wear.density_kg_per_m3)),
-        deepest_per_million_cycles={
+    return {
+        "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
+        "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
+        "deepest_per_million_cycles": {
             f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
         },
-        depth_rms_over_deepest_percent=percent(apart, float(wear.depth_m[0].max())),
-        field_aspect_ratio={
+        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
+        "field_aspect_ratio": {
             f"{name}_ratio": value
             for name, value in zip(COMPARTMENTS, wear.aspect.tolist(), strict=True)
         },
-    )
+    }
 
 
-def frames_of(frames: Frames) -> list[Frame]:
+def frames_of(frames: Frames) -> list[dict[str, float]]:
     """Return instant, flexion and peak pressures of each frame."""
-    return [
-        Frame(
-            instant_percent=float(instant),
-            flexion_deg=float(np.degrees(pose[0])),
-            original_peak_MPa=1e-6 * float(original),
-            surrogate_peak_MPa=1e-6 * float(surrogate),
-        )
-        for instant, pose, original, surrogate in zip(
-            frames.gait_percent, frames.poses, *frames.peak_Pa, strict=True
-        )
-    ]
+    columns = {
+        "instant_percent": frames.gait_percent.tolist(),
+        "flexion_rad": frames.poses[:, 0].tolist(),
+        **{
+            f"{name}_peak_Pa": peak.tolist()
+            for name, peak in zip(MODELS, frames.peak_Pa, strict=True)
+        },
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [to_display(dict(zip(columns, row, strict=True))) for row in rows]

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.advice import in_folder
 from pipeline.files import write_document
 from pipeline.reports.charts import cycle_chart
+from pipeline.reports.contact_figures import medial_share
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import FIGURES, KneeFigures
@@ -241,13 +240,6 @@ def _cycles(files: dict[str, RunFiles], labels: Mapping[str, str]) -> Iterator[P
         if lines:
             text = f"Gait cycle of {both}: {quantity.label}"
             yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
-    shares = {name: (cycle["gait_percent"], _share(cycle)) for name, cycle in cycles.items()}
+    shares = {name: (cycle["gait_percent"], medial_share(cycle)) for name, cycle in cycles.items()}
     text = f"Gait cycle of {both}: medial share of the load"
     yield cycle_chart("medial-share", text, shares, "medial share of the load [%]")
-
-
-def _share(cycle: pd.DataFrame) -> FloatArray:
-    """Return the medial part of the axial force (N,) [%]; NaN without force."""
-    medial, lateral = (cycle[f"{name}_force_y_N"].to_numpy() for name in ("medial", "lateral"))
-    total = medial + lateral
-    return np.where(total > 0.0, 100.0 * medial / np.where(total > 0.0, total, 1.0), np.nan)

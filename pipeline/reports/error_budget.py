@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from pipeline.reports.elastic_layer import LayerComparison
+from pipeline.reports.elastic_layer import is_layer, strain_words
 from pipeline.reports.units import largest, number
 from pipeline.reports.verdict import JUDGED, Evidence
 from pipeline.store.run_documents import Part
@@ -23,14 +24,14 @@ class BudgetRow(Part):
     signed: bool
 
 
-def error_budget(evidence: Evidence, layer: LayerComparison | None) -> list[BudgetRow]:
+def error_budget(evidence: Evidence) -> list[BudgetRow]:
     """Return the sources of error that are known of a run: surrogate, model, mesh and nodes."""
     return [
         *_surrogate(evidence),
-        *_model(layer),
+        *_model(evidence.layer),
         *_mesh(evidence),
         *_nodes(evidence),
-        *_strain(layer),
+        *_strain(evidence.layer),
     ]
 
 
@@ -56,26 +57,26 @@ def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
     )
 
 
-def _model(layer: LayerComparison | None) -> Iterator[BudgetRow]:
+def _model(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
     if layer is None:
         return
-    if not layer.compartments:
+    if not layer["compartments"]:
         yield BudgetRow(
             source="layer model",
-            words=f"not compared with the elastic layer: {layer.reason}",
-            loads_percent=0.0 if layer.is_layer else None,
-            peak_pressure_percent=0.0 if layer.is_layer else layer.known_error_percent,
+            words=f"not compared with the elastic layer: {layer['reason']}",
+            loads_percent=0.0 if is_layer(layer) else None,
+            peak_pressure_percent=0.0 if is_layer(layer) else layer["known_error_percent"],
             signed=False,
         )
         return
-    for name, part in layer.compartments.items():
+    for name, part in layer["compartments"].items():
         yield BudgetRow(
             source=f"layer model, {name}",
-            words=f"{layer.model} against the elastic layer ({layer.reference}) at equal load; the "
-            f"peak of the layer is uncertain by ±{number(part.uncertainty_percent, 2)} %; of the "
-            "loads, the stiffness",
-            loads_percent=part.at_peak.stiffness_percent,
-            peak_pressure_percent=part.at_peak.peak_pressure_percent,
+            words=f"{layer['model']} against the elastic layer ({layer['reference']}) at equal "
+            "load; the peak of the layer is uncertain by "
+            f"±{number(part['uncertainty_percent'], 2)} %; of the loads, the stiffness",
+            loads_percent=part["at_peak"]["stiffness_percent"],
+            peak_pressure_percent=part["at_peak"]["peak_pressure_percent"],
             signed=True,
         )
 
@@ -94,23 +95,23 @@ def _mesh(evidence: Evidence) -> Iterator[BudgetRow]:
 def _nodes(evidence: Evidence) -> Iterator[BudgetRow]:
     if (nodes := evidence.node_spacing) is None:
         return
-    errors = nodes.errors
+    errors = nodes["errors"]
     yield BudgetRow(
         source="node spacing",
-        words=f"nodes {nodes.spacing_mm:g} mm apart, at a given pose, RMS over the largest",
-        loads_percent=None if errors is None else errors.force_percent,
-        peak_pressure_percent=None if errors is None else errors.peak_pressure_percent,
+        words=f"nodes {nodes['spacing_mm']:g} mm apart, at a given pose, RMS over the largest",
+        loads_percent=None if errors is None else errors["force_percent"],
+        peak_pressure_percent=None if errors is None else errors["peak_pressure_percent"],
         signed=False,
     )
 
 
-def _strain(layer: LayerComparison | None) -> Iterator[BudgetRow]:
-    if layer is None or (strain := layer.large_strain) is None:
+def _strain(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
+    if layer is None or (strain := layer["large_strain"]) is None:
         return
     yield BudgetRow(
         source="linear elasticity",
-        words=strain.words,
-        loads_percent=strain.force_percent,
-        peak_pressure_percent=strain.peak_pressure_percent,
+        words=strain_words(strain),
+        loads_percent=strain["force_percent"],
+        peak_pressure_percent=strain["peak_pressure_percent"],
         signed=False,
     )

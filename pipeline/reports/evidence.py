@@ -14,7 +14,6 @@ from pipeline.reports.elastic_layer import element_keys, layer_keys, layer_of_ru
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.mesh_resolution import mesh_resolution
-from pipeline.reports.trained_domain import Domain
 from pipeline.reports.units import largest, percent
 from pipeline.reports.verdict import Evidence
 from pipeline.store.quantities import FOR_WEAR
@@ -25,7 +24,7 @@ from pipeline.store.verdict_document import OwnError, Verdict
 _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 
 
-def evidence_of(files: RunFiles, gait: Gait, domain: Domain | None = None) -> Evidence:
+def evidence_of(files: RunFiles, gait: Gait, domain: dict[str, Any] | None = None) -> Evidence:
     """Return the figures that the verdict is made of."""
     differences, varied = gait.rms_over_range_percent, gait.combinations
     contact = files.config["contact"]
@@ -35,9 +34,9 @@ def evidence_of(files: RunFiles, gait: Gait, domain: Domain | None = None) -> Ev
         held_out_percent=worst_load(files.validation.figures).displayed["value"],
         resolution=mesh_resolution(files),
         least_across=TRIANGLES_ACROSS[contact["surface"]],
-        flagged=sum(flag.model == "surrogate" for flag in gait.flags),
-        failed=0 if varied is None else len(varied.failures),
-        combinations=0 if varied is None else len(varied.rows),
+        flagged=sum(flag["model"] == "surrogate" for flag in gait.flags),
+        failed=0 if varied is None else len(varied["failures"]),
+        combinations=0 if varied is None else len(varied["rows"]),
         node_spacing=gait.node_spacing,
         spacing_key=words_of(contact).spacing_key,
         simulated=bool(gait.models),
@@ -59,10 +58,10 @@ def _implant_edge(files: RunFiles) -> float | None:
     return float(knee["implant"]["edge_mm"])
 
 
-def _flagged_percent(domain: Domain | None) -> float | None:
+def _flagged_percent(domain: dict[str, Any] | None) -> float | None:
     """Return the part of the feasible held-out poses with a flag, of the worse compartment [%]."""
-    parts = [] if domain is None else domain.compartments.values()
-    shares = [percent(part.feasible_flagged, part.feasible) for part in parts]
+    parts = [] if domain is None else domain["compartments"].values()
+    shares = [percent(part["feasible_flagged"], part["feasible"]) for part in parts]
     return max((share for share in shares if share is not None), default=None)
 
 
@@ -88,9 +87,9 @@ def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
         for row in files.simulation.differences
     ]
     if gait.wear is not None:
-        apart = gait.wear.per_million_cycles.difference
+        apart = gait.wear["per_million_cycles"]["difference"]
         for name in (*COMPARTMENTS, "total"):
-            off = getattr(apart, f"{name}_percent")
+            off = apart[f"{name}_percent"]
             errors.append(
                 OwnError(
                     column=f"{name}_wear",

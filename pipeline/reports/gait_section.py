@@ -2,79 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
+from foundation.base.quantities import unit_token
 from pipeline.flagged_instants import flagged_sentence
-from pipeline.reports.combinations import (
-    CombinationsTable,
-    Frame,
-    Wear,
-    combinations_of,
-    frames_of,
-    wear_of,
-)
+from pipeline.reports.combinations import combinations_of, frames_of, wear_of
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.knee_figures import wears
-from pipeline.reports.mesh_resolution import Spacing, spacing_of
-from pipeline.reports.units import InUnit, scaled
+from pipeline.reports.mesh_resolution import spacing_of
+from pipeline.reports.units import scaled
 from pipeline.stages.frames import WearOfCycle
 from pipeline.store.run_documents import Cost, Difference, Part, Simulation
-
-
-class DifferenceRow(InUnit):
-    """Difference of two cycles in a column, in the unit for people."""
-
-    measured: ClassVar[tuple[str, ...]] = ("rms_difference", "largest_difference", "range", "peak")
-    column: str
-    quantity: str
-    rms_difference: float
-    largest_difference: float
-    range: float
-    peak: float
-    rms_over_range_percent: float | None
-
-    @classmethod
-    def of(cls, row: Difference) -> DifferenceRow:
-        """Return a difference of `simulation.json`."""
-        content = row.content()
-        share = scaled(content.pop("rms_over_range"), 100.0)
-        return cls(**content, rms_over_range_percent=share)
-
-
-class CycleCost(Part):
-    """Cost of a simulated cycle."""
-
-    steps: int
-    rejected: int | None = None
-    derivatives: int
-    jacobians: int
-    evaluations: int
-    elapsed_s: float
-
-    @classmethod
-    def of(cls, cost: Cost) -> CycleCost:
-        """Return a cost of `simulation.json`."""
-        content = cost.content()
-        return cls(elapsed_s=content.pop("elapsed"), **content)
-
-
-class SpeedRatios(Part):
-    """Times of an evaluation and of a cycle by both models, and their ratios."""
-
-    original_evaluation_us: float
-    surrogate_evaluation_us: float
-    surrogate_call_us: float
-    evaluation_ratio: float
-    original_cycle_s: float
-    surrogate_cycle_s: float
-    cycle_ratio: float | None
-
-
-class ModelFlag(Part):
-    """Flag of a model in the cycle."""
-
-    model: str
-    message: str
 
 
 class Gait(Part):
@@ -85,22 +23,22 @@ class Gait(Part):
     """
 
     models: list[str]
-    differences: list[DifferenceRow]
-    statistics: dict[str, CycleCost]
-    speed: SpeedRatios | None
+    differences: list[dict[str, Any]]
+    statistics: dict[str, dict[str, Any]]
+    speed: dict[str, float | None] | None
     instants_percent: list[float] | None
     map_peak_pressure_MPa: dict[str, list[float]] | None
-    flags: list[ModelFlag]
+    flags: list[dict[str, str]]
     not_trusted: str | None
-    frames: list[Frame] | None
-    wear: Wear | None
-    combinations: CombinationsTable | None
-    node_spacing: Spacing | None
+    frames: list[dict[str, float]] | None
+    wear: dict[str, Any] | None
+    combinations: dict[str, Any] | None
+    node_spacing: dict[str, Any] | None
 
     @property
     def rms_over_range_percent(self) -> dict[str, float | None]:
         """RMS differences of both cycles over the range by column [%]."""
-        return {row.column: row.rms_over_range_percent for row in self.differences}
+        return {row["column"]: row["rms_over_range_percent"] for row in self.differences}
 
 
 #: The gait cycle of a run without a simulation.
@@ -126,7 +64,7 @@ def gait_of(files: RunFiles) -> Gait:
     if simulation is None:
         return _NO_GAIT
     costs = {name: simulation.statistics.get(name) for name in MODELS}
-    statistics = {name: CycleCost.of(cost) for name, cost in costs.items() if cost is not None}
+    statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
     peaks = None
     if maps is not None:
         found = (1e-6 * maps.pressure_Pa.max(axis=2)).tolist()
@@ -134,13 +72,13 @@ def gait_of(files: RunFiles) -> Gait:
     worn, varied = worn_files(files), files.combinations
     return Gait(
         models=list(statistics),
-        differences=[DifferenceRow.of(row) for row in simulation.differences],
+        differences=[_difference(row) for row in simulation.differences],
         statistics=statistics,
         speed=_speed(simulation),
         instants_percent=None if maps is None else maps.gait_percent.tolist(),
         map_peak_pressure_MPa=peaks,
         flags=[
-            ModelFlag(model=model, message=message)
+            {"model": model, "message": message}
             for model, messages in simulation.flags.items()
             for message in messages
         ],
@@ -163,16 +101,33 @@ def _not_trusted(simulation: Simulation) -> str | None:
     return flagged_sentence(flagged, instants, simulation.flag_kinds.get("surrogate", []))
 
 
-def _speed(simulation: Simulation) -> SpeedRatios | None:
+def _difference(row: Difference) -> dict[str, Any]:
+    """Return a difference of `simulation.json`; the unit ends the keys of its figures."""
+    content, token = row.content(), unit_token(row.unit)
+    share = scaled(content.pop("rms_over_range"), 100.0)
+    return {
+        f"{key}_{token}" if isinstance(value, float) else key: value
+        for key, value in content.items()
+    } | {"rms_over_range_percent": share}
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    """Return a cost of `simulation.json`."""
+    content = cost.content()
+    return {"elapsed_s": content.pop("elapsed"), **content}
+
+
+def _speed(simulation: Simulation) -> dict[str, float | None] | None:
+    """Return the times of an evaluation and of a cycle by both models, and their ratios."""
     if (speed := simulation.speed) is None:
         return None
     original_s, surrogate_s = (simulation.statistics[name].elapsed for name in MODELS)
-    return SpeedRatios(
-        original_evaluation_us=speed.original_us,
-        surrogate_evaluation_us=speed.surrogate_us,
-        surrogate_call_us=speed.surrogate_call_us,
-        evaluation_ratio=speed.ratio,
-        original_cycle_s=original_s,
-        surrogate_cycle_s=surrogate_s,
-        cycle_ratio=original_s / surrogate_s if original_s and surrogate_s else None,
-    )
+    return {
+        "original_evaluation_us": speed.original_us,
+        "surrogate_evaluation_us": speed.surrogate_us,
+        "surrogate_call_us": speed.surrogate_call_us,
+        "evaluation_ratio": speed.ratio,
+        "original_cycle_s": original_s,
+        "surrogate_cycle_s": surrogate_s,
+        "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
+    }

@@ -33,10 +33,17 @@ from pipeline.store.documents import (
     read_document,
 )
 from pipeline.store.figures import Figures, Validation
-from pipeline.store.layer_document import ELASTIC_LAYER, ElasticLayer
 from pipeline.store.made_with import check_configuration
 from pipeline.store.quantities import CATALOGUE
-from pipeline.store.run_documents import MODELS, Combinations, PathKnots, RunRecord, Simulation
+from pipeline.store.run_documents import (
+    ELASTIC_LAYER,
+    MODELS,
+    Combinations,
+    ElasticLayer,
+    PathKnots,
+    RunRecord,
+    Simulation,
+)
 from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from surrogates.files.persistence import SurrogateFileError

@@ -11,7 +11,6 @@ from typing import Any
 from foundation.base.wording import counted
 from pipeline.config.contact_schema import CONTACT_MODELS, OWN_KEYS
 from pipeline.reports.accuracy_section import Accuracy, height_error, worst_load
-from pipeline.reports.combinations import CombinationsTable
 from pipeline.reports.contact_figures import model_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
@@ -21,16 +20,6 @@ from pipeline.store.quantities import CATALOGUE, to_display
 from pipeline.store.run_documents import FromTable, Part, RunRecord
 
 _LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
-
-
-class CombinationsHeadline(Part):
-    """Combinations that keep all bars, the worst wear, and the ratio of times."""
-
-    total: int
-    within: int
-    worst_wear_combination: str | None
-    worst_wear_difference_percent: float | None
-    median_cycle_ratio: float | None
 
 
 class Headline(Part):
@@ -45,7 +34,7 @@ class Headline(Part):
     evaluation_speed_ratio: float | None
     cycle_speed_ratio: float | None
     wear_difference_percent: float | None
-    combinations: CombinationsHeadline | None
+    combinations: dict[str, Any] | None
     candidates: int
     evaluated: int
     training_samples: int
@@ -152,10 +141,10 @@ def _headline(files: RunFiles, gait: Gait) -> Headline:
         gait_medial_force_rms_over_range_percent=force,
         gait_ap_position_rms_over_range_percent=anterior,
         gait_peak_pressure_rms_over_range_percent=largest(pressures),
-        evaluation_speed_ratio=None if speed is None else speed.evaluation_ratio,
-        cycle_speed_ratio=None if speed is None else speed.cycle_ratio,
+        evaluation_speed_ratio=None if speed is None else speed["evaluation_ratio"],
+        cycle_speed_ratio=None if speed is None else speed["cycle_ratio"],
         wear_difference_percent=(
-            None if wear is None else wear.per_million_cycles.difference.total_percent
+            None if wear is None else wear["per_million_cycles"]["difference"]["total_percent"]
         ),
         combinations=(
             None if varied is None else _combinations_headline(varied, worn=wear is not None)
@@ -167,17 +156,17 @@ def _headline(files: RunFiles, gait: Gait) -> Headline:
     )
 
 
-def _combinations_headline(varied: CombinationsTable, *, worn: bool) -> CombinationsHeadline:
+def _combinations_headline(varied: dict[str, Any], *, worn: bool) -> dict[str, Any]:
     """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
-    worst = varied.worst["wear_percent"] if worn else None
-    wear = {row.name: row.wear_percent for row in varied.ended}
-    return CombinationsHeadline(
-        total=len(varied.rows),
-        within=varied.within,
-        worst_wear_combination=worst,
-        worst_wear_difference_percent=None if worst is None else wear[worst],
-        median_cycle_ratio=varied.median_cycle_ratio,
-    )
+    worst = varied["worst"]["wear_percent"] if worn else None
+    wear = {row["name"]: row.get("wear_percent") for row in varied["rows"]}
+    return {
+        "total": len(varied["rows"]),
+        "within": varied["within"],
+        "worst_wear_combination": worst,
+        "worst_wear_difference_percent": None if worst is None else wear[worst],
+        "median_cycle_ratio": varied["median_cycle_ratio"],
+    }
 
 
 # ---- Notes and lines -----------------------------------------------------------------------------
@@ -195,9 +184,9 @@ def _notes(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> I
     if gait.not_trusted:
         yield Note(where="gait, surrogate", text=gait.not_trusted)
     for flag in gait.flags:
-        yield Note(where=f"gait, {flag.model}", text=flag.message)
-    for failure in gait.combinations.failures if gait.combinations else ():
-        yield Note(where=f"combination {failure.where}", text=failure.text)
+        yield Note(where=f"gait, {flag['model']}", text=flag["message"])
+    for failure in gait.combinations["failures"] if gait.combinations else ():
+        yield Note(where=f"combination {failure['where']}", text=failure["text"])
     total = stages.counts["total"]
     if failed := total.first_failed + total.evaluated_failed:
         evaluated = total.first + total.evaluated
@@ -267,12 +256,12 @@ def summary_lines(overview: Overview, files: RunFiles, gait: Gait) -> list[str]:
     if height is not None:
         lines[0] += f"; height error at given load {number(height.displayed['value'])} um"
     if (varied := head.combinations) is not None:
-        off = number(varied.worst_wear_difference_percent)
-        most = varied.worst_wear_combination
+        off = number(varied["worst_wear_difference_percent"])
+        most = varied["worst_wear_combination"]
         lines.append(
-            f"combinations: {varied.within} of {varied.total} within all bars; "
+            f"combinations: {varied['within']} of {varied['total']} within all bars; "
             + ("" if most is None else f"wear at most {off} % off ({most}), ")
-            + f"{number(varied.median_cycle_ratio)} times faster in the median"
+            + f"{number(varied['median_cycle_ratio'])} times faster in the median"
         )
     if overview.notes:
         lines.append(f"notes: {len(overview.notes)}, see the top of the report")

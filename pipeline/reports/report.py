@@ -28,13 +28,12 @@ from pipeline.reports.accuracy_section import (
     worst_load,
 )
 from pipeline.reports.contact_figures import (
-    Contact,
     contact_of,
     contact_pictures,
     model_of,
     setting_rows,
 )
-from pipeline.reports.elastic_layer import LayerComparison, layer_lines
+from pipeline.reports.elastic_layer import layer_lines
 from pipeline.reports.error_budget import BudgetRow, error_budget
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
@@ -56,7 +55,6 @@ from pipeline.reports.stages_section import Stages, stages_of
 from pipeline.reports.trained_domain import (
     COORDINATES,
     INPUTS,
-    Domain,
     Sensitivity,
     domain_of,
     sensitivity_of,
@@ -92,16 +90,16 @@ class Report(Part):
     overview: Overview
     knee: KneeFigures | None
     verdict: Verdict
-    elastic_layer: LayerComparison | None
+    elastic_layer: dict[str, Any] | None
     error_budget: list[BudgetRow]
     remarks: list[StoredFinding]
     stages: Stages
     figures: list[dict[str, Any]]
     validation: Accuracy
-    domain: Domain | None
+    domain: dict[str, Any] | None
     sensitivity: Sensitivity | None
     gait: Gait
-    contact: Contact | None
+    contact: dict[str, Any] | None
     provenance: Provenance
 
 
@@ -171,7 +169,7 @@ def report_of(files: RunFiles) -> Report:
         knee=knee,
         verdict=judged,
         elastic_layer=evidence.layer,
-        error_budget=error_budget(evidence, evidence.layer),
+        error_budget=error_budget(evidence),
         remarks=run.remarks,
         stages=stages,
         figures=files.figures.displayed,

@@ -36,7 +36,7 @@ from pipeline.stages.equal_loads import (
     equal_loads,
 )
 from pipeline.stages.pressure_roughness import resolution
-from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
+from pipeline.store.run_documents import ElasticLayer, LayerCompartment, LayerFigures
 
 #: Nodes across the patch, in pairs: the change of the peak pressure from the first to the second
 #: tells whether the lattice resolves the pressure. The first pair suffices on smooth surfaces, the
@@ -80,7 +80,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         known = _known_error(springs) if coupled_laws(model.law) else None
         elements = _elements(config, model, result, springs)
     except InputError as error:
-        return ElasticLayer(model=words, reference="", reason=str(error), known_error=known)
+        return ElasticLayer(model=words, reference="", reason=str(error), known_error_share=known)
     found, strains = {}, []
     for side, lattice in springs.items():
         name = model.compartment_names[side]
@@ -94,7 +94,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         reference=_lattice_words(springs) if elements is None else elements[0],
         compartments=found,
         reason="" if found else "no pose of the cycle has the same load in both models",
-        largest_strain=max(strains, default=None),
+        largest_strain_share=max(strains, default=None),
     )
 
 
@@ -109,7 +109,7 @@ def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
         model=FINITE_ELEMENTS,
         reference=ITSELF,
         reason="finite elements are the elastic layer itself; the node spacing tells their error",
-        largest_strain=max(strains, default=None),
+        largest_strain_share=max(strains, default=None),
     )
 
 
@@ -230,7 +230,7 @@ def _compared(
         at_peak=_figures(apart[top]),
         rms=_figures(np.sqrt((apart**2).mean(axis=0))),
         poses=len(pairs),
-        uncertainty=doubt,
+        uncertainty_share=doubt,
         rough=rough,
     )
 

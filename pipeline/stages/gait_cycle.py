@@ -28,8 +28,8 @@ from pipeline.stages.frames import (
 )
 from pipeline.stages.node_spacing import node_spacing
 from pipeline.stages.run_folder import Run
-from pipeline.store.layer_document import ELASTIC_LAYER
 from pipeline.store.run_documents import (
+    ELASTIC_LAYER,
     Combinations,
     Cost,
     Difference,

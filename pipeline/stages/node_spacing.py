@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 
 from foundation.base.checks import FloatArray
@@ -29,7 +27,15 @@ def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
         found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
     except InputError as error:
         return _documented(pair, None, f"with nodes {1e3 * pair[1]:g} mm apart, {error}")
-    return _documented(pair, SpacingErrors.model_validate(asdict(found)))
+    errors = SpacingErrors(
+        force_share=found.force,
+        peak_pressure_share=found.peak_pressure,
+        area_share=found.area,
+        centre_m=found.centre,
+        poses=found.poses,
+        unresolved=found.unresolved,
+    )
+    return _documented(pair, errors)
 
 
 def _documented(

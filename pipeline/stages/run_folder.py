@@ -24,9 +24,8 @@ from pipeline.stages.stored_fits import FITS
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.job import RUN, Job
-from pipeline.store.layer_document import ELASTIC_LAYER
 from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
-from pipeline.store.run_documents import Part, PathKnots, StageTimes
+from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
     DamagedTableError,

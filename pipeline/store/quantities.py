@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
 
@@ -96,10 +98,12 @@ def part_of(column: str) -> tuple[str, str]:
 
 
 def to_display(content: Any, factor: float = 1.0) -> Any:
-    """Return content of JSON in SI units in the units in which people read it.
+    """Return a document, or content of JSON, in SI units in the units in which people read it.
 
     The unit of a number is that in its key, or in the key of the object or list around it.
     """
+    if isinstance(content, BaseModel):
+        content = content.model_dump()
     if isinstance(content, dict):
         shown = {}
         for key, value in content.items():

@@ -39,8 +39,7 @@ from pipeline.stages.equal_loads import chosen_instants, equal_loads
 from pipeline.stages.node_spacing import POSES, node_spacing
 from pipeline.stages.pressure_fields import errors_of
 from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
-from pipeline.store.layer_document import ElasticLayer
-from pipeline.store.run_documents import NodeSpacing
+from pipeline.store.run_documents import ElasticLayer, NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
 from surrogates.families.cross_validation import NORMAL_95
 from tests.oracles.flat_layer import ball, flat_bed
@@ -231,16 +230,18 @@ def test_linear_springs_are_stiffer_and_press_harder_than_the_layer(linear) -> N
     assert set(found.compartments) == {"medial", "lateral"}
     for part in found.compartments.values():
         off = part.at_peak
-        assert 0.25 < off.peak_pressure < 0.7
-        assert 0.3 < off.stiffness < 0.8
-        assert -0.45 < off.approach < -0.2
+        assert 0.25 < off.peak_pressure_share < 0.7
+        assert 0.3 < off.stiffness_share < 0.8
+        assert -0.45 < off.approach_share < -0.2
         assert part.peak_pressure_Pa == pytest.approx(
-            part.layer_peak_pressure_Pa * (1.0 + off.peak_pressure), rel=1e-12
+            part.layer_peak_pressure_Pa * (1.0 + off.peak_pressure_share), rel=1e-12
         )
         # At equal load the mean pressure goes by the reciprocal of the area.
-        assert (1.0 + off.mean_pressure) * (1.0 + off.area) == pytest.approx(1.0, abs=0.05)
-        assert 0.0 < part.uncertainty < 0.2
-    assert 0.0 < found.largest_strain < 0.1
+        assert (1.0 + off.mean_pressure_share) * (1.0 + off.area_share) == pytest.approx(
+            1.0, abs=0.05
+        )
+        assert 0.0 < part.uncertainty_share < 0.2
+    assert 0.0 < found.largest_strain_share < 0.1
 
 
 def test_loads_are_equal_and_only_the_height_differs(linear) -> None:
@@ -272,8 +273,8 @@ def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkey
     (part,) = elastic_layer(CONFIG, springs, driven(springs, poses)).compartments.values()
     assert part.load_N == pytest.approx(exact.load, rel=0.01)
     expected = stiffness * depth / exact.peak_pressure - 1.0
-    assert part.at_peak.peak_pressure == pytest.approx(expected, abs=0.015)
-    assert part.at_peak.approach == pytest.approx(depth / exact.approach - 1.0, abs=0.015)
+    assert part.at_peak.peak_pressure_share == pytest.approx(expected, abs=0.015)
+    assert part.at_peak.approach_share == pytest.approx(depth / exact.approach - 1.0, abs=0.015)
 
 
 @pytest.mark.slow
@@ -290,7 +291,7 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert seen == []
     found = compared(linear, 6e-4)
     assert found.reference == "finite elements"
-    assert found.compartments["medial"].at_peak.peak_pressure == pytest.approx(0.0, abs=1e-5)
+    assert found.compartments["medial"].at_peak.peak_pressure_share == pytest.approx(0.0, abs=1e-5)
     assert 5e-5 < seen[0] < 5e-4
 
     def folded(config: Any, area: float) -> Any:
@@ -300,8 +301,8 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert compared(linear, 6e-4).reference == "coupled springs"
     refused = compared(bed(CoupledLaw(*POLYETHYLENE)))
     assert (refused.compartments, refused.reason) == ({}, "574 of 56210 elements folded")
-    assert refused.known_error == 0.03
-    assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error == 0.08
+    assert refused.known_error_share == 0.03
+    assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error_share == 0.08
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
@@ -310,5 +311,5 @@ def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> 
     found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))
     assert found.reference == "finite elements, nodes 2 mm apart"
     for part in found.compartments.values():
-        assert abs(part.at_peak.mean_pressure) < 0.2
-        assert abs(part.at_peak.approach) < 0.15
+        assert abs(part.at_peak.mean_pressure_share) < 0.2
+        assert abs(part.at_peak.approach_share) < 0.15
