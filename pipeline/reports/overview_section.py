@@ -22,37 +22,6 @@ from pipeline.store.run_documents import FromTable, Part, RunRecord
 _LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 
 
-class Headline(Part):
-    """Figures at the top of the page; the pressure is that of the worse compartment.
-
-    The gait of a table has nothing to compare with.
-    """
-
-    gait_medial_force_rms_over_range_percent: float | None
-    gait_ap_position_rms_over_range_percent: float | None
-    gait_peak_pressure_rms_over_range_percent: float | None
-    evaluation_speed_ratio: float | None
-    cycle_speed_ratio: float | None
-    wear_difference_percent: float | None
-    combinations: dict[str, Any] | None
-    candidates: int
-    evaluated: int
-    training_samples: int
-    held_out_samples: int
-
-
-class Note(Part):
-    """Note to read before the figures."""
-
-    where: str
-    text: str
-
-    @property
-    def words(self) -> str:
-        """The note on one line."""
-        return f"{self.where}: {self.text}"
-
-
 class Overview(Part):
     """The knee, the contact model and the surrogate, headline figures and notes.
 
@@ -67,9 +36,9 @@ class Overview(Part):
     layer: dict[str, Any] | None
     femur_layer: dict[str, Any] | None
     settings: dict[str, Any] | None
-    headline: Headline
+    headline: dict[str, Any]
     original: dict[str, Any]
-    notes: list[Note]
+    notes: list[dict[str, str]]
 
 
 def overview_of(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> Overview:
@@ -132,28 +101,29 @@ def _names(files: str | list[str]) -> str:
     return ", ".join(Path(file).name for file in ([files] if isinstance(files, str) else files))
 
 
-def _headline(files: RunFiles, gait: Gait) -> Headline:
+def _headline(files: RunFiles, gait: Gait) -> dict[str, Any]:
+    """Return the figures at the top of the page; the pressure is that of the worse compartment."""
     shares = gait.rms_over_range_percent
     force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
     speed, wear, varied = gait.speed, gait.wear, gait.combinations
     total = files.run.counts["total"]
-    return Headline(
-        gait_medial_force_rms_over_range_percent=force,
-        gait_ap_position_rms_over_range_percent=anterior,
-        gait_peak_pressure_rms_over_range_percent=largest(pressures),
-        evaluation_speed_ratio=None if speed is None else speed["evaluation_ratio"],
-        cycle_speed_ratio=None if speed is None else speed["cycle_ratio"],
-        wear_difference_percent=(
+    return {
+        "gait_medial_force_rms_over_range_percent": force,
+        "gait_ap_position_rms_over_range_percent": anterior,
+        "gait_peak_pressure_rms_over_range_percent": largest(pressures),
+        "evaluation_speed_ratio": None if speed is None else speed["evaluation_ratio"],
+        "cycle_speed_ratio": None if speed is None else speed["cycle_ratio"],
+        "wear_difference_percent": (
             None if wear is None else wear["per_million_cycles"]["difference"]["total_percent"]
         ),
-        combinations=(
+        "combinations": (
             None if varied is None else _combinations_headline(varied, worn=wear is not None)
         ),
-        candidates=total.candidates,
-        evaluated=total.first + total.evaluated + total.gait,
-        training_samples=total.training + total.gait,
-        held_out_samples=len(files.held_out),
-    )
+        "candidates": total.candidates,
+        "evaluated": total.first + total.evaluated + total.gait,
+        "training_samples": total.training + total.gait,
+        "held_out_samples": len(files.held_out),
+    }
 
 
 def _combinations_headline(varied: dict[str, Any], *, worn: bool) -> dict[str, Any]:
@@ -172,32 +142,34 @@ def _combinations_headline(varied: dict[str, Any], *, worn: bool) -> dict[str, A
 # ---- Notes and lines -----------------------------------------------------------------------------
 
 
-def _notes(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> Iterator[Note]:
+def _notes(
+    files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait
+) -> Iterator[dict[str, str]]:
     """Yield the notes to read before the figures."""
     original = files.run.original
     for remark in files.run.remarks:
         if remark.level != "note":
-            yield Note(where=remark.about, text=remark.text)
+            yield {"where": remark.about, "text": remark.text}
     if isinstance(original, FromTable):
         for text in _table_notes(original):
-            yield Note(where=original.file, text=text)
+            yield {"where": original.file, "text": text}
     if gait.not_trusted:
-        yield Note(where="gait, surrogate", text=gait.not_trusted)
+        yield {"where": "gait, surrogate", "text": gait.not_trusted}
     for flag in gait.flags:
-        yield Note(where=f"gait, {flag['model']}", text=flag["message"])
+        yield {"where": f"gait, {flag['model']}", "text": flag["message"]}
     for failure in gait.combinations["failures"] if gait.combinations else ():
-        yield Note(where=f"combination {failure['where']}", text=failure["text"])
+        yield {"where": f"combination {failure['where']}", "text": failure["text"]}
     total = stages.counts["total"]
     if failed := total.first_failed + total.evaluated_failed:
         evaluated = total.first + total.evaluated
         text = f"{failed} of {evaluated} evaluations have no answer"
-        yield Note(where="training samples", text=text)
+        yield {"where": "training samples", "text": text}
     if accuracy.failed:
         words = ("held-out evaluation has no answer", "held-out evaluations have no answer")
-        yield Note(where="held-out samples", text=counted(accuracy.failed, *words))
+        yield {"where": "held-out samples", "text": counted(accuracy.failed, *words)}
     if accuracy.too_narrow:
         text = f"too narrow, covering less than 90 %: {', '.join(accuracy.too_narrow)}"
-        yield Note(where="predicted 95 % intervals", text=text)
+        yield {"where": "predicted 95 % intervals", "text": text}
 
 
 def _table_notes(table: FromTable) -> Iterator[str]:
@@ -240,22 +212,22 @@ def summary_lines(overview: Overview, files: RunFiles, gait: Gait) -> list[str]:
     elif gait.models:
         compared = [
             f"gait: RMS difference over range: medial force "
-            f"{number(head.gait_medial_force_rms_over_range_percent)} %, "
-            f"AP position {number(head.gait_ap_position_rms_over_range_percent)} %, "
-            f"peak pressure {number(head.gait_peak_pressure_rms_over_range_percent)} %",
-            f"speed: {number(head.evaluation_speed_ratio)} times per evaluation, "
-            f"{number(head.cycle_speed_ratio)} times for the gait cycle",
+            f"{number(head['gait_medial_force_rms_over_range_percent'])} %, "
+            f"AP position {number(head['gait_ap_position_rms_over_range_percent'])} %, "
+            f"peak pressure {number(head['gait_peak_pressure_rms_over_range_percent'])} %",
+            f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
+            f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
         ]
     lines = [
         f"accuracy: worst load NRMSE at given pose {number(worst.displayed['value'])} % "
         f"({worst.part} {CATALOGUE[worst.quantity].label})",
         *compared,
-        f"samples: {head.candidates} candidates, {head.evaluated} evaluated, "
-        f"{head.training_samples} trained on, {head.held_out_samples} held out",
+        f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
+        f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
     ]
     if height is not None:
         lines[0] += f"; height error at given load {number(height.displayed['value'])} um"
-    if (varied := head.combinations) is not None:
+    if (varied := head["combinations"]) is not None:
         off = number(varied["worst_wear_difference_percent"])
         most = varied["worst_wear_combination"]
         lines.append(

@@ -91,6 +91,7 @@ _ENVIRONMENT.filters |= {"coverage": verdict_of_coverage, "model_row": model_row
 _ENVIRONMENT.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 _ENVIRONMENT.filters["lines"] = lambda text: Markup("<br>").join(text.split("\n"))
 _ENVIRONMENT.filters["zip"] = zip
+_ENVIRONMENT.filters["note_words"] = lambda note: f"{note['where']}: {note['text']}"
 # Figures of typed documents that a script reads.
 _ENVIRONMENT.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": content_of}
 

@@ -38,7 +38,7 @@ from pipeline.reports.error_budget import BudgetRow, error_budget
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import KneeFigures, knee_lines, knee_of
+from pipeline.reports.knee_figures import knee_lines, knee_of
 from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.mesh_resolution import spacing_lines
 from pipeline.reports.overview_picture import peak_picture
@@ -88,7 +88,7 @@ class Report(Part):
 
     summary: list[str]
     overview: Overview
-    knee: KneeFigures | None
+    knee: dict[str, Any] | None
     verdict: Verdict
     elastic_layer: dict[str, Any] | None
     error_budget: list[BudgetRow]
