@@ -157,8 +157,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     provenance = _provenance(run, original, sampled, hashes, description, findings)
     run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":
-        with run.timed("h: gait simulation"):
-            simulate_cycle(run, original, main, space.path)
+        simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
     (folder / "times.json").unlink()

@@ -269,4 +269,11 @@ KNEE_API void fill_bricks(const femur *f, int *bricks);
 KNEE_API void line_exits(const femur *f, double reach, int count, const vector3 *starts,
                          const vector3 *directions, double *distance, int *facet, double *place);
 
+/* Add to the normal equations (vertices x 6 x 7: matrix and right side) of the quadratic height over each
+   vertex what the pairs of a vertex and a point near it (count each) say. Shares of the area are weights,
+   which fade towards the radius; a point whose normal turns off the vertex's is left out. */
+KNEE_API void local_fit_sums(int count, const int *vertex, const int *near, const vector3 *points,
+                             const vector3 *normals, const vector3 *first, const vector3 *second,
+                             const double *shares, double radius, double least_cosine, double *sums);
+
 #endif

@@ -18,6 +18,7 @@
 #include "overlaps.c"
 #include "lattice.c"
 #include "coupled.c"
+#include "local_fits.c"
 
 #include "sums.c"
 #include "functions.c"

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray, check_number
+from foundation.core.library import CORE, address, addresses
 from foundation.surfaces.smooth_surface import CREASE_ANGLE
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 from foundation.surfaces.vertex_normals import angle_weighted_normals, tangents
@@ -21,8 +22,11 @@ from foundation.surfaces.vertex_normals import angle_weighted_normals, tangents
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.
 RADIUS, _EDGES = 3e-3, 2.2
-#: Largest number of vertices of a fit, and vertices per batch, which bounds the memory.
-_MOST, _BATCH = 300, 1024
+#: Largest radius over the edge length, for about 300 vertices a fit, and vertices per batch: both
+#: bound the memory.
+_MOST_EDGES, _BATCH = 9.0, 4096
+#: Cosine of the largest angle between the normals of a vertex and of a point of its fit.
+_FACING = float(np.cos(CREASE_ANGLE))
 #: Part of the largest eigenvalue of a fit below which a combination of coefficients is dropped.
 _UNDETERMINED = 1e-5
 #: Cosine of the largest angle by which a triangle may turn.
@@ -72,7 +76,8 @@ def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatA
     normals = angle_weighted_normals(points, faces)
     shares = np.zeros(len(points))
     np.add.at(shares, faces, mesh.areas[:, None])
-    radius = max(RADIUS, _EDGES * edge_length(mesh))
+    edge = edge_length(mesh)
+    radius = min(max(RADIUS, _EDGES * edge), _MOST_EDGES * edge)
     rise = np.zeros(len(points))
     for _ in range(passes):
         rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
@@ -103,41 +108,18 @@ def _rises(
     points: FloatArray, normals: FloatArray, shares: FloatArray, radius: float
 ) -> FloatArray:
     """Return the height (V,) [m] of the fit over each vertex; `shares` (V,) are weights."""
-    tree, rise = KDTree(points), np.zeros(len(points))
-    count = min(_MOST, len(points))
-    for members in np.array_split(np.arange(len(points)), -(-len(points) // _BATCH)):
-        found = tree.query(points[members], k=count, distance_upper_bound=radius)
-        distance, near = (np.asarray(part) for part in found)
-        widest = int(np.isfinite(distance).sum(axis=1).max())
-        distance, near = distance[:, :widest], near[:, :widest]
-        within = np.isfinite(distance)
-        near = np.where(within, near, members[:, None])
-        facing = (normals[near] * normals[members, None]).sum(axis=2) > np.cos(CREASE_ANGLE)
-        fading = (1.0 - np.where(within, distance / radius, 1.0) ** 2) ** 2
-        weights = np.where(within & facing, fading * shares[near], 0.0)
-        rise[members] = _fitted_height(points, normals[members], members, near, weights, radius)
-    return rise
-
-
-def _fitted_height(
-    points: FloatArray,
-    normal: FloatArray,
-    members: IntArray,
-    near: IntArray,
-    weights: FloatArray,
-    radius: float,
-) -> FloatArray:
-    """Return the height (M,) [m] at each vertex of the quadratic fit to its neighbours (M, K)."""
-    first, second = tangents(normal)
-    away = (points[near] - points[members, None]) / radius
-    x, y, height = (np.einsum("mki,mi->mk", away, t) for t in (first, second, normal))
-    # The factor makes the norm of the coefficients independent of the tangents' direction.
-    terms = [np.ones_like(x), x, y, x * x, np.sqrt(2.0) * x * y, y * y]
-    basis = np.stack(terms, axis=2)
-    weighted = np.swapaxes(basis * weights[:, :, None], 1, 2)
-    values, modes = np.linalg.eigh(weighted @ basis)
+    tree, tangent = KDTree(points), tangents(normals)
+    arrays = [np.ascontiguousarray(each) for each in (points, normals, *tangent, shares)]
+    sums = np.zeros((len(points), 6, 7))
+    # The tree's order keeps the vertices of a batch together.
+    for members in np.array_split(tree.indices, -(-len(points) // _BATCH)):
+        pairs = KDTree(points[members]).sparse_distance_matrix(tree, radius, output_type="ndarray")
+        vertex, near = members[pairs["i"]].astype(np.intc), pairs["j"].astype(np.intc)
+        CORE.local_fit_sums(
+            len(pairs), *addresses(vertex, near, *arrays), radius, _FACING, address(sums)
+        )
+    values, modes = np.linalg.eigh(sums[:, :, :6])
     kept = values > _UNDETERMINED * values[:, -1:]
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    right = np.einsum("mpk,mk->mp", weighted, height)
-    modal = inverse * np.einsum("mpi,mp->mi", modes, right)
+    modal = inverse * np.einsum("mpi,mp->mi", modes, sums[:, :, 6])
     return radius * np.asarray((modes[:, 0] * modal).sum(axis=1))

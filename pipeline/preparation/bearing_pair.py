@@ -27,9 +27,16 @@ def bearing_of(meshes: Mapping[str, TriangleMesh], body: str) -> FoundBearing:
     The `meshes` [m] are in the axes of their files. Raises `MeshError` if the body has no bearing
     surface, or both bodies are exchanged.
     """
-    femur, tibia = meshes["femur"], meshes["tibia"]
+    return _bearing(meshes["femur"], meshes["tibia"], body)
+
+
+# The checks before an alignment and the alignment ask for both bodies.
+@lru_cache(maxsize=2)
+def _bearing(femur: TriangleMesh, tibia: TriangleMesh, body: str) -> FoundBearing:
+    """Return the bearing surface of a body; as `bearing_of`."""
+    pair = (femur, tibia) if body == "femur" else (tibia, femur)
     try:
-        found = FINDERS[body](meshes[body], tibia if body == "femur" else femur)
+        found = FINDERS[body](*pair)
     except MeshError:
         _check_exchanged(femur, tibia, 0.0)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ from pipeline.originals.knee import Cost, Knee, KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import strength_of
 from pipeline.originals.roughness import SMOOTH, loaded_patches, roughness
-from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
+from pipeline.preparation.expected_time import expected_figures
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.peaks import check_peaks
 from pipeline.preparation.pressed_place import likely_fault
@@ -42,6 +43,8 @@ from surrogates.sampling.space import SampleSpace
 
 #: Random draws per compartment, and with --deep.
 _DRAWS, _DEEP_DRAWS = 24, 200
+#: Samples per compartment that are evaluated with the contact model of a run, for its time.
+_TIMED = 4
 #: Fraction of the draws that may fail or reach the rim, and that may exceed the bounds.
 _MANY, _MOST = 0.25, 0.7
 #: Fraction of the axial force that one compartment may carry.
@@ -137,11 +140,19 @@ def _expected(
     per_load = float(table["evaluations"].sum()) / len(table)
     preparation = preparation_of(config)
     if preparation is None:
-        cost = Cost(seconds_per_evaluation(knee.model, space.path))
+        cost = Cost(_seconds_per_evaluation(config, knee, table))
     else:
         cost = preparation.cost(knee, config.contact, _typical_area(table))
     findings.add(cost.notes)
     return expected_figures(config, per_load, cost)
+
+
+def _seconds_per_evaluation(config: Config, knee: Knee, table: pd.DataFrame) -> float:
+    """Return the mean time of an evaluation of a compartment [s], in some samples of the domain."""
+    rows = table[~table["corner"]].groupby("compartment").head(_TIMED)
+    begun = time.perf_counter()
+    found = evaluate_rows(knee.model, rows, config.design.follow)
+    return (time.perf_counter() - begun) / max(int(found["evaluations"].sum()), 1)
 
 
 def _peak_pressures(

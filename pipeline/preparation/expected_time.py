@@ -29,10 +29,9 @@ _STEP = (2e-4, 1.2e-7)
 _POLYNOMIAL = (1.0, 2e-4)
 #: Of spline-polynomials of several degrees.
 _SPLINES = (10.0, 4e-4)
-#: Evaluations of the original model per gait cycle, and cycles of stage h: two models and eleven
-#: combinations.
-_CYCLE, _CYCLES = 1300, 2
-_COMBINATIONS = 11
+#: Evaluations of the original model per gait cycle; of coupled springs, which follow the ridges of
+#: scanned surfaces; and combinations beside the nominal inputs.
+_CYCLE, _RIDGED_CYCLE, _COMBINATIONS = 1300, 4500, 10
 #: Time ratio of an evaluation with Jacobian and an evaluation of the loads of one compartment.
 _WHOLE = 2.0
 #: Bytes of a candidate per round, of an evaluated sample, and of all other files.
@@ -75,9 +74,11 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
         known += design.gait_samples
     surrogate = config.surrogate
     families = [surrogate.family, *(family for _, family in surrogate.compare)]
-    cycles = _CYCLES + _COMBINATIONS * config.simulation.combinations
-    cycle = _CYCLE * _WHOLE * config.simulation.cycles
-    last = Stage("h: gait simulation", cycles, cycle, gait, alone=True)
+    ridged = config.knee.source == "meshes" and config.contact.law == "coupled"
+    cycle = (_RIDGED_CYCLE if ridged else _CYCLE) * _WHOLE * config.simulation.cycles
+    last = [Stage("h: gait simulation", 1, cycle, gait, alone=True)]
+    if config.simulation.combinations and config.original.kind == "model":
+        last.append(Stage("h: combinations of inputs", _COMBINATIONS, cycle))
     return [
         *stages,
         Stage("g: final surrogates", seconds=sum(parts * _fit(config, f, known) for f in families)),
@@ -89,7 +90,7 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
         ),
         Stage("held-out samples", parts * validation.points, per_load),
         Stage("validation", seconds=1.0),
-        *([] if config.simulation.kind == "none" else [last]),
+        *([] if config.simulation.kind == "none" else last),
     ]
 
 

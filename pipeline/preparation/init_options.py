@@ -29,7 +29,7 @@ class InitOptions:
         Tibial mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
         Repeat the option for a body in several files.
     material : {"polyethylene", "cartilage"}, optional
-        Material of the bearing surface.
+        Material of the bearing surface (default: cartilage if both bodies are thin closed shells).
     unit : {"m", "cm", "mm", "um", "inch"}, optional
         Unit of the files that state no unit (default: guessed).
     femur_unit : {"m", "cm", "mm", "um", "inch"}, optional

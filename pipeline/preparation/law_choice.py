@@ -70,21 +70,22 @@ def _smoothed(
         f"the surfaces are rough: ridges of the meshes change the peak pressures by "
         f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
     )
-    # What the largest deviation leaves rough, no smaller one smooths.
-    last = _trial(config, surfaces, patches, DEVIATIONS_UM[-1])
-    for deviation in DEVIATIONS_UM if last.is_smooth else ():
-        is_last = deviation == DEVIATIONS_UM[-1]
-        trial = last if is_last else _trial(config, surfaces, patches, deviation)
-        if trial.is_smooth:
-            femur, tibia = trial.femur, trial.tibia
-            moved = (
-                f"smooth_um = {deviation:g}: both surfaces are smoothed; vertices of the femur "
-                f"move by {1e6 * femur.rms:.1f} um RMS, at most {1e6 * femur.largest:.0f} um, "
-                f"vertices of the tibia by {1e6 * tibia.rms:.1f} um RMS, at most "
-                f"{1e6 * tibia.largest:.0f} um"
-            )
-            then = f"{_COUPLED}; then {_smooth_words(trial.found)}"
-            return LawChoice("coupled", deviation, (cost, moved, then))
+    # The middle one first: surfaces become smoother with the deviation.
+    least, middle, largest = DEVIATIONS_UM
+    trial = _trial(config, surfaces, patches, middle)
+    other = least if trial.is_smooth else largest
+    second = _trial(config, surfaces, patches, other)
+    deviation, trial = (other, second) if second.is_smooth else (middle, trial)
+    if trial.is_smooth:
+        femur, tibia = trial.femur, trial.tibia
+        moved = (
+            f"smooth_um = {deviation:g}: both surfaces are smoothed; vertices of the femur "
+            f"move by {1e6 * femur.rms:.1f} um RMS, at most {1e6 * femur.largest:.0f} um, "
+            f"vertices of the tibia by {1e6 * tibia.rms:.1f} um RMS, at most "
+            f"{1e6 * tibia.largest:.0f} um"
+        )
+        then = f"{_COUPLED}; then {_smooth_words(trial.found)}"
+        return LawChoice("coupled", deviation, (cost, moved, then))
     # A spring on a ridge runs off the normal of the surface: less so on the smoothed one.
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "

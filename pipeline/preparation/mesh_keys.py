@@ -28,6 +28,7 @@ from pipeline.preparation.alignment import (
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import shown_question
+from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     check_stated_unit,
@@ -53,6 +54,8 @@ _CARTILAGE_SOURCE = (
     "the middle of the mean thicknesses of 27 healthy knees, 1.57 to 2.43 mm (Eckstein et al. "
     "2001, Osteoarthritis Cartilage 9:101-111)"
 )
+#: What a user has to state where the shape does not tell the material.
+_MATERIAL = f"--material {' or '.join(PRESETS)}, that of the bearing surface"
 #: What a user has to do about the frames.
 _FRAMES_DONE = (
     "frames: turns by any angle carry the axes of a file to those of the body; act only if the "
@@ -90,7 +93,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     knee, or the shape leaves a question that no option answers.
     """
     told: list[str] = []
-    files_of, material = _stated(options)
+    files_of = _stated(options)
     axes = _stated_axes(options)
     read = {body: (files, load_raw_mesh(files)) for body, files in files_of.items()}
     keys: dict[str, dict[str, Any]] = {}
@@ -103,6 +106,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
     meshes, repairs = _prepared(read, keys, options.repair_tolerance_mm, told)
     check_before_alignment(meshes)
+    material = options.material or _material(meshes, told)
     named_side = side_in_names(file for files, _ in read.values() for file in files)
     kinds: dict[str, str] = {}
     if axes is not None:
@@ -136,8 +140,8 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     return MeshAnswers(material, keys, side, found is not None, told, notes, bones, shells)
 
 
-def _stated(options: InitOptions) -> tuple[dict[str, tuple[Path, ...]], str]:
-    """Return the files of each body, by default one named after it, and the material."""
+def _stated(options: InitOptions) -> dict[str, tuple[Path, ...]]:
+    """Return the files of each body, by default one named after it."""
     files, missing = {}, []
     for body in BODIES:
         names = [Path(f"{body}{extension}") for extension in EXTENSIONS]
@@ -145,11 +149,30 @@ def _stated(options: InitOptions) -> tuple[dict[str, tuple[Path, ...]], str]:
         files[body] = own
         if not own:
             missing.append(f"--{body} FILE, the mesh of the {body}")
-    if options.material is None:
-        missing.append(f"--material {' or '.join(PRESETS)}, that of the bearing surface")
     if missing:
-        raise InputError(f"init cannot find, so please state: {'; '.join(missing)}")
-    return files, options.material or ""
+        raise _unstated(*missing, *([] if options.material else [_MATERIAL]))
+    return files
+
+
+def _unstated(*missing: str) -> InputError:
+    return InputError(f"init cannot find, so please state: {'; '.join(missing)}")
+
+
+def _material(meshes: dict[str, TriangleMesh], told: list[str]) -> str:
+    """Return the material of the bearing surfaces, known where both bodies are thin closed shells.
+
+    Raises `InputError` for other bodies.
+    """
+    try:
+        shells = all(bearing_of(meshes, body).kind == SHELL for body in BODIES)
+    except MeshError:
+        shells = False
+    if not shells:
+        raise _unstated(_MATERIAL)
+    told.append(
+        "material: cartilage, as both bodies are thin closed shells; state --material otherwise"
+    )
+    return "cartilage"
 
 
 def _prepared(

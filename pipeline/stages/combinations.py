@@ -24,6 +24,7 @@ from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.base.checks import FloatArray
 from foundation.surface_contact import SurfaceContact
+from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.simulation import simulation_table
 from pipeline.stages.frames import WearOfCycle
 from pipeline.store.run_documents import LOADS, MODELS, MOTION, PRESSURES, Ended, Failed, Failure
@@ -93,6 +94,7 @@ def compare_combinations(
     *,
     nominal: Mapping[str, SimulationResult] | None = None,
     wear: WearOfCycle | None = None,
+    execution: Execution = IN_THIS_PROCESS,
     done: Callable[[], object] = lambda: None,
 ) -> tuple[list[Ended | Failed], pd.DataFrame]:
     """Simulate every combination with both models and compare.
@@ -103,47 +105,73 @@ def compare_combinations(
 
     Return the entry of each combination, in SI units, and the table of all cycles, `TABLE_COLUMNS`.
     """
-    models = {"original": model, "surrogate": surrogate}
-    rows: list[Ended | Failed] = []
-    tables = [pd.DataFrame(columns=list(TABLE_COLUMNS))]
-    # A property of the surfaces: that of the first cycle, usually the nominal cycle.
     patch = None if wear is None else Patch(wear.aspect, wear.ratio)
-    for combination in COMBINATIONS:
-        known = nominal or {} if combination == COMBINATIONS[0] else {}
-        results, failure = _both(models, drive, combination.applied_to(cycle), known)
-        head = {"name": combination.name, "factors": combination.factors}
-        if failure is not None:
-            rows.append(Failed.model_validate({**head, "failure": failure}))
-        else:
-            if patch is None:
-                patch = measured_patch(model, results["original"])
-            if known and wear is not None:
-                volumes = wear.volume_m3.tolist()
-            else:
-                worn = surrogate_wear(results["surrogate"], law, **patch._asdict())
-                volumes = [
-                    bed_wear(model, results["original"], law).volume.tolist(),
-                    worn.volume.tolist(),
-                ]
-            rows.append(Ended.model_validate({**head, **_compared(results, volumes)}))
-        if results:
-            table = simulation_table(results).assign(combination=combination.name)
-            tables.append(table[list(TABLE_COLUMNS)])
+    shared = model, surrogate, drive, law, patch
+    found = {}
+    if nominal is not None:
+        volumes = None if wear is None else wear.volume_m3.tolist()
+        found[0] = _entry(model, law, patch, COMBINATIONS[0], dict(nominal), None, volumes)
         done()
-    return rows, pd.concat(tables[1:] or tables, ignore_index=True)
+    jobs = [(each, each.applied_to(cycle)) for each in COMBINATIONS[len(found) :]]
+    for position, entry in execution.results(_simulated, jobs, *shared):
+        found[len(COMBINATIONS) - len(jobs) + position] = entry
+        done()
+    rows, tables = zip(*(found[k] for k in range(len(COMBINATIONS))), strict=True)
+    known = [table for table in tables if len(table)]
+    return list(rows), pd.concat(known or tables[:1], ignore_index=True)
+
+
+def _simulated(
+    model: SurfaceContact,
+    surrogate: ContactModel,
+    drive: Drive,
+    law: WearLaw,
+    patch: Patch | None,
+    combination: Combination,
+    cycle: GaitCycle,
+) -> tuple[Ended | Failed, pd.DataFrame]:
+    """Return the entry of a combination and the table of its cycles, simulated with both models."""
+    results, failure = _both({"original": model, "surrogate": surrogate}, drive, cycle)
+    return _entry(model, law, patch, combination, results, failure)
+
+
+def _entry(
+    model: SurfaceContact,
+    law: WearLaw,
+    patch: Patch | None,
+    combination: Combination,
+    results: dict[str, SimulationResult],
+    failure: Failure | None,
+    volumes: list[list[float]] | None = None,
+) -> tuple[Ended | Failed, pd.DataFrame]:
+    """Return the entry of a combination and the table of the cycles that were completed.
+
+    `volumes` are the wear of both models [m³], None if it is not known.
+    """
+    head = {"name": combination.name, "factors": combination.factors}
+    table = pd.DataFrame(columns=list(TABLE_COLUMNS))
+    if results:
+        table = simulation_table(results).assign(combination=combination.name)
+    if failure is not None:
+        return Failed.model_validate({**head, "failure": failure}), table[list(TABLE_COLUMNS)]
+    if volumes is None:
+        patch = patch or measured_patch(model, results["original"])
+        worn = surrogate_wear(results["surrogate"], law, **patch._asdict())
+        volumes = [bed_wear(model, results["original"], law).volume.tolist(), worn.volume.tolist()]
+    compared = Ended.model_validate({**head, **_compared(results, volumes)})
+    return compared, table[list(TABLE_COLUMNS)]
 
 
 def _both(
     models: Mapping[str, ContactModel],
     drive: Drive,
     cycle: GaitCycle,
-    known: Mapping[str, SimulationResult],
 ) -> tuple[dict[str, SimulationResult], Failure | None]:
     """Return the results of the models that completed the cycle, and the first failure."""
     results, failure = {}, None
     for name, model in models.items():
         try:
-            results[name] = known[name] if name in known else drive(model, cycle)
+            results[name] = drive(model, cycle)
         except (EquilibriumError, SimulationError) as error:
             failure = failure or Failure(model=name, reason=str(error))
     return results, failure

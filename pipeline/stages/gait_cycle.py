@@ -61,24 +61,31 @@ def simulate_cycle(
 
     Raises `StageError` if a model cannot complete the cycle.
     """
-    gait = GaitSimulation.of(run.config.simulation, path)
-    if original.model is not None:
-        _simulate_both(run, gait, original.model, surrogate)
-        return
-    result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
-    columns = without(simulation_table({"surrogate": result}), original.not_given)
-    write_table(columns, run.folder / "simulation.parquet")
-    _write(run, {"surrogate": result}, [], None)
+    gait, model = GaitSimulation.of(run.config.simulation, path), original.model
+    with run.timed("h: gait simulation"):
+        if model is None:
+            result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
+            columns = without(simulation_table({"surrogate": result}), original.not_given)
+            write_table(columns, run.folder / "simulation.parquet")
+            _write(run, {"surrogate": result}, [], None)
+            return
+        results, wear = _simulate_both(run, gait, model, surrogate)
+    if run.config.simulation.combinations:
+        with run.timed("h: combinations of inputs"):
+            _combinations(run, gait, model, surrogate, results, wear)
+    else:
+        for kind in ("json", "parquet"):
+            (run.folder / f"combinations.{kind}").unlink(missing_ok=True)
 
 
 def _simulate_both(
     run: Run, gait: GaitSimulation, model: SurfaceContact, surrogate: ContactSurrogate
-) -> None:
-    """Simulate the cycle with both models; write tables, maps, wear and combinations."""
+) -> tuple[dict[str, SimulationResult], WearOfCycle]:
+    """Simulate the cycle with both models; write and return results and wear."""
     results = {
-        # The first simulation of a process fills caches, so the second is timed.
+        # The first simulation of a process fills caches: of so short a cycle, the second is timed.
         "surrogate": _simulated(run, gait, surrogate, "surrogate", _ADVICE, times=2),
-        "original": _simulated(run, gait, model, "original", _ADVICE, times=2),
+        "original": _simulated(run, gait, model, "original", _ADVICE),
     }
     table = simulation_table(results)
     write_table(table, run.folder / "simulation.parquet")
@@ -87,12 +94,12 @@ def _simulate_both(
     fields = None if surrogate.fields is None else surrogate
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
     write_arrays(run.folder / "wear.npz", wear)
-    _combinations(run, gait, model, surrogate, results, wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(run, model, results["original"])
     say(run.stages.step("contact model against the elastic layer, at equal loads"))
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
     _write(run, results, compare_cycles(table), times, spacing)
+    return results, wear
 
 
 def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
@@ -151,21 +158,19 @@ def _combinations(
     nominal: dict[str, SimulationResult],
     wear: WearOfCycle,
 ) -> None:
-    """Store the comparison on all combinations of inputs, or remove that of an earlier run."""
-    document, cycles = (run.folder / f"combinations.{kind}" for kind in ("json", "parquet"))
-    if not run.config.simulation.combinations:
-        document.unlink(missing_ok=True)
-        cycles.unlink(missing_ok=True)
-        return
+    """Compare both models on all combinations of inputs, and store the comparison."""
     law = gait.wear_law
-    say(run.stages.step("combinations of inputs"))
-    with bar(len(COMBINATIONS), "combination", "combinations") as shown:
+    with bar(len(COMBINATIONS), "combination", "simulated") as shown:
         rows, table = compare_combinations(
-            model, surrogate, gait, gait.cycle, law, nominal=nominal, wear=wear, done=shown.update
+            *(model, surrogate, gait, gait.cycle, law),
+            nominal=nominal,
+            wear=wear,
+            execution=run.execution,
+            done=shown.update,
         )
-    write_table(table, cycles)
+    write_table(table, run.folder / "combinations.parquet")
     content = Combinations(wear_factor_per_Pa=law.factor, combinations=rows)
-    run.write_json(document.name, content)
+    run.write_json("combinations.json", content)
 
 
 def _maps(model: SurfaceContact, results: dict[str, SimulationResult]) -> PressureMaps:

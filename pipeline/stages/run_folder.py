@@ -157,7 +157,7 @@ class Run(AbstractContextManager["Run"]):
         each = self.stages.per_evaluation
         rate = 1.0 / each if each else 0.0
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
-        with bar(len(missing), "sample", name) as shown:
+        with bar(len(missing), "sample", "evaluated") as shown:
             found = self._chunks(name).evaluate(
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown
             )

@@ -47,7 +47,7 @@ def fits_of(
         say(f"  fits: {len(found)} of {counted(len(jobs), 'fit')} known")
     with writing(folder):
         folder.mkdir(exist_ok=True)
-    with bar(len(missing), "fit", "fits") as shown:
+    with bar(len(missing), "fit", "fitted") as shown:
         for place, fit in execution.results(function, [jobs[k] for k in missing]):
             file = files[missing[place]]
             with writing(folder):

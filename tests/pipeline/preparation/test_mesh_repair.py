@@ -25,7 +25,7 @@ from pipeline.preparation import law_choice
 from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_keys import find_mesh_keys
+from pipeline.preparation.mesh_keys import _material, find_mesh_keys
 
 INIT = ("--material", "polyethylene", "--axes", "x,y,z", "--law", "linear")
 
@@ -172,6 +172,17 @@ def test_a_hole_in_the_outer_wall_of_a_shell_is_an_error_with_its_place(shapes):
     with pytest.raises(MeshError, match=r"1 hole in the surface, 1[0-9] mm across at about \("):
         check_before_alignment({"femur": shapes["femur"], "tibia": hollow})
     check_before_alignment({"femur": shapes["femur"], "tibia": body})
+
+
+def test_thin_closed_shells_are_cartilage(shapes):
+    told = []
+    closed = {body: shell(mesh, 2e-3) for body, mesh in shapes.items()}
+    assert _material(closed, told) == "cartilage"
+    assert told == [
+        "material: cartilage, as both bodies are thin closed shells; state --material otherwise"
+    ]
+    with pytest.raises(InputError, match="please state: --material polyethylene or cartilage"):
+        _material({**closed, "tibia": shapes["tibia"]}, told)
 
 
 def test_all_ways_smooth_a_tibia_before_its_risers_are_left_out(folder, shapes, monkeypatch):
