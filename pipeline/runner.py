@@ -48,13 +48,13 @@ from pipeline.stages.assessment import (
 )
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Fitted, Validation
-from pipeline.store.made_with import configuration_digest
+from pipeline.store.job import configuration_digest
 from pipeline.store.run_documents import FromModel, FromTable, RunRecord, StoredFinding, Triangles
 from pipeline.store.samples import digest, without, write_table
 from surrogates.formulations.contact_surrogate import ContactSurrogate

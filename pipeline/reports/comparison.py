@@ -17,8 +17,8 @@ from pipeline.reports.contact_figures import medial_share
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import FIGURES
-from pipeline.reports.overview_picture import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pages import write_page
+from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.report import Report, report_of
 from pipeline.reports.units import ASCII, number
 from pipeline.reports.verdict import ascii_line

@@ -1,18 +1,264 @@
-"""Section of the report on the simulated gait cycle: differences, cost, speed and flags."""
+"""Section of the report on the simulated gait cycle: differences, cost, wear and combinations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from foundation.base.loads import COMPARTMENTS
 from foundation.base.quantities import unit_token
 from pipeline.flagged_instants import flagged_sentence
-from pipeline.reports.combinations import combinations_of, frames_of, wear_of
-from pipeline.reports.inputs import MODELS, RunFiles
+from pipeline.reports.inputs import RunFiles
 from pipeline.reports.knee_figures import wears
 from pipeline.reports.mesh_resolution import spacing_of
-from pipeline.reports.units import scaled
-from pipeline.stages.frames import WearOfCycle
-from pipeline.store.run_documents import Cost, Difference, Part, Simulation
+from pipeline.reports.units import in_unit, percent, scaled
+from pipeline.stages.frames import Frames, WearOfCycle
+from pipeline.store.quantities import quantity_of, to_display
+from pipeline.store.run_documents import (
+    MODELS,
+    Change,
+    Combinations,
+    Cost,
+    Difference,
+    Ended,
+    Failed,
+    Part,
+    Simulation,
+)
+
+#: Limits of the surrogate's errors. Loads: RMS difference over the original's peak; positions: RMS
+#: difference over the range, or absolute; peak pressure: its RMS difference over the cycle's peak,
+#: and the difference of the peaks; wear: difference of the volume.
+BARS = {
+    "load_percent": 0.5,
+    "position_percent": 1.0,
+    "anterior_um": 10.0,
+    "rotation_deg": 0.02,
+    "peak_pressure_percent": 1.0,
+    "wear_percent": 0.5,
+}
+# Bar, column of the accuracy table that the bar judges, and limit of the column in `BARS`.
+_LIMITS = (
+    ("peak_pressure", "peak_difference_percent", "peak_pressure_percent"),
+    ("peak_pressure", "peak_pressure_percent", "peak_pressure_percent"),
+    ("loads", "load_percent", "load_percent"),
+    ("anterior", "anterior_um", "anterior_um"),
+    ("anterior", "anterior_percent", "position_percent"),
+    ("rotation", "rotation_deg", "rotation_deg"),
+    ("rotation", "rotation_percent", "position_percent"),
+    ("wear", "wear_percent", "wear_percent"),
+)
+# A position has two figures, and one of them has to keep its bar.
+_POSITIONS = ("anterior", "rotation")
+#: A load that stays below this share of the largest load of its kind is shown but not judged.
+LEAST_LOAD_PERCENT = 1.0
+_MILLION = 1e6
+#: Columns of the accuracy table with a mark at the worst row.
+_COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, column, _ in _LIMITS))
+
+#: Figures of a combination by the column of the accuracy table.
+Figures = Mapping[str, float | None]
+
+
+def combinations_of(stored: Combinations) -> dict[str, Any]:
+    """Return the comparison on all combinations of inputs.
+
+    `worst` is the name of the combination with the largest magnitude in each column, `within` the
+    number of combinations that keep all bars.
+    """
+    ended = [_compared(row) for row in stored.combinations if isinstance(row, Ended)]
+    known = {row["name"]: row for row in ended}
+    rows = [
+        known[row.name]
+        if isinstance(row, Ended)
+        else {"name": row.name, "factors": _ratios(row), "failure": row.failure.content()}
+        for row in stored.combinations
+    ]
+    ratios = [row["cost"]["cycle_ratio"] for row in ended]
+    return {
+        "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
+        "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
+        "rows": rows,
+        "worst": {column: _worst(ended, column) for column in _COLUMNS},
+        "within": sum(all(row["met"].values()) for row in ended),
+        "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
+        "failures": [
+            {"where": row.name, "text": f"{row.failure.model}: {row.failure.reason}"}
+            for row in stored.combinations
+            if row.failure is not None
+        ],
+        "flags": [
+            {"where": row["name"], "text": f"{model}: {message}"}
+            for row in ended
+            for model in MODELS
+            for message in row["flags"][model]
+        ],
+    }
+
+
+def _worst(rows: Sequence[Mapping[str, Any]], column: str) -> str | None:
+    known = {row["name"]: abs(row[column]) for row in rows if row[column] is not None}
+    return max(known, key=lambda name: known[name]) if known else None
+
+
+def _ratios(row: Ended | Failed) -> dict[str, float]:
+    return {f"{name}_ratio": value for name, value in row.factors.items()}
+
+
+def _compared(row: Ended) -> dict[str, Any]:
+    """Return a combination that both models completed: figures of the table, and the rest."""
+    loads = load_rows(row.loads)
+    share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
+    judged = (load for load in loads if load["judged"])
+    worst = max(judged, key=lambda load: share[load["column"]] or 0.0)
+    anterior, rotation = row.motion["anterior_m"], row.motion["rotation_rad"]
+    pressures = row.pressure.values()
+    wear = wear_rows(row.wear)
+    figures = {
+        "load_percent": worst["rms_over_peak_percent"],
+        **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
+        **to_display({"rotation_rad": rotation.rms}),
+        "anterior_um": 1e6 * anterior.rms,
+        "anterior_percent": percent(anterior.rms, anterior.range),
+        "rotation_percent": percent(rotation.rms, rotation.range),
+        "peak_difference_percent": max(
+            (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
+        ),
+        "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
+        "wear_percent": wear["difference"]["total_percent"],
+    }
+    spent = row.statistics
+    cost: dict[str, int | float] = {
+        "cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed
+    }
+    for name, cycle in spent.items():
+        cost |= {f"{name}_evaluations": cycle.evaluations, f"{name}_steps": cycle.steps}
+        cost[f"{name}_cycle_s"] = cycle.elapsed
+    return {
+        "name": row.name,
+        "factors": _ratios(row),
+        "failure": None,
+        **figures,
+        "worst_load": worst["label"],
+        "met": met(figures),
+        "above": above(figures),
+        "loads": loads,
+        "wear": wear,
+        "cost": cost,
+        "flags": row.flags,
+    }
+
+
+def load_rows(loads: Mapping[str, Change]) -> list[dict[str, Any]]:
+    """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
+    kinds = {column: column.split("_")[1] for column in loads}
+    largest = {
+        kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
+        for kind in kinds.values()
+    }
+    return [
+        {
+            "column": column,
+            **in_unit(quantity_of(column), rms=load.rms, peak=load.peak),
+            "rms_over_peak_percent": percent(load.rms, load.peak),
+            "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
+        }
+        for column, load in loads.items()
+    ]
+
+
+def _kept(figures: Figures) -> dict[str, dict[str, bool]]:
+    """Return for each bar whether each of its defined figures keeps the limit."""
+    kept: dict[str, dict[str, bool]] = {}
+    for bar, column, limit in _LIMITS:
+        columns = kept.setdefault(bar, {})
+        if (figure := figures[column]) is not None:
+            columns[column] = abs(figure) <= BARS[limit]
+    return kept
+
+
+def met(figures: Figures) -> dict[str, bool]:
+    """Return for each bar whether a combination keeps the bar."""
+    return {
+        bar: (any if bar in _POSITIONS else all)(kept.values())
+        for bar, kept in _kept(figures).items()
+    }
+
+
+def above(figures: Figures) -> list[str]:
+    """Return the columns of the accuracy table that miss their bar.
+
+    The two figures of a position are both above their bars or neither is.
+    """
+    bars = met(figures)
+    return [
+        column
+        for bar, columns in _kept(figures).items()
+        for column, kept in columns.items()
+        if not (bars[bar] if bar in _POSITIONS else kept)
+    ]
+
+
+def wear_rows(
+    volumes: Mapping[str, Sequence[float]], density: float | None = None
+) -> dict[str, dict[str, float | None]]:
+    """Return the wear per million cycles of each model and the surrogate's difference.
+
+    The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
+    the insert [kg/m³] there is no mass.
+    """
+    sides = (*COMPARTMENTS, "total")
+    worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
+    rows: dict[str, dict[str, float | None]] = {
+        name: {
+            f"{side}_mm3": 1e9 * _MILLION * volume
+            for side, volume in zip(sides, parts, strict=True)
+        }
+        for name, parts in worn.items()
+    }
+    if density is not None:
+        for name, parts in worn.items():
+            rows[name]["mass_mg"] = 1e6 * _MILLION * density * parts[-1]
+    rows["difference"] = {
+        f"{side}_percent": percent(surrogate - original, original)
+        for side, original, surrogate in zip(sides, *worn.values(), strict=True)
+    }
+    return rows
+
+
+def wear_of(wear: WearOfCycle) -> dict[str, Any]:
+    """Return the wear of the nominal cycle per million cycles."""
+    volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
+    deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
+    apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
+    return {
+        "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
+        "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
+        "deepest_per_million_cycles": {
+            f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
+        },
+        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
+        "field_aspect_ratio": {
+            f"{name}_ratio": value
+            for name, value in zip(COMPARTMENTS, wear.aspect.tolist(), strict=True)
+        },
+    }
+
+
+def frames_of(frames: Frames) -> list[dict[str, float]]:
+    """Return instant, flexion and peak pressures of each frame."""
+    columns = {
+        "instant_percent": frames.gait_percent.tolist(),
+        "flexion_rad": frames.poses[:, 0].tolist(),
+        **{
+            f"{name}_peak_Pa": peak.tolist()
+            for name, peak in zip(MODELS, frames.peak_Pa, strict=True)
+        },
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [to_display(dict(zip(columns, row, strict=True))) for row in rows]
 
 
 class Gait(Part):

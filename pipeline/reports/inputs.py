@@ -33,7 +33,7 @@ from pipeline.store.documents import (
     read_document,
 )
 from pipeline.store.figures import Figures, Validation
-from pipeline.store.made_with import check_configuration
+from pipeline.store.job import check_configuration
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,
@@ -44,8 +44,7 @@ from pipeline.store.run_documents import (
     RunRecord,
     Simulation,
 )
-from pipeline.store.sample_schema import unit_of
-from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
+from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table, unit_of
 from surrogates.files.persistence import SurrogateFileError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 

@@ -34,14 +34,18 @@ from pipeline.reports.contact_figures import (
     setting_rows,
 )
 from pipeline.reports.elastic_layer import layer_lines
-from pipeline.reports.error_budget import BudgetRow, error_budget
-from pipeline.reports.evidence import evidence_of, more_samples, own_errors
+from pipeline.reports.evidence import (
+    BudgetRow,
+    error_budget,
+    evidence_of,
+    more_samples,
+    own_errors,
+)
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import knee_lines, knee_of
 from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.mesh_resolution import spacing_lines
-from pipeline.reports.overview_picture import peak_picture
 from pipeline.reports.overview_section import (
     Overview,
     overview_of,
@@ -50,7 +54,8 @@ from pipeline.reports.overview_section import (
     writable,
 )
 from pipeline.reports.pages import glossary_of, write_page
-from pipeline.reports.pressure_view import view_data
+from pipeline.reports.pictures import peak_picture
+from pipeline.reports.pressure_field import view_data
 from pipeline.reports.stages_section import Stages, stages_of
 from pipeline.reports.trained_domain import (
     COORDINATES,

@@ -17,7 +17,7 @@ from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages import StageError
 from pipeline.stages.assessment import speed
 from pipeline.stages.combinations import COMBINATIONS, compare_combinations, flag_texts
-from pipeline.stages.elastic_layer import elastic_layer
+from pipeline.stages.elastic_layer import elastic_layer, node_spacing
 from pipeline.stages.frames import (
     PressureMaps,
     WearOfCycle,
@@ -26,7 +26,6 @@ from pipeline.stages.frames import (
     wear_of_cycle,
     write_arrays,
 )
-from pipeline.stages.node_spacing import node_spacing
 from pipeline.stages.run_folder import Run
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,

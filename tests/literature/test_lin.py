@@ -26,7 +26,7 @@ from pipeline.originals.candidates import sample_space
 from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.figures import AT_POSE, Validation

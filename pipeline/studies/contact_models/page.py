@@ -15,7 +15,7 @@ from foundation.base.pose import ANTERIOR, ROTATION
 from pipeline.reports import charts
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
-from pipeline.reports.overview_picture import PeakPressure, bounds_of, peak_map
+from pipeline.reports.pictures import PeakPressure, bounds_of, peak_map
 from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.studies.contact_models.content import (
     ComparedColumn,

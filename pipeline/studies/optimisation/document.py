@@ -8,7 +8,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from pipeline.reports.units import ASCII
 from pipeline.store.run_documents import Computed
-from pipeline.store.sample_schema import described
+from pipeline.store.samples import described
 from pipeline.studies.optimisation.schema import OptimisationConfig
 from pipeline.studies.optimisation.search import BASE, BETTER
 

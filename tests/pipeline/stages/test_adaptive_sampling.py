@@ -27,9 +27,9 @@ from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
-from pipeline.stages import gait_bounds
+from pipeline.stages import feasibility
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.store.run_documents import Budget
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
@@ -317,7 +317,7 @@ def cycle(monkeypatch):
         return SimpleNamespace(poses=np.zeros((2, 6)))
 
     monkeypatch.setattr(
-        gait_bounds, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
+        feasibility, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
     )
 
 

@@ -27,16 +27,19 @@ from pipeline.files import json_text
 from pipeline.originals import layer_reference
 from pipeline.reports.accuracy_section import worst_load
 from pipeline.stages import elastic_layer as layer_stage
-from pipeline.stages import node_spacing as stage
 from pipeline.stages.assessment import (
     assess,
     feasible,
     held_out_point,
     prediction_table,
 )
-from pipeline.stages.elastic_layer import elastic_layer
-from pipeline.stages.equal_loads import chosen_instants, equal_loads
-from pipeline.stages.node_spacing import POSES, node_spacing
+from pipeline.stages.elastic_layer import (
+    NODE_POSES,
+    chosen_instants,
+    elastic_layer,
+    equal_loads,
+    node_spacing,
+)
 from pipeline.stages.pressure_fields import errors_of
 from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
 from pipeline.store.run_documents import ElasticLayer, NodeSpacing
@@ -164,16 +167,16 @@ def cycle(instants):
 
 def test_error_is_that_of_poses_over_the_whole_cycle(monkeypatch):
     seen = []
-    original = stage.spacing_error
+    original = layer_stage.spacing_error
 
     def record(model, poses):
         seen.extend(pose.anterior for pose in poses)
         return original(model, poses)
 
-    monkeypatch.setattr(stage, "spacing_error", record)
+    monkeypatch.setattr(layer_stage, "spacing_error", record)
     poses = cycle(101)
     found = node_spacing(layers.plate_contact(), poses)
-    assert found.errors.poses == len(seen) == POSES
+    assert found.errors.poses == len(seen) == NODE_POSES
     np.testing.assert_array_equal(seen[:2], poses[[0, 3], 3])
     # The last instant of a cycle is that of its beginning.
     assert seen[-1] == poses[97, 3]

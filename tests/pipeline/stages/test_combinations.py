@@ -20,7 +20,7 @@ from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
 from dynamics.wear.wear_map import Patch
 from foundation.base.flags import Flag, FlagKind
-from pipeline.reports.combinations import (
+from pipeline.reports.gait_section import (
     above,
     combinations_of,
     load_rows,
