@@ -4,33 +4,23 @@ The bed gives a pressure in the middle of each triangle. Pictures, areas above a
 fields use the values at the vertices that this module fits to these pressures, so that a figure
 beside a picture and the colours of the picture agree. The contact model finds its peak pressures
 between the middles: the largest value of a compartment is this peak where it is known, so that one
-peak has one number in a report. `view_data` packs the field for the picture that a reader turns.
+peak has one number in a report.
 """
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import matplotlib
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from foundation.base.checks import FloatArray
-from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose
-from foundation.base.quantities import QUANTITIES
 from foundation.surfaces.mesh_topology import half_edges
-from pipeline.files import plain
-from pipeline.reports import figures as fig
-from pipeline.reports.inputs import nearest_rows
-from pipeline.reports.knee_frames import walls_of
 from pipeline.stages.frames import Frames
 from pipeline.store.run_documents import MODELS
 
@@ -302,95 +292,3 @@ def _solved(moments: FloatArray, sums: FloatArray, size: int) -> FloatArray:
     slopes = np.arange(1, size)
     matrix[:, slopes, slopes] += _RIDGE * moments[:, :1, 0]
     return np.asarray(np.linalg.solve(matrix, sums[:, :size, None])[:, 0, 0])
-
-
-#: Columns of the cycle beside the view, by their keys.
-_BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
-_SHADES = 256
-
-
-def view_data(
-    fields: ContactFields | None, cycles: dict[str, pd.DataFrame]
-) -> dict[str, Any] | None:
-    """Return the data of the pressure picture, ready for JSON, or None if there are no fields.
-
-    The simulated cycle of each model gives the figures beside the picture.
-    """
-    if fields is None:
-        return None
-    frames, peak = fields.frames, fields.peak
-    shown = {}
-    used = np.unique(frames.tibia_faces)
-    inside = np.any([values > 0.0 for values in fields.largest.values()], axis=0)[used]
-    # Outside a patch the neighbours of its vertices place its edge.
-    near = _with_neighbours(inside, np.searchsorted(used, frames.tibia_faces))
-    for k, (name, values) in enumerate(fields.values.items()):
-        whole = np.iinfo(np.int16).max
-        steps = np.clip(np.rint(whole * values[:, used][:, near] / peak), -whole, whole)
-        shown[name] = _of_model(frames, fields.poses[name], cycles[name], k)
-        shown[name]["values"] = _packed(steps, np.int16)
-    top, step = scale_of(1e-6 * peak)
-    tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
-    view = {
-        "percent": frames.gait_percent,
-        "peak_MPa": 1e-6 * peak,
-        "top_MPa": top,
-        "step_MPa": step,
-        "femur": _surface(1e3 * frames.femur_vertices, frames.femur_faces),
-        "tibia": _surface(*tibia),
-        "walls": _packed(walls_of(tibia), np.float32),
-        "side": _packed(fields.side, np.uint8),
-        "active": _packed(np.flatnonzero(near), np.uint32),
-        "colours": _packed(_colours(), np.uint8),
-        "models": shown,
-    }
-    return dict(plain(view))
-
-
-def _with_neighbours(chosen: NDArray[np.bool_], faces: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return chosen vertices (V,) and all that share a triangle with them."""
-    near = chosen.copy()
-    near[faces[chosen[faces].any(axis=1)]] = True
-    return near
-
-
-def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> dict[str, Any]:
-    """Return the motion of a model's cycle and the figures beside it, medial then lateral."""
-    rows = nearest_rows(cycle, frames.gait_percent)
-    beside = {
-        key: QUANTITIES[column].for_people(rows[[f"{name}_{column}" for name in COMPARTMENTS]]).T
-        for key, column in _BESIDE.items()
-    }
-    moved = [
-        np.append(pose.rotation_matrix.ravel(), 1e3 * pose.translation)
-        for pose in map(Pose.from_array, poses)
-    ]
-    return {
-        "flexion_deg": np.degrees(poses[:, 0]),
-        "pose": _packed(moved, np.float32),
-        "centre_mm": 1e3 * frames.centre_m[place],
-        **beside,
-    }
-
-
-def _surface(vertices: FloatArray, faces: NDArray[np.int64]) -> dict[str, str]:
-    """Return a surface without unused vertices."""
-    used, place = np.unique(faces, return_inverse=True)
-    corners = place.reshape(-1)
-    kind = np.uint16 if len(used) <= np.iinfo(np.uint16).max else np.uint32
-    return {
-        "vertices": _packed(vertices[used], np.float32),
-        "faces": _packed(corners, kind),
-        "index": f"uint{8 * np.dtype(kind).itemsize}",
-    }
-
-
-def _colours() -> FloatArray:
-    """Return the colour scale, red, green and blue of each shade, 0 to 255."""
-    shades = matplotlib.colormaps[fig.SHADES](np.linspace(0.0, 1.0, _SHADES))
-    return np.asarray(np.rint(255.0 * shades[:, :3]))
-
-
-def _packed(values: ArrayLike, kind: Any) -> str:
-    array = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
-    return base64.b64encode(array.tobytes()).decode("ascii")

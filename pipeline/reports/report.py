@@ -55,7 +55,7 @@ from pipeline.reports.overview_section import (
 )
 from pipeline.reports.pages import glossary_of, write_page
 from pipeline.reports.pictures import peak_picture
-from pipeline.reports.pressure_field import view_data
+from pipeline.reports.pressure_view import view_data
 from pipeline.reports.stages_section import Stages, stages_of
 from pipeline.reports.trained_domain import (
     COORDINATES,

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from pipeline.advice import command_line
-from pipeline.config.calibration_schema import CalibrationConfig
+from pipeline.config.comparison_schema import CalibrationConfig
 from pipeline.config.pairs import require_knee
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config

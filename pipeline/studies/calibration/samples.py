@@ -14,7 +14,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.calibration_schema import CalibrationConfig
+from pipeline.config.comparison_schema import CalibrationConfig
 from pipeline.errors import StageError
 from pipeline.originals.candidates import generators
 from pipeline.originals.evaluation import evaluate_rows

@@ -16,8 +16,7 @@ import numpy as np
 from dynamics.protocol import ContactModel
 from foundation.base.errors import InputError
 from foundation.finite_element.model import FiniteElementContact
-from pipeline.config.calibration_schema import CalibrationConfig
-from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import OF_LAWS, OWN_KEYS, LayerConfig, with_model
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config

@@ -20,7 +20,8 @@ from pipeline.reports.charts import rounded
 from pipeline.reports.contact_figures import contact_of, low_points, medial_share
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
-from pipeline.reports.pressure_field import contact_fields, view_data
+from pipeline.reports.pressure_field import contact_fields
+from pipeline.reports.pressure_view import view_data
 from pipeline.reports.report import write_report
 from pipeline.reports.trained_domain import INPUTS, sensitivity_of, sobol_rows
 from pipeline.stages.frames import Frames
@@ -31,7 +32,7 @@ from pipeline.store.samples import poses_of, read_table
 def knee(tiny_run: Path) -> dict[str, Any]:
     found = knee_of(read_run(tiny_run))
     assert found is not None
-    return found.content()
+    return found
 
 
 @pytest.fixture(scope="module")
