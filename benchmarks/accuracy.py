@@ -62,7 +62,7 @@ def implant() -> Rows:
     for name, (meshes, options, truth) in models.items():
         model = ElasticFoundation(*meshes, polyethylene(), compartments=labels, **options)  # type: ignore[arg-type]
         errors = np.array(
-            [_load_errors(model.evaluate(p), t) for p, t in zip(poses, truth, strict=True)]
+            [_load_errors(model.loads(p), t) for p, t in zip(poses, truth, strict=True)]
         )
         yield name, *zip(np.sqrt((errors**2).mean(axis=0)), errors.max(axis=0), strict=True)
 
@@ -282,19 +282,19 @@ def two_layers() -> Rows:
         contact = _two_layers(spacing, femoral)
 
         def missing(approach: float, contact: FiniteElementContact = contact) -> float:
-            return float(contact.evaluate(Pose(superior=-approach)).medial.force[1]) - _LOAD
+            return float(contact.loads(Pose(superior=-approach)).medial.force[1]) - _LOAD
 
         approach = float(brentq(missing, 1e-6, 2e-4, xtol=1e-13))
-        loads, jacobian = contact.loads_and_jacobian(Pose(superior=-approach))
+        loads = contact.loads(Pose(superior=-approach), order=1)
         errors = (
             approach / exact.approach - 1.0,
             loads.medial.peak_pressure / exact.peak_pressure - 1.0,
             loads.medial.area / exact.area - 1.0,
-            -float(jacobian[1, 4]) / exact.stiffness - 1.0,
+            -float(loads.total_jacobian[1, 4]) / exact.stiffness - 1.0,
         )
         ripples = [_ripple(contact, approach, np.deg2rad(turn)) for turn in (0.0, 30.0, 77.0)]
         start = process_time()
-        contact.evaluate(Pose(superior=-approach))
+        contact.loads(Pose(superior=-approach))
         yield spacing, femoral, *errors, *zip(*ripples, strict=True), process_time() - start
 
 
@@ -335,7 +335,7 @@ def _ripple(contact: FiniteElementContact, approach: float, turn: float) -> Floa
     """Return range and RMS of the force over a slide, in parts of its mean, (2,) [1]."""
     places = [(x * np.cos(_ALONG), x * np.sin(_ALONG)) for x in _SLIDE]
     forces = np.array(
-        [contact.evaluate(Pose(0, 0, turn, x, -approach, z)).medial.force[1] for x, z in places]
+        [contact.loads(Pose(0, 0, turn, x, -approach, z)).medial.force[1] for x, z in places]
     )
     return np.array([np.ptp(forces), forces.std()]) / forces.mean()
 

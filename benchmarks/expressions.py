@@ -187,7 +187,7 @@ def jax() -> Rows:
         knee, poses = made_knee(family, settings), _poses(_BATCH_POSES)
         compiled, of_jax = _in_jax(knee.jax(wrench_only=True), poses)
         _, of_kernels = _in_jax(knee.jax(kernels=True, wrench_only=True), poses)
-        of_library = seconds(lambda k=knee, p=poses: k.fill(p)) / _BATCH_POSES
+        of_library = seconds(lambda k=knee, p=poses: k.loads(p, 1)) / _BATCH_POSES
         rates = (1.0 / each for each in (of_jax, of_kernels, of_library))
         yield name, compiled, *rates, of_library / of_jax, of_library / of_kernels
     jax.config.update("jax_enable_x64", before)

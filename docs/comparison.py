@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from pipeline.reports.units import number
-from pipeline.studies.contact_models.page import COLOURS, MARKERS
+from pipeline.studies.contact_models.compare import COLOURS, MARKERS
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD, TAIL = "<!-- tables -->\n", "<!-- end of tables -->\n"

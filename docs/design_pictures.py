@@ -1,8 +1,7 @@
-"""Write docs/designs_errors.png and docs/designs_front.png, parts of the pages of designs.
+"""Write docs/designs_errors.png, a part of the page of a run over designs.
 
-`python docs/design_pictures.py runs/implant_designs runs/implant_front` draws the pictures from a
-finished run over designs and a search of its designs. The script needs playwright and the system
-program chromium.
+`python docs/design_pictures.py runs/implant_designs` draws the picture from a finished run. The
+script needs playwright and the system program chromium.
 """
 
 from __future__ import annotations
@@ -29,17 +28,16 @@ def save(page: Page, file: Path, section: str, target: Path) -> None:
     few.save(target, optimize=True)
 
 
-def draw(run: Path, search: Path) -> None:
-    """Take the pictures of a run over designs and of a search."""
+def draw(run: Path) -> None:
+    """Take the picture of a run over designs."""
     with sync_playwright() as started:
         browser = started.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         page = browser.new_page(viewport={"width": WIDTH, "height": 900})
         save(page, run / "report.html", "#errors", HERE / "designs_errors.png")
-        save(page, search / "optimisation.html", "#front", HERE / "designs_front.png")
         browser.close()
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]), Path(sys.argv[2]))
+    draw(Path(sys.argv[1]))

@@ -42,7 +42,7 @@ def main() -> None:
     for surface, colour in (("flat", "#d55e00"), ("curved", "#0072b2")):
         model = ElasticFoundation(*knee, LinearLaw(463e6, 0.46, 10e-3), surface=surface)
         poses = [Pose.from_array(start + i * step) for i in range(STEPS)]
-        force = np.array([model.evaluate(pose).force for pose in poses])
+        force = model.loads(poses).force
         bend = np.diff(force[:, 1], 2)
         axes[0].plot(distance, force[:, 1] - force[:, 1].mean(), color=colour, label=surface)
         axes[1].plot(distance[1:-1], 1e3 * bend, color=colour, label=surface, lw=0.8)

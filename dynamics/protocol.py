@@ -6,11 +6,10 @@ simulation.
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -27,19 +26,11 @@ class ContactModel(Protocol):
     continuous in the pose: an implicit integrator relies on both.
     """
 
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose; flags report where the loads are unreliable."""
-        ...
+    def loads(self, poses: Any, order: int = 0) -> ContactLoads:
+        """Return the loads at a pose; with `order` 1, their Jacobian too.
 
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and d(total wrench)/d(pose coordinates).
-
-        Returns
-        -------
-        ContactLoads
-            The loads; flags report where they are unreliable.
-        (6, 6) float64
-            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
+        Flags report where the loads are unreliable. A simulation asks for the loads at one `Pose`;
+        the models of this project also take arrays and many poses.
         """
         ...
 

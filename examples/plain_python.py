@@ -22,12 +22,12 @@ def main(run: Path) -> dict[str, float]:
     print(f"1500 N are carried with the femur {1e3 * height:.3f} mm above the tibia's origin")
 
     # What are the loads there, and how sure is the surrogate?
-    loads, jacobian = knee.loads_and_jacobian(pose)
+    loads = knee.loads(pose, order=1)
     error = knee.standard_error(pose)[0, 1]
     print(f"force on the femur, anterior, superior, lateral: {loads.force.round(1)} N")
     print(f"medial: {loads.medial.force[1]:.1f} N, standard error {error:.2g} N")
     print(f"peak pressure: {1e-6 * loads.peak_pressure:.1f} MPa")
-    print(f"axial stiffness: {-1e-6 * jacobian[1, 4]:.1f} N/um")
+    print(f"axial stiffness: {-1e-6 * loads.total_jacobian[1, 4]:.1f} N/um")
 
     # Where does the knee rest under loads that leave all but flexion free?
     simulator = KneeSimulator(neutral=pose)

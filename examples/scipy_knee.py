@@ -27,10 +27,11 @@ def main(run: Path) -> dict[str, float]:
     def forces(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the generalised forces (6,) and their derivatives (6, 6) at a pose."""
         pose = Pose.from_array(q)
-        loads, jacobian = knee.loads_and_jacobian(pose)
+        loads = knee.loads(pose, order=1)
         wrench = loads.wrench - AXIAL * np.array([0, 1, 0, MEDIAL, 0, 0])
         force = generalised_force(pose, wrench) - SPRINGS * (q - start)
-        return force, generalised_force_jacobian(pose, wrench, jacobian) - np.diag(SPRINGS)
+        stiffness = generalised_force_jacobian(pose, wrench, loads.total_jacobian)
+        return force, stiffness - np.diag(SPRINGS)
 
     # Equilibrium: five coordinates are free at the flexion of the start.
     def at(x: np.ndarray) -> np.ndarray:

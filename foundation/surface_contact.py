@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
+from itertools import chain
 from math import ceil
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -18,10 +18,16 @@ import numpy as np
 from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.checks import FloatArray, IntArray, check_array, check_number
+from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.flags import Flag, FlagKind
-from foundation.base.loads import STRAIN_LIMIT, ContactLoads, SpringState, compartment_index
-from foundation.base.pose import Pose
+from foundation.base.loads import (
+    STRAIN_LIMIT,
+    ContactLoads,
+    SpringState,
+    check_order,
+    compartment_index,
+)
+from foundation.base.pose import Pose, pose_array
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Most rows of a task of a batch, and least tasks of a thread.
@@ -147,45 +153,64 @@ class SurfaceContact(ABC):
         state = self.spring_state(pose)
         return SpringState(state.indentation[own], state.pressure[own])
 
-    def evaluate(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose, the femur at rest.
+    def loads(
+        self, poses: Pose | Sequence[Pose] | ArrayLike, order: int = 0, *, threads: int = 1
+    ) -> ContactLoads:
+        """Return the loads at one pose or at N poses, the femur at rest.
 
         Parameters
         ----------
-        pose : Pose
-            Pose of the femur.
+        poses : Pose, (6,) or (N, 6) array_like, sequence of Pose, or DataFrame
+            Poses of the femur [rad, m] (`foundation.base.pose.pose_array`).
+        order : {0, 1}
+            1 for the Jacobian too.
+        threads : int
+            Number of threads for many poses; the loads do not depend on this number.
 
         Returns
         -------
         ContactLoads
-            Loads per compartment and in total; `flags` reports where the loads are unreliable.
+            Loads per compartment and in total, with the leading axis N for many poses; `flags`
+            reports where the loads are unreliable.
 
         Raises
         ------
+        InputError
+            If a pose is malformed, the order is another, or `threads` is below 1.
         PoseError
-            If the model has no loads at this pose; see the model.
+            If the model has no loads at a pose; see the model.
         """
-        return self._contact_loads(pose, self._states(pose, self._sides))
+        check_order(order, 1)  # surrogates alone have second derivatives
+        if isinstance(poses, Pose):
+            return self._loads_at(poses, order)
+        rows = pose_array(poses)
+        if rows.ndim == 1:
+            return self._loads_at(Pose.from_array(rows), order)
+        check_number("threads", threads, at_least=1)
+        self.prepare()
+        size = min(_MOST_ROWS, max(1, ceil(len(rows) / (_FEWEST_TASKS * threads))))
 
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose, the femur at rest (`dynamics.protocol.ContactModel`)."""
-        return self.evaluate(pose)
+        def compute(start: int) -> list[ContactLoads]:
+            part = rows[start : start + size]
+            return [self._loads_at(Pose.from_array(row), order) for row in part]
 
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and the derivative of the total wrench, the femur at rest.
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(chain.from_iterable(pool.map(compute, range(0, len(rows), size))))
+        n, count = len(rows), len(self.compartment_names)
+        values = np.array([loads.values for loads in found]).reshape(n, count, 12)
+        jacobians = [np.array([loads.jacobian for loads in found]) for _ in range(order)]
+        return ContactLoads.trusted(
+            values,
+            self.compartment_names,
+            tuple(loads.flags for loads in found),
+            tuple(each.reshape(n, count, 6, 6) for each in jacobians),
+        )
 
-        Parameters and exceptions as of `evaluate`.
+    def prepare(self) -> None:  # noqa: B027 - a model may have nothing to prepare
+        """Compute once what the loads at many poses need; nothing by default."""
 
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total.
-        (6, 6) float64
-            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
-        """
-        states = self._states(pose, self._sides, jacobian=True)
-        jacobian = reduce(np.add, [state.jacobian for state in states])
-        return self._contact_loads(pose, states), jacobian
+    def _loads_at(self, pose: Pose, order: int) -> ContactLoads:
+        return self._contact_loads(pose, self._states(pose, self._sides, jacobian=order > 0), order)
 
     def compartment_loads(
         self, pose: Pose, compartment: str
@@ -213,7 +238,7 @@ class SurfaceContact(ABC):
         InputError
             If `compartment` is another name.
         PoseError
-            As `evaluate`.
+            As `loads`.
         """
         (state,) = self._states(pose, [self._index(compartment)], jacobian=True)
         return state.loads, state.jacobian, state.depth
@@ -235,45 +260,6 @@ class SurfaceContact(ABC):
         (state,) = self._states(pose, [side])
         return self._refusals(pose, side, state)
 
-    def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads at many poses, computed in threads.
-
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-        threads : int
-            Number of threads; the loads do not depend on this number.
-
-        Returns
-        -------
-        (N, C, 12) float64
-            Loads of each compartment in the order of `foundation.base.loads.LOAD_COLUMNS`
-            [N, N m, m², Pa, m].
-
-        Raises
-        ------
-        InputError
-            If a pose is not finite or `threads` is below 1.
-        PoseError
-            As `evaluate`.
-        """
-        rows = check_array("poses", poses, (None, 6))
-        check_number("threads", threads, at_least=1)
-        size = min(_MOST_ROWS, max(1, ceil(len(rows) / (_FEWEST_TASKS * threads))))
-        sides = self._sides
-
-        def compute(start: int) -> list[list[FloatArray]]:
-            return [
-                [state.loads for state in self._states(Pose.from_array(row), sides)]
-                for row in rows[start : start + size]
-            ]
-
-        with ThreadPoolExecutor(threads) as pool:
-            parts = pool.map(compute, range(0, len(rows), size))
-            found = np.array([loads for part in parts for loads in part])
-            return found.reshape(len(rows), len(sides), 12)
-
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy [J].
 
@@ -292,12 +278,14 @@ class SurfaceContact(ABC):
         sides = self._sides if compartment is None else [self._index(compartment)]
         return float(sum(state.energy for state in self._states(pose, sides, energy=True)))
 
-    def _contact_loads(self, pose: Pose, states: Sequence[CompartmentState]) -> ContactLoads:
+    def _contact_loads(
+        self, pose: Pose, states: Sequence[CompartmentState], order: int = 0
+    ) -> ContactLoads:
         """Return the loads of all compartments with their flags."""
         flags = [flag for side in self._sides for flag in self._flags(pose, side, states[side])]
-        return ContactLoads.trusted_parts(
-            tuple(state.loads for state in states), self.compartment_names, tuple(flags)
-        )
+        values = np.array([state.loads for state in states])
+        jacobian = (np.array([state.jacobian for state in states]),) if order else ()
+        return ContactLoads.trusted(values, self.compartment_names, tuple(flags), jacobian)
 
     def _index(self, compartment: str) -> int:
         """Return the place of a compartment; raise `InputError` for another name."""

@@ -2,7 +2,7 @@
 
     import surrogates
     knee = surrogates.load("runs/implant/knee.npz")
-    loads, jacobian = knee.loads_and_jacobian(pose)
+    loads = knee.loads(pose, order=1)  # loads.force, loads.medial.peak_pressure, loads.jacobian
 
 Importing this package and using a trained surrogate needs only NumPy.
 """

@@ -29,15 +29,15 @@ def carrying(model, pose, axial):
     """The pose with the height at which the model carries an axial load [N]."""
 
     def missing(rise):
-        return model.evaluate(pose + rise * np.eye(6)[4])[0][1] - axial
+        return model.loads(pose + rise * np.eye(6)[4]).force[1] - axial
 
     return pose + brentq(missing, -1.5e-3, 1.5e-3, xtol=1e-12) * np.eye(6)[4]
 
 
 def assert_jacobian(model, poses, columns=slice(None)):
     """Against differences of fourth order, within 1e-6 of the largest entry of each unit."""
-    found = model.evaluate_batch(poses)[1]
-    expected = manufactured.differences(lambda p: model.evaluate_batch(p)[0][:, :6], poses)
+    found = model.loads(poses, 1).jacobian
+    expected = manufactured.differences(lambda p: model.loads(p).array[:, :6], poses)
     error = wrench_error(found, expected.transpose(0, 2, 1))
     assert error[:, :, columns].max() < 1e-6
 

@@ -31,7 +31,7 @@ def result_of(poses, rates, medial, lateral=NO_CONTACT, time=None):
         return np.broadcast_to(np.atleast_2d(values), (count, np.shape(values)[-1]))
 
     loads = np.stack([rows(medial), rows(lateral)])
-    total = [ContactLoads.from_compartments(m, n).total.array for m, n in zip(*loads, strict=True)]
+    total = [ContactLoads([m, n]).array for m, n in zip(*loads, strict=True)]
     return SimulationResult(
         time,
         100.0 * (time - time[0]) / max(np.ptp(time), 1e-300),

@@ -162,5 +162,5 @@ KNEES |= {f"smooth_{prefix}": smoothed(knee) for prefix, knee in KNEES.items()}
 def middle_of(knee):
     """A pose (1, 6) inside the domain of both compartments."""
     poses = poses_about(knee.parts[0], 2000)
-    inside = (np.abs(knee.evaluate_batch(poses)[2]) < 1.0).all(axis=(1, 2))
+    inside = (np.abs(knee.loads(poses).variables) < 1.0).all(axis=(1, 2))
     return poses[inside][:1].copy()

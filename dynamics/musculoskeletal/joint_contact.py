@@ -89,9 +89,9 @@ class JointContact:
         """
         motion = self._frames.motion(values)
         pose = pose_of(motion.placement)
-        loads, jacobian = self.model.loads_and_jacobian(pose)
+        loads = self.model.loads(pose, order=1)
         wrench, twists = loads.wrench, motion.twists
-        by_twist = np.linalg.solve(twist_jacobian(pose).T, jacobian.T).T
+        by_twist = np.linalg.solve(twist_jacobian(pose).T, loads.total_jacobian.T).T
         stiffness = twists.T @ by_twist @ twists + motion.turning_forces(wrench)
         gradient = np.full(len(values), np.nan)
         if energy and self.energy is not None:

@@ -6,6 +6,7 @@ The frame of a bed has x forward, y up and z right; the mirror image reverses z.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dynamics.musculoskeletal.joint_contact import PotentialGradient
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
-from foundation.base.pose import Pose
+from foundation.base.pose import Pose, pose_array
 
 #: Signs of a pose (adduction, rotation and lateral change), of a wrench, and of all loads.
 _POSE = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])
@@ -27,14 +28,13 @@ class MirroredContact:
 
     model: ContactModel
 
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose."""
-        return _mirrored(self.model.loads(mirrored_pose(pose)))
-
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return loads and the derivative (6, 6) of the wrench by the pose [N, N m / rad, m]."""
-        loads, jacobian = self.model.loads_and_jacobian(mirrored_pose(pose))
-        return _mirrored(loads), _WRENCH[:, None] * jacobian * _POSE
+    def loads(self, poses: Any, order: int = 0) -> ContactLoads:
+        """Return the loads at one pose or at many poses."""
+        one = isinstance(poses, Pose)
+        mirrored = mirrored_pose(poses) if one else _POSE * pose_array(poses)
+        loads = self.model.loads(mirrored, order)
+        slopes = (_WRENCH[:, None] * loads.jacobian * _POSE,) if order else ()
+        return ContactLoads(_LOADS * loads.values, loads.compartments, loads.flags, slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,3 @@ class MirroredGradient:
 def mirrored_pose(pose: Pose) -> Pose:
     """Return the pose of the mirror image of the target in that of the bed."""
     return Pose.from_array(_POSE * pose.array)
-
-
-def _mirrored(loads: ContactLoads) -> ContactLoads:
-    parts = {name: _LOADS * loads[name].array for name in loads.compartments}
-    return ContactLoads.from_compartments(parts, flags=loads.flags)

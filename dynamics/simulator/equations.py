@@ -155,16 +155,13 @@ class KneeEquations:
             ) from error
         self.evaluations += 1
         try:
-            if wanted:
-                loads, jacobian = self.model.loads_and_jacobian(pose)
-            else:
-                loads, jacobian = self.model.loads(pose), np.zeros((6, 6))
+            loads = self.model.loads(pose, int(wanted))
         except (InputError, PoseError, ArithmeticError) as error:
             raise SimulationError(
                 f"the contact model failed at {time:.6g} s, {describe_pose(pose)}: {error}"
             ) from error
         wrench = np.ascontiguousarray(loads.wrench)
-        jacobian = np.ascontiguousarray(jacobian)
+        jacobian = np.ascontiguousarray(loads.total_jacobian) if wanted else np.zeros((6, 6))
         if not (np.isfinite(wrench).all() and np.isfinite(jacobian).all()):
             raise SimulationError(
                 f"the contact model returned loads or a Jacobian that are not finite at "

@@ -259,10 +259,11 @@ class _Balance:
         coordinates[1 + _HEIGHT] += higher
         try:
             placed = Pose(*(coordinates + self.problem.offset).tolist())
-            loads, by_pose = self.model.loads_and_jacobian(placed)
+            loads = self.model.loads(placed, order=1)
         except (InputError, PoseError, ArithmeticError) as error:
             raise _failed(pose, error) from error
-        wrench, by_pose = np.ascontiguousarray(loads.wrench), np.ascontiguousarray(by_pose)
+        wrench = np.ascontiguousarray(loads.wrench)
+        by_pose = np.ascontiguousarray(loads.total_jacobian)
         force, jacobian = self.problem.forces(coordinates, self.applied, wrench, by_pose)
         residual, slopes = force[FREE], jacobian[FREE, FREE]
         if not self.free.all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray, check_fields, check_number
 from foundation.base.loads import MEAN_PRESSURE, PEAK_PRESSURE, ContactLoads
-from foundation.base.pose import Pose
+from foundation.base.pose import Pose, pose_array
 
 #: Indices of the loads that scale with the stiffness: the wrench and both pressures.
 _SCALED = np.array([*range(6), PEAK_PRESSURE, MEAN_PRESSURE])
@@ -47,19 +48,14 @@ class VariedContact:
         """Return the pose at which the contact is evaluated."""
         return Pose.from_array(pose.array + np.asarray(self.offset))
 
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose, in the frame of the offset tibia."""
-        return self._scaled(self.model.loads(self.contact_pose(pose)))
-
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m]."""
-        loads, jacobian = self.model.loads_and_jacobian(self.contact_pose(pose))
-        return self._scaled(loads), self.stiffness * jacobian
-
-    def _scaled(self, loads: ContactLoads) -> ContactLoads:
-        names = loads.compartments
-        parts = tuple(scaled_loads(loads[name].array, self.stiffness) for name in names)
-        return ContactLoads.trusted_parts(parts, names, loads.flags)
+    def loads(self, poses: Any, order: int = 0) -> ContactLoads:
+        """Return the loads at one pose or at many poses, in the frame of the offset tibia."""
+        one = isinstance(poses, Pose)
+        placed = self.contact_pose(poses) if one else pose_array(poses) + np.asarray(self.offset)
+        loads = self.model.loads(placed, order)
+        values = scaled_loads(loads.values, self.stiffness)
+        derivatives = tuple(self.stiffness * each for each in loads.derivatives)
+        return ContactLoads.trusted(values, loads.compartments, loads.flags, derivatives)
 
 
 def without_variation(model: ContactModel) -> tuple[ContactModel, FloatArray, float]:

@@ -323,7 +323,7 @@ def _check_circles(mesh: TriangleMesh, circles: Circles) -> None:
         f"{mesh.name}: no two posterior condyles found (radii of the outlines {first:.1f} and "
         f"{second:.1f} mm, misfits up to {1e3 * circles.misfits.max():.1f} mm); expected two of "
         f"{1e3 * _RADII[0]:g} to {1e3 * _RADII[1]:g} mm: check the unit, and that the file is a "
-        "distal femur with both condyles; or keep the frame of the file (--frames file)"
+        "distal femur with both condyles; or state the axes of the files (init --axes x,y,z)"
     )
 
 

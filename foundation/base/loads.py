@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.base.checks import (
-    FloatArray,
-    check_array,
-    check_fields,
-    check_in,
-    check_number,
-    frozen,
-)
+from foundation.base.checks import FloatArray, check_array, check_in, frozen
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
@@ -68,7 +65,10 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     wrong = [
         name
         for name in found
-        if not _NAME.fullmatch(str(name)) or name in _TAKEN or hasattr(ContactLoads, name)
+        if not _NAME.fullmatch(str(name))
+        or name in _TAKEN
+        or name in ContactLoads.__dataclass_fields__
+        or hasattr(ContactLoads, name)
     ]
     if not found or wrong or len(set(found)) < len(found):
         raise InputError(
@@ -80,106 +80,234 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
+class _Quantities:
+    """The quantities of an array of loads (12,) or (N, 12) by name."""
+
+    derivatives: tuple[FloatArray, ...]
+    if TYPE_CHECKING:
+
+        @property
+        def array(self) -> FloatArray: ...
+
+    @property
+    def force(self) -> FloatArray:
+        """Force on the femur, tibial frame, (..., 3) [N]."""
+        return self.array[..., FORCE]
+
+    @property
+    def moment(self) -> FloatArray:
+        """Moment on the femur about the tibial origin, tibial frame, (..., 3) [N m]."""
+        return self.array[..., MOMENT]
+
+    @property
+    def wrench(self) -> FloatArray:
+        """Force and moment about the tibial origin, (..., 6) [N, N m]."""
+        return self.array[..., WRENCH]
+
+    @property
+    def area(self) -> Any:
+        """Contact area, a number or (N,) [m²]."""
+        return self.array.T[AREA]
+
+    @property
+    def peak_pressure(self) -> Any:
+        """Largest pressure, a number or (N,) [Pa]."""
+        return self.array.T[PEAK_PRESSURE]
+
+    @property
+    def mean_pressure(self) -> Any:
+        """Pressure averaged over the contact area, a number or (N,) [Pa]."""
+        return self.array.T[MEAN_PRESSURE]
+
+    @property
+    def centre_of_pressure(self) -> FloatArray:
+        """Pressure-weighted mean position, tibial frame, (..., 3) [m]; NaN out of contact."""
+        return self.array[..., CENTRE]
+
+    @property
+    def jacobian(self) -> FloatArray:
+        """d(wrench)/d(pose coordinates), (..., 6, 6), of each of C compartments (..., C, 6, 6).
+
+        Row: component of the wrench [N, N m]; column: pose coordinate [rad, m]. Needs `order` 1.
+        """
+        return self._derivative(1)
+
+    @property
+    def hessian(self) -> FloatArray:
+        """d2(wrench)/d(pose coordinates)2, one axis more than `jacobian` [SI]; needs `order` 2."""
+        return self._derivative(2)
+
+    def _derivative(self, order: int) -> FloatArray:
+        if len(self.derivatives) < order:
+            raise InputError(
+                f"order: expected loads with derivatives of order {order}, found order "
+                f"{len(self.derivatives)}; ask for loads(pose, order={order})"
+            )
+        return self.derivatives[order - 1]
+
+
 @dataclass(frozen=True, eq=False)
-class CompartmentLoads:
-    """Loads of one compartment, or of the whole knee.
+class CompartmentLoads(_Quantities):
+    """Loads of one compartment, or of the whole knee, at one pose or at N poses.
 
     Parameters
     ----------
-    force : (3,) float64
-        Force on the femur, tibial frame [N].
-    moment : (3,) float64
-        Moment on the femur about the tibial origin, tibial frame [N m].
-    area : float
-        Area of the springs in contact [m²].
-    peak_pressure, mean_pressure : float
-        Largest pressure, and pressure averaged over the contact area [Pa].
-    centre_of_pressure : (3,) float64
-        Pressure-weighted mean of the spring positions, tibial frame [m]; NaN out of contact.
+    array : (12,) or (N, 12) float64
+        Loads in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m]. Force and moment act on the femur,
+        the moment about the tibial origin; these and the centre of pressure are in the tibial
+        frame. The centre of pressure is NaN out of contact.
+    derivatives : tuple of (..., 6, 6) and (..., 6, 6, 6) float64
+        First and second derivatives of the wrench by the pose coordinates, if known
+        [N, N m per rad, m].
+    variables : (7,) or (N, 7) float64, optional
+        Of a surrogate: the scaled variables of its box, and the extrapolation [1]; beyond 1 in size
+        outside the trained domain.
 
     Raises
     ------
     InputError
-        If a value has another shape or is not finite.
+        If an array has another shape, or a number other than a centre of pressure is not finite.
     """
 
-    force: FloatArray
-    moment: FloatArray
-    area: float
-    peak_pressure: float
-    mean_pressure: float
-    centre_of_pressure: FloatArray
+    array: FloatArray
+    derivatives: tuple[FloatArray, ...] = ()
+    variables: Any = None
 
     def __post_init__(self) -> None:
-        check_fields(self, force=(3,), moment=(3,))
-        for name in ("area", "peak_pressure", "mean_pressure"):
-            object.__setattr__(self, name, check_number(name, getattr(self, name)))
-        centre = check_array("centre_of_pressure", self.centre_of_pressure, (3,), allow_nan=True)
-        object.__setattr__(self, "centre_of_pressure", frozen(centre))
-
-    @property
-    def wrench(self) -> FloatArray:
-        """Force and moment about the tibial origin, (6,) [N, N m]."""
-        return np.concatenate([self.force, self.moment])
-
-    @property
-    def array(self) -> FloatArray:
-        """All quantities in the order of `LOAD_COLUMNS`, (12,) [N, N m, m², Pa, m]."""
-        scalars = [self.area, self.peak_pressure, self.mean_pressure]
-        return np.concatenate([self.force, self.moment, scalars, self.centre_of_pressure])
+        array = check_array("loads", self.array, (*np.shape(self.array)[:-1], 12), allow_nan=True)
+        for name, columns in (("wrench", WRENCH), ("area and pressures", slice(AREA, CENTRE_X))):
+            check_array(name, array[..., columns])
+        object.__setattr__(self, "array", frozen(array))
 
     @classmethod
-    def from_array(cls, values: ArrayLike) -> Self:
-        """Return the loads of values (12,) [N, N m, m², Pa, m] in the order of `LOAD_COLUMNS`."""
-        v = check_array("loads", values, (12,), allow_nan=True)
-        area, peak, mean = v[AREA:CENTRE_X].tolist()
-        return cls(v[FORCE], v[MOMENT], area, peak, mean, v[CENTRE])
-
-    @classmethod
-    def trusted(cls, values: FloatArray) -> Self:
-        """Return the loads of values (12,) [N, N m, m², Pa, m] without checks.
+    def trusted(
+        cls,
+        array: FloatArray,
+        derivatives: tuple[FloatArray, ...] = (),
+        variables: FloatArray | None = None,
+    ) -> Self:
+        """Return the loads of an array (..., 12) [N, N m, m², Pa, m] without checks.
 
         The array becomes read-only. For simulations, where the checks would take longer than the
         evaluation of a surrogate.
         """
-        values.flags.writeable = False
+        array.flags.writeable = False
         loads = object.__new__(cls)
-        area, peak, mean = values[AREA:CENTRE_X].tolist()
-        loads.__dict__.update(
-            force=values[FORCE],
-            moment=values[MOMENT],
-            area=area,
-            peak_pressure=peak,
-            mean_pressure=mean,
-            centre_of_pressure=values[CENTRE],
-        )
+        loads.__dict__.update(array=array, derivatives=derivatives, variables=variables)
         return loads
 
 
+def check_order(order: int, highest: int = 2) -> int:
+    """Return the order of derivatives, 0 to `highest`; raise `InputError` for another."""
+    if not isinstance(order, int) or not 0 <= order <= highest:
+        raise InputError(f"order: expected a whole number from 0 to {highest}, found {order!r}")
+    return order
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ContactLoads:
-    """Loads per compartment and in total.
+class ContactLoads(_Quantities):
+    """Loads per compartment and in total, at one pose or at N poses.
 
     Each compartment is an attribute and an item: ``loads.medial``, ``loads["patellofemoral"]``. The
-    class itself builds the loads of a medial and a lateral compartment; `from_compartments` and
-    `from_values` build those of any compartments.
+    quantities of the whole knee are attributes: ``loads.force``. At N poses all arrays, and the
+    flags, have the leading axis N.
 
     Parameters
     ----------
-    medial, lateral, total : CompartmentLoads
-        Loads of each compartment and of the whole knee.
-    flags : tuple of Flag
+    values : (C, 12) or (N, C, 12) float64
+        Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
+    compartments : tuple of str
+        Names of the C compartments.
+    flags : tuple of Flag, or tuple of N tuples of Flag
         Why the loads are unreliable, for example a pose outside the domain of a surrogate.
+    derivatives : tuple of (..., C, 6, 6) and (..., C, 6, 6, 6) float64
+        First and second derivatives of the wrench of each compartment by the pose coordinates, if
+        known [N, N m per rad, m].
+    variables : (C, 7) or (N, C, 7) float64, optional
+        As of `CompartmentLoads`, of each compartment.
+
+    Raises
+    ------
+    InputError
+        If an array has another shape or is infinite, or a name is not one (`check_names`).
     """
 
-    medial: CompartmentLoads
-    lateral: CompartmentLoads
-    total: CompartmentLoads
-    flags: tuple[Flag, ...] = field(default=())
+    values: FloatArray
+    compartments: tuple[str, ...] = COMPARTMENTS
+    flags: tuple[Any, ...] = field(default_factory=tuple)
+    derivatives: tuple[FloatArray, ...] = ()
+    variables: Any = None
+
+    def __post_init__(self) -> None:
+        names = check_names(self.compartments)
+        shape = np.shape(self.values)
+        if len(shape) not in (2, 3) or shape[-2] != len(names):
+            raise InputError(
+                f"values: expected the loads of {len(names)} compartments "
+                f"({', '.join(names)}), found shape {shape}"
+            )
+        values = check_array("loads", self.values, (*shape[:-1], 12), allow_nan=True)
+        derivatives = tuple(
+            frozen(check_array("derivatives", each, (*shape[:-1], *[6] * order)))
+            for order, each in enumerate(self.derivatives, 2)
+        )
+        self.__dict__.update(values=frozen(values), compartments=names, derivatives=derivatives)
+
+    @classmethod
+    def from_wrench(
+        cls,
+        wrench: ArrayLike,
+        jacobian: ArrayLike | None = None,
+        *,
+        compartment: str = "knee",
+        flags: tuple[Flag, ...] = (),
+    ) -> Self:
+        """Return the loads of a contact model that knows only its wrench at a pose.
+
+        Area and pressures are 0, the centre of pressure is NaN.
+
+        Parameters
+        ----------
+        wrench : (6,) or (N, 6) float64
+            Force and moment about the tibial origin on the femur, tibial frame [N, N m].
+        jacobian : (6, 6) or (N, 6, 6) float64, optional
+            d(wrench)/d(pose coordinates) [N, N m per rad, m].
+        compartment : str
+            Name of the only compartment.
+        flags : tuple of Flag, or tuple of N tuples of Flag
+            Why the loads are unreliable.
+        """
+        known = check_array("wrench", wrench, (*np.shape(wrench)[:-1], 6))
+        values = np.zeros((*known.shape[:-1], 1, 12))
+        values[..., 0, WRENCH], values[..., CENTRE] = known, np.nan
+        derivatives = () if jacobian is None else (np.asarray(jacobian)[..., None, :, :],)
+        return cls(values, (compartment,), flags, derivatives)
+
+    @classmethod
+    def trusted(
+        cls,
+        values: FloatArray,
+        compartments: tuple[str, ...] = COMPARTMENTS,
+        flags: tuple[Any, ...] | Callable[[], tuple[Any, ...]] = (),
+        derivatives: tuple[FloatArray, ...] = (),
+        **known: Any,
+    ) -> Self:
+        """Return the loads from arrays as the constructor, unchecked [SI].
+
+        The values become read-only. Flags may be a function that returns them when they are first
+        asked for; `known` are `variables` and other attributes, such as `total_jacobian`.
+        """
+        values.flags.writeable = False
+        loads = object.__new__(cls)
+        loads.__dict__.update(
+            values=values, compartments=compartments, derivatives=derivatives, **known
+        )
+        loads.__dict__["_flags" if callable(flags) else "flags"] = flags
+        return loads
 
     def __repr__(self) -> str:
-        parts = [f"{name}={self[name]!r}" for name in (*self.compartments, "total")]
-        return f"{type(self).__name__}({', '.join(parts)}, flags={self.flags!r})"
+        poses = "" if self.values.ndim == 2 else f"{len(self.values)} poses, "
+        return f"<{type(self).__name__} {poses}{', '.join(self.compartments)}>"
 
     def __getitem__(self, name: str) -> CompartmentLoads:
         """Return the loads of a compartment by name; raise `InputError` for another name."""
@@ -188,159 +316,63 @@ class ContactLoads:
         )
         return part
 
-    @property
-    def compartments(self) -> tuple[str, ...]:
-        """Names of the compartments, in their order."""
-        names: tuple[str, ...] = self.__dict__.get("_names", COMPARTMENTS)
-        return names
+    def __getattr__(self, name: str) -> Any:
+        known = self.__dict__
+        if name == "flags" and "_flags" in known:
+            found = known["_flags"]()
+        elif name in known.get("compartments", ()):
+            k = self.compartments.index(name)
+            slopes: list[Any] = [each.take(k, -2 - n) for n, each in enumerate(self.derivatives, 1)]
+            variables = None if self.variables is None else self.variables[..., k, :]
+            found = CompartmentLoads.trusted(self.values[..., k, :], tuple(slopes), variables)
+        else:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        known[name] = found
+        return found
 
-    @property
-    def values(self) -> FloatArray:
-        """Loads of the compartments, (C, 12) [N, N m, m², Pa, m], in order of `LOAD_COLUMNS`."""
-        return np.array([self[name].array for name in self.compartments])
-
-    @property
-    def force(self) -> FloatArray:
-        """Total force on the femur, tibial frame, (3,) [N]."""
-        return self.total.force
-
-    @property
-    def moment(self) -> FloatArray:
-        """Total moment on the femur about the tibial origin, tibial frame, (3,) [N m]."""
-        return self.total.moment
-
-    @property
-    def wrench(self) -> FloatArray:
-        """Total force and moment about the tibial origin, (6,) [N, N m]."""
-        return self.total.wrench
-
-    @property
-    def area(self) -> float:
-        """Total contact area [m²]."""
-        return self.total.area
-
-    @property
-    def peak_pressure(self) -> float:
-        """Largest pressure of all compartments [Pa]."""
-        return self.total.peak_pressure
-
-    @property
-    def mean_pressure(self) -> float:
-        """Pressure averaged over the total contact area [Pa]."""
-        return self.total.mean_pressure
-
-    @property
-    def centre_of_pressure(self) -> FloatArray:
-        """Centre of pressure of the whole knee, tibial frame, (3,) [m]."""
-        return self.total.centre_of_pressure
-
-    @classmethod
-    def from_compartments(
-        cls,
-        medial: ArrayLike | Mapping[str, ArrayLike],
-        lateral: ArrayLike | None = None,
-        flags: tuple[Flag, ...] = (),
-    ) -> Self:
-        """Return the loads of a contact pair from the loads of its compartments.
+    @cached_property
+    def array(self) -> FloatArray:
+        """Loads of the whole knee in the order of `LOAD_COLUMNS`, (..., 12) [N, N m, m², Pa, m].
 
         Forces, moments and areas add; the peak pressure is the largest one; the mean pressure is
         weighted by area and the centre of pressure by mean pressure times area.
-
-        Parameters
-        ----------
-        medial, lateral : (12,) float64
-            Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m]. Instead of
-            both, a mapping from the names of the compartments to their loads.
-        flags : tuple of Flag
-            Why the loads are unreliable.
-
-        Raises
-        ------
-        InputError
-            If an array has another shape or is infinite, or a name is not one.
         """
-        if isinstance(medial, Mapping):
-            if lateral is not None:
-                raise InputError(
-                    "lateral: expected None, since `medial` is a mapping of all compartments"
-                )
-            return cls.from_values(list(medial.values()), tuple(medial), flags)
-        if lateral is None:
-            raise InputError(
-                "lateral: expected the loads of the lateral compartment, found none; give a "
-                "mapping for other compartments than medial and lateral"
-            )
-        return cls.from_values([medial, lateral], COMPARTMENTS, flags)
+        values = self.values
+        array = _total(values.tolist()) if values.ndim == 2 else total_loads(values)
+        array.flags.writeable = False
+        return array
 
-    @classmethod
-    def from_values(
-        cls,
-        values: ArrayLike | Sequence[ArrayLike],
-        names: Sequence[str],
-        flags: tuple[Flag, ...] = (),
-    ) -> Self:
-        """Return the loads of a contact pair as `from_compartments`.
+    @cached_property
+    def total(self) -> CompartmentLoads:
+        """Loads of the whole knee."""
+        slopes: list[Any] = [each.sum(axis=-2 - n) for n, each in enumerate(self.derivatives, 1)]
+        return CompartmentLoads.trusted(self.array, tuple(slopes))
 
-        Parameters
-        ----------
-        values : (C, 12) float64
-            Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
-        names : sequence of str
-            Names of the C compartments.
-        flags : tuple of Flag
-            Why the loads are unreliable.
+    @cached_property
+    def total_jacobian(self) -> FloatArray:
+        """d(total wrench)/d(pose coordinates), (..., 6, 6) [N, N m per rad, m]."""
+        total: FloatArray = self.jacobian.sum(axis=-3)
+        return total
 
-        Raises
-        ------
-        InputError
-            If an array has another shape or is infinite, or a name is not one (`check_names`).
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of a row for each pose.
+
+        `flagged` is 1 where the loads are unreliable; `<part>_<column>` are the loads of each
+        compartment and "total", with the columns of `LOAD_COLUMNS` [N, N m, m², Pa, m].
         """
-        checked = check_names(names)
-        rows: Sequence[ArrayLike] = list(values)  # type: ignore[arg-type]
-        if len(rows) != len(checked):
-            raise InputError(
-                f"values: expected the loads of {len(checked)} compartments "
-                f"({', '.join(checked)}), found the loads of {len(rows)}"
-            )
-        parts = tuple(check_array("loads", row, (12,), allow_nan=True) for row in rows)
-        return cls.trusted_parts(parts, checked, flags)
+        import pandas as pd
 
-    @classmethod
-    def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[Flag, ...] = ()) -> Self:
-        """Return the loads from (12,) arrays as `from_compartments` [N, N m, m², Pa, m], unchecked.
-
-        The arrays become read-only. The parts are built on first access: a simulation needs the
-        wrench alone at most evaluations, and building the parts takes as long as a surrogate.
-        """
-        return cls.trusted_parts((medial, lateral), COMPARTMENTS, flags)
-
-    @classmethod
-    def trusted_parts(
-        cls, parts: tuple[FloatArray, ...], names: tuple[str, ...], flags: tuple[Flag, ...] = ()
-    ) -> Self:
-        """Return the loads from arrays (12,) of named compartments as `trusted`, unchecked [SI]."""
-        if parts[0].flags.writeable:  # parts of one array are read-only together
-            for part in parts:
-                part.flags.writeable = False
-        loads = object.__new__(cls)
-        loads.__dict__.update(flags=flags, _values=parts, _names=names)
-        return loads
-
-    def __getattr__(self, name: str) -> CompartmentLoads:
-        names = self.__dict__.get("_names")
-        if names is None or name not in (*names, "total"):
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        values: tuple[FloatArray, ...] = self.__dict__["_values"]
-        chosen = _total(values) if name == "total" else values[names.index(name)]
-        part = CompartmentLoads.trusted(chosen)
-        self.__dict__[name] = part
-        return part
+        flags = [self.flags] if self.values.ndim == 2 else self.flags
+        table = {"flagged": np.array([float(bool(each)) for each in flags])}
+        for part in (*self.compartments, "total"):
+            rows = np.atleast_2d(self[part].array)
+            table |= {f"{part}_{name}": rows[:, k] for k, name in enumerate(LOAD_COLUMNS)}
+        return pd.DataFrame(table)
 
 
-def _total(parts: tuple[FloatArray, ...]) -> FloatArray:
+def _total(rows: list[list[float]]) -> FloatArray:
     """Return the loads (12,) of all compartments together."""
     # Plain numbers, since operations on arrays of this size are slower than the sums.
-    rows = [part.tolist() for part in parts]
     total = rows[0]
     for row in rows[1:]:
         total = [a + b for a, b in zip(total, row, strict=True)]
@@ -362,7 +394,7 @@ def total_loads(loads: FloatArray) -> FloatArray:
     """Return the loads (N, 12) of the whole knee from those (N, C, 12) of the compartments.
 
     In the order of `LOAD_COLUMNS` [N, N m, m², Pa, m], combined as in
-    `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.
+    `ContactLoads.array`. The centre of pressure is NaN out of contact.
     """
     total = loads.sum(axis=1)
     total[:, PEAK_PRESSURE] = loads[:, :, PEAK_PRESSURE].max(axis=1)

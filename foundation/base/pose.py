@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 
 COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
 #: Unit of each coordinate, in the order of `COORDINATES`.
@@ -125,6 +127,31 @@ class Pose:
     def translation(self) -> FloatArray:
         """Femoral origin in the tibial frame, (3,) [m]."""
         return np.array([self.anterior, self.superior, self.lateral])
+
+
+def pose_array(poses: Pose | Sequence[Pose] | ArrayLike) -> FloatArray:
+    """Return the coordinates [rad, m] of one pose, (6,), or of many poses, (N, 6), as a new array.
+
+    `poses` are a `Pose`, an array of one pose or of many, a sequence of poses, or a DataFrame with
+    `POSE_COLUMNS`. Raises `InputError` for anything else and for numbers that are not finite.
+    """
+    if isinstance(poses, Pose):
+        return poses.array
+    table: Any = poses
+    if hasattr(table, "columns"):
+        missing = [name for name in POSE_COLUMNS if name not in table.columns]
+        if missing:
+            raise InputError(f"poses: expected the columns {list(POSE_COLUMNS)}, missing {missing}")
+        table = table[list(POSE_COLUMNS)]
+    elif isinstance(table, Sequence) and table and isinstance(table[0], Pose):
+        table = [pose_array(pose) for pose in table]
+    array = check_array("poses", table)
+    if array.ndim not in (1, 2) or array.shape[-1] != len(COORDINATES):
+        raise InputError(
+            "poses: expected a Pose, an array (6,) or (N, 6) of coordinates, or a table with their "
+            f"columns, found shape {array.shape}"
+        )
+    return array
 
 
 def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatArray:

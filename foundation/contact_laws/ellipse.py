@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -159,19 +159,6 @@ class EllipticContact:
         check_number("greater_radius", self.greater_radius, at_least=self.smaller_radius, unit="m")
         check_number("modulus", self.modulus, above=0.0, unit="Pa")
         _ = self.factors  # raises here, not later, if the ratio is out of range
-
-    @classmethod
-    def from_curvatures(
-        cls,
-        curvatures_1: Sequence[float],
-        curvatures_2: Sequence[float],
-        modulus: float,
-        *,
-        angle: float = 0.0,
-        exact: bool = True,
-    ) -> Self:
-        """Return the contact of two surfaces; for the arguments see `relative_radii`."""
-        return cls(*relative_radii(curvatures_1, curvatures_2, angle), modulus, exact)
 
     @cached_property
     def factors(self) -> EllipseFactors:

@@ -15,11 +15,6 @@ from foundation.core.library import CONTACT_SUMS
 DEPTH, STRAIN, ENERGY, OFFSET = range(12, CONTACT_SUMS)
 
 
-def no_sums(compartments: int) -> tuple[FloatArray, FloatArray]:
-    """Return sums (C, SUMS) [SI] and Jacobians (C, 6, 6) [SI] of nothing."""
-    return np.zeros((compartments, CONTACT_SUMS)), np.zeros((compartments, 6, 6))
-
-
 class SpringSums(NamedTuple):
     """Contact of one compartment of the bed.
 

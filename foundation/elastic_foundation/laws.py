@@ -291,11 +291,6 @@ class ModifiedLaw(LayerLaw):
             youngs_modulus, poissons_ratio, 1e-2, f=2.0, m=0.5, reference_indentation=reference
         )
 
-    @property
-    def effective_thickness(self) -> FloatArray:
-        """Effective thickness hc = h / dref^(1 - m), () or (N,) [SI]."""
-        return np.asarray(self.thickness) / self.reference_indentation ** (1.0 - self.m)
-
     def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
         scale = self.reference_indentation ** (1.0 - self.m)
         return POWER, self.m, 1.0 / self.f, self.confined_modulus * scale / thicknesses

@@ -188,29 +188,20 @@ class ElasticFoundation(SurfaceContact):
         other._set_law(law)
         return other
 
-    def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
-        """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
+    def loads_in_motion(self, pose: Pose, rates: ArrayLike) -> ContactLoads:
+        """Return the loads of a moving femur, with damping and friction.
 
         Parameters
         ----------
         pose : Pose
             Pose of the femur.
-        rates : (6,) float64, optional
-            Rates of the pose coordinates [rad/s, m/s], for damping and friction; zero by default.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total; `flags` names a compartment in which the femur is
-            pressed through the layer, independent springs of a nearly incompressible layer are
-            too stiff, or a spring runs sideways through the femur, or through its wall.
+        rates : (6,) float64
+            Rates of the pose coordinates [rad/s, m/s].
 
         Raises
         ------
         InputError
             If the rates are not six finite numbers.
-        PoseError
-            If the compliance of coupled springs is not positive definite.
         """
         return self._contact_loads(pose, self._states(pose, self._sides, rates=rates))
 

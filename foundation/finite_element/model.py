@@ -224,15 +224,6 @@ class FiniteElementContact(NodalContact):
         """
         return self.contacts[self._index(compartment)].indentation(pose, self._femur)
 
-    def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
-
-        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`;
-        layers that are not condensed yet are condensed side by side.
-        """
-        self.prepare()
-        return super().evaluate_batch(poses, threads=threads)
-
     def spring_state(self, pose: Pose) -> SpringState:
         """Return overlap and pressure at the middle of every tibial triangle."""
         found = np.zeros((2, len(self.tibia.faces)))

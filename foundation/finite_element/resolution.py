@@ -68,9 +68,8 @@ def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
     twice the spacing, or no pose is in contact.
     """
     second = coarser(model)
-    found = [model.evaluate(pose) for pose in poses]
-    fine = np.array([loads.values for loads in found])
-    coarse = second.evaluate_batch(np.array([pose.array for pose in poses]))
+    found = model.loads(poses)
+    fine, coarse = found.values, second.loads(poses).values
     error = extrapolated(coarse, fine) - fine
     touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)
     if not touching.any():
@@ -88,7 +87,7 @@ def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
         relative(AREA),
         _mean_square(moved),
         len(poses),
-        sum(peak_unresolved(loads.flags) for loads in found),
+        sum(map(peak_unresolved, found.flags)),
     )
 
 

@@ -26,6 +26,7 @@ EARLIER = {
     **dict.fromkeys(("study", "walk", "forward", "optimise"), "run FILE"),
     "compare-models": "run FILE --set comparison={}",
     "calibrate": "run FILE --set calibration={}",
+    **dict.fromkeys(("validate", "simulate"), "run FOLDER/config.toml --out FOLDER --resume"),
 }
 #: Exit status of a fault of the program (EX_SOFTWARE of sysexits.h).
 FAULT = 70

@@ -1,4 +1,4 @@
-"""Commands that train a surrogate or carry out a study, and repeat a part of a finished run."""
+"""Commands that train a surrogate or carry out a study, and report finished runs."""
 
 from __future__ import annotations
 
@@ -98,34 +98,6 @@ def run(
     return answer_of(
         carry_out(file, out, resume=resume, replace=force, despite_errors=despite_errors)
     )
-
-
-@command(TRAIN)
-def validate(folder: RunFolder, /) -> Answer:
-    """Assess the surrogate of a run on its held-out samples.
-
-    Examples
-    --------
-    $ knee-contact validate runs/implant
-    """
-    from pipeline.studies.dispatch import reported
-    from pipeline.studies.repeated_stages import validate_again
-
-    return answer_of(reported(validate_again(folder), folder))
-
-
-@command(TRAIN)
-def simulate(folder: RunFolder, /) -> Answer:
-    """Repeat the gait simulation of a run with its surrogate and its original model.
-
-    Examples
-    --------
-    $ knee-contact simulate runs/implant
-    """
-    from pipeline.studies.dispatch import reported
-    from pipeline.studies.repeated_stages import simulate_again
-
-    return answer_of(reported(simulate_again(folder), folder))
 
 
 @command(TRAIN)

@@ -21,11 +21,11 @@ from pipeline.config.designs import design_space_of
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import silent
+from pipeline.design_space.design_gait import OwnModels
 from pipeline.design_space.drawn_designs import BaseValue
 from pipeline.design_space.errors import feasible_samples, sample_errors, told_errors
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.taken_design import (
-    OwnModels,
     TakenDesign,
     design_values,
     error_lines,
@@ -250,7 +250,7 @@ def _force_at_pose(config: Config, surrogate: ContactSurrogate, rows: pd.DataFra
         truth = loads[:, AXIAL_FORCE]
         if len(truth) < 2:
             return float("nan")
-        force = surrogate.evaluate_batch(poses)[0][:, number, AXIAL_FORCE]
+        force = surrogate.loads(poses, order=1).values[:, number, AXIAL_FORCE]
         errors.append(np.sqrt(np.mean((force - truth) ** 2)) / np.ptp(truth))
     return 100.0 * float(max(errors))
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from foundation.base.errors import InputError
 from foundation.base.flags import worded
 from foundation.base.wording import counted
-from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema_base import near
-from pipeline.design_space.design_gait import (
-    FAILURES,
-    DesignCycle,
-    cycle_errors,
-    original_cycle,
-    surrogate_cycle,
-)
+from pipeline.design_space.design_gait import OF_DESIGN, OwnModels, compared_cycles
 from pipeline.design_space.drawn_designs import BaseValue, base_values, infeasible
 from pipeline.design_space.errors import doubts, expected_errors, told_errors
 from pipeline.design_space.trained_designs import TrainedDesigns
@@ -31,13 +23,6 @@ _OF_ALL_DESIGNS = (
     *("errors", "expected_errors", "expected_growth", "wear_patch", "parameters"),
     *("format", "sha256"),
 )
-
-
-class OwnModels(NamedTuple):
-    """Surrogate and original model of a knee, in place of those of its design."""
-
-    surrogate: ContactSurrogate | None = None
-    original: SurfaceContact | None = None
 
 
 class TakenDesign(Computed):
@@ -109,7 +94,7 @@ def take_design(
     design: Mapping[str, BaseValue],
     *,
     original: bool = False,
-    models: OwnModels | None = None,
+    models: OwnModels = OF_DESIGN,
 ) -> TakenDesign:
     """Return a design of a run with its gait cycle.
 
@@ -119,21 +104,10 @@ def take_design(
     range.
     """
     values = {name: each.value for name, each in design.items()}
-    own = OwnModels() if models is None else models
     expected = expected_errors(run.knee, values)
-    simulations: dict[str, Callable[[], DesignCycle]] = {
-        "surrogate": lambda: surrogate_cycle(run.config, run.knee, values, own.surrogate)
-    }
-    if original:
-        simulations["original"] = lambda: original_cycle(
-            run.config, run.knee, values, own.original
-        )[0]
-    cycles, failures = dict[str, DesignCycle](), dict[str, str]()
-    for name, simulate in simulations.items():
-        try:
-            cycles[name] = simulate()
-        except FAILURES as error:
-            failures[name] = " ".join(str(error).split())
+    names = ("surrogate", "original") if original else ("surrogate",)
+    found = compared_cycles(run.config, run.knee, values, names, models)
+    cycles = found.cycles
     result = cycles["surrogate"].result if "surrogate" in cycles else None
     return TakenDesign(
         run=str(run.folder),
@@ -143,8 +117,8 @@ def take_design(
         expected=expected,
         doubts=doubts(expected),
         outputs={model: cycle.outputs for model, cycle in cycles.items()},
-        errors=cycle_errors(cycles["original"], cycles["surrogate"]) if len(cycles) == 2 else {},
-        failures=failures,
+        errors=found.errors,
+        failures=found.failures,
         instants=0 if result is None else len(result.time),
         flagged=0 if result is None else result.flagged,
         flags="" if result is None else worded(each.flag for each in result.flags),

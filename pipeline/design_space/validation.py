@@ -21,7 +21,7 @@ from foundation.base.pose import Pose
 from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
-from pipeline.design_space.design_gait import compared_cycles, fitted_patch
+from pipeline.design_space.design_gait import cycle_document, fitted_patch
 from pipeline.design_space.drawn_designs import HELD_OUT, UNSEEN, parameters_of
 from pipeline.design_space.errors import (
     doubts,
@@ -48,7 +48,7 @@ _HELD_OUT_PART = 0.5
 class JudgedDesign(NamedTuple):
     """A design with measured errors and the gait cycle of both models.
 
-    `cycle` is that of `compared_cycles`; `expected` and `doubts` of held-out designs alone.
+    `cycle` is that of `cycle_document`; `expected` and `doubts` of held-out designs alone.
     """
 
     design: int
@@ -108,7 +108,7 @@ def judged_designs(
     chosen = designs[designs["use"] == use]
     values = [dict(zip(names, map(float, row), strict=True)) for row in chosen[names].to_numpy()]
     numbers = chosen["design"].astype(int).tolist()
-    cycles = run.execution.map(compared_cycles, [(config, knee, each) for each in values])
+    cycles = run.execution.map(cycle_document, [(config, knee, each) for each in values])
     found = []
     for number, own, cycle in zip(numbers, values, cycles, strict=True):
         rows = samples[samples["design"] == number]

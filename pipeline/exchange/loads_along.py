@@ -18,7 +18,6 @@ from dynamics.simulator.result_assembly import counted_flags
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.base.pose import Pose
 from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.designs_folder import check_single_knee
@@ -127,18 +126,14 @@ def loads_along(
         Flags of the model, each with its first instant and the number of rows.
     """
     rows = check_array("poses", poses, (None, 6))
-    answers = [model.loads(Pose.from_array(row)) for row in rows]
-    columns: dict[str, FloatArray] = {"time_s": check_array("time", time, (len(rows),))}
+    columns = {"time_s": check_array("time", time, (len(rows),))}
     columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
-    columns["flagged"] = np.array([float(bool(answer.flags)) for answer in answers])
-    names = answers[0].compartments if answers else COMPARTMENTS
-    for part in (*names, "total"):
-        loads = np.array([answer[part].array for answer in answers])
-        columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
-    flags = [(t, flag) for t, a in zip(time.tolist(), answers, strict=True) for flag in a.flags]
+    loads = model.loads(rows)
+    table = pd.concat([pd.DataFrame(columns), loads.to_frame()], axis=1)
+    flags = [(t, flag) for t, own in zip(time.tolist(), loads.flags, strict=True) for flag in own]
     # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())
-    return without(pd.DataFrame(columns), lacking), counted_flags(flags)
+    return without(table, lacking), counted_flags(flags)
 
 
 def external_loads(table: pd.DataFrame) -> MotionTable:

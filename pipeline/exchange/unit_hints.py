@@ -22,7 +22,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.result import CountedFlag
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.base.pose import COORDINATES, Pose
+from foundation.base.pose import COORDINATES
 from pipeline.store.samples import poses_of
 
 #: Largest number of instants at which a unit is tried.
@@ -59,8 +59,8 @@ def check_some_trusted(
     for text, others in _readings(poses, motion, columns):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Most units give no pose of a knee.
-            answers = [model.loads(Pose.from_array(row)) for row in others[chosen]]
-        inside = float(np.mean([not answer.flags for answer in answers]))
+            flags = model.loads(others[chosen]).flags
+        inside = float(np.mean([not own for own in flags]))
         if inside > best:
             hint, best = text, inside
     raise InputError(

@@ -25,12 +25,13 @@ from pipeline.config.contact_schema import with_model
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.finite_element_layer import build_elements, spacing_for
 from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.progress import rounded, say
 
 #: References in words; finite elements are the layer itself.
 COUPLED_SPRINGS, FINITE_ELEMENTS, ITSELF = "coupled springs", "finite elements", "itself"
 #: Nodes across the contact of the finite elements, and range of their distance [mm]: closer nodes
 #: take minutes, nodes further apart do not resolve the peak pressure.
-_NODES_ACROSS, _SPACINGS_MM = 12.0, (0.7, 2.0)
+_NODES_ACROSS, _FINEST_MM, _COARSEST_MM = 12.0, 0.7, 2.0
 #: Longest condensation [s].
 _MOST_SECONDS = 60.0
 _MODEL = "finite_element"
@@ -66,11 +67,14 @@ def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
     return CoupledLaw(*constants, nodes_across=nodes_across)
 
 
-def element_layer(config: Config, area: float) -> tuple[str, SurfaceContact]:
-    """Return the layer of a study with springs by finite elements, in words and as a model.
+def element_layer(
+    config: Config, area: float, finest: float = _FINEST_MM, longest: float = _MOST_SECONDS
+) -> tuple[float, SurfaceContact]:
+    """Return the layer of a study with springs by finite elements: distance of nodes [mm], model.
 
-    The contact `area` at the largest peak pressure [m²] gives the distance of nodes. Raises
-    `InputError` if finite elements cannot mesh the layer, or their condensation takes minutes.
+    The contact `area` at the largest peak pressure [m²] gives the distance, `finest` [mm] or more.
+    Raises `InputError` if finite elements cannot mesh the layer, or their condensation takes longer
+    than `longest` [s].
     """
     femoral = config.contact.femur_layer
     if femoral is not None and femoral.thickness_file is not None:
@@ -79,7 +83,7 @@ def element_layer(config: Config, area: float) -> tuple[str, SurfaceContact]:
             "cannot use"
         )
     across = spacing_for(2.0 * float(np.sqrt(area / np.pi)), _NODES_ACROSS)
-    spacing = float(np.clip(across, *_SPACINGS_MM))
+    spacing = float(np.clip(across, finest, _COARSEST_MM))
     tree = with_model(config.contact.model_dump(exclude_none=True), _MODEL)
     try:
         contact = ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
@@ -88,7 +92,8 @@ def element_layer(config: Config, area: float) -> tuple[str, SurfaceContact]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
-    if (seconds := model.size.seconds) > _MOST_SECONDS:
+    if (seconds := model.size.seconds) > longest:
         raise InputError(f"the condensation of finite elements would take about {seconds:.0f} s")
+    say(f"  finite elements, nodes {spacing:g} mm apart: condensation in about {rounded(seconds)}")
     model.prepare(lambda text: None)
-    return f"{FINITE_ELEMENTS}, nodes {spacing:g} mm apart", model
+    return spacing, model

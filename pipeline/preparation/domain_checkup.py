@@ -159,7 +159,7 @@ def _peak_pressures(
 ) -> dict[str, float]:
     """Return, and note, the peak pressure [MPa] of each compartment on the reference path."""
     model = knee.model if preparation_of(config) is None else knee.quick
-    loads = model.evaluate_batch(space.path.poses(space.path.flexion))
+    loads = model.loads(space.path.poses(space.path.flexion)).values
     peaks = 1e-6 * loads[..., PEAK_PRESSURE]
     flexion = np.degrees(space.path.flexion[peaks.argmax(axis=0)])
     largest = dict(zip(model.compartment_names, peaks.max(axis=0).tolist(), strict=True))
@@ -341,7 +341,7 @@ def _check_gait(config: Config, knee: Knee, space: SampleSpace, findings: Findin
         )
         return
     model, strength = knee.quick, strength_of(config.contact)
-    loads = model.evaluate_batch(result.poses)
+    loads = model.loads(result.poses).values
     findings.attempt("[knee]", check_peaks, model, result.poses, loads, strength)
     largest = offsets_of(result, space.path)
     limits = np.array(list(OFFSET_UNITS.values())) * space.offsets

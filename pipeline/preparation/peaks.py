@@ -55,7 +55,7 @@ def check_peaks(
         pose, name = Pose.from_array(poses[row]), model.compartment_names[side]
         flags = [
             flag
-            for flag in model.evaluate(pose).flags
+            for flag in model.loads(pose).flags
             if flag.kind in _INVALID and flag.compartment == name
         ]
         lone = proportion[row, side] > _PROPORTION

@@ -88,7 +88,7 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
             )
             settled.set("simulation", "ap_stiffness_N_per_mm", factor * stiffness, reason)
         assert settled.path is not None
-        model, loads = inputs.springs, inputs.springs.evaluate_batch(cycle.poses)
+        model, loads = inputs.springs, inputs.springs.loads(cycle.poses).values
         check_peaks(model, cycle.poses, loads, strength_of(config.contact))
         _widen(settled, config, offsets_of(cycle, settled.path))
         _raise_bounds(settled, config, loads, cycle.poses[:, FLEXION])

@@ -240,7 +240,7 @@ def domain_pictures(files: RunFiles) -> Iterator[Picture]:
     for name in files.compartments:
         surrogate = files.knee.compartment(name)
         poses = poses_of(usable(files.held_out, name))
-        flagged = is_flagged(surrogate.evaluate_batch(poses)[2])
+        flagged = is_flagged(surrogate.loads(poses).variables)
         points = _offsets(surrogate.space, poses)
         path = None if cycle is None else _offsets(surrogate.space, poses_of(cycle))
         for pair in _PAIRS:

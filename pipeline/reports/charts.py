@@ -20,6 +20,7 @@ from pipeline.reports.figures import Picture
 _POINTS = 90.0
 _DIGITS = 5
 _DASHES = "5 3"
+_COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
 
 Chart = dict[str, Any]
 
@@ -33,6 +34,7 @@ def line(
     dashed: bool = False,
     width: float = 1.8,
     step: bool = False,
+    points: bool = False,
     along: ArrayLike | None = None,
 ) -> Chart:
     """Return a line of a chart through values (N,) [unit of the vertical axis]; NaN leaves a gap.
@@ -40,7 +42,7 @@ def line(
     The name, for the key and for the header of the CSV, is "" for the only line of a chart. `x`
     (N,) are places [unit of the horizontal axis], by default those that the lines share, and
     `along` (N,) instants of the points [% of the cycle]. The width is in points; with `step` each
-    value holds from its place to the next place.
+    value holds from its place to the next place, and with `points` a dot stands for each value.
     """
     content: Chart = {"name": name, "y": rounded(y), "colour": colour, "width": width}
     if x is not None:
@@ -49,9 +51,31 @@ def line(
         content["dash"] = _DASHES
     if step:
         content["step"] = True
+    if points:
+        content["points"] = True
     if along is not None:
         content["along"] = rounded(along)
     return content
+
+
+def lines_of(
+    values: Mapping[str, ArrayLike], x: Mapping[str, ArrayLike] | None = None, **settings: Any
+) -> list[Chart]:
+    """Return a line for each row (N,) [any unit] by name, with a colour and dashes of its own.
+
+    `x` are places of the values of each line, and further `settings` those of `line`.
+    """
+    return [
+        line(
+            name,
+            row,
+            x=None if x is None else x[name],
+            colour=_COLOURS[k % len(_COLOURS)],
+            dashed=k // len(_COLOURS) % 2 == 1,
+            **{"width": 1.6, **settings},
+        )
+        for k, (name, row) in enumerate(values.items())
+    ]
 
 
 def shaded(content: Chart) -> Chart:

@@ -84,7 +84,7 @@ def setting_rows(
 _NEAREST = 24
 # Levels of the area above a pressure.
 _LEVELS = 61
-_WIDE, _MAP = (4.6, 3.2), (5.2, 3.6)
+_MAP = (5.2, 3.6)
 
 
 def contact_of(files: RunFiles) -> dict[str, Any] | None:
@@ -132,7 +132,7 @@ def contact_pictures(files: RunFiles) -> Iterator[Picture]:
     instants = next(iter(files.cycles.values()))["gait_percent"]
     yield chart(
         "medial-share", "Medial share of the axial force over the cycle", "gait cycle [%]",
-        "medial share of the axial force [%]", lines, size=_WIDE, title="Load share",
+        "medial share of the axial force [%]", lines, size=fig.WIDE, title="Load share",
         at=instants, range=[0.0, 100.0], y_range=[0.0, 100.0],
     )  # fmt: skip
     if fields is not None:
@@ -244,7 +244,7 @@ def _rollback(fields: ContactFields) -> Picture:
     ]  # fmt: skip
     return chart(
         "rollback", "AP position of the low points of the condyles and of the contact over flexion",
-        "flexion [°]", "anterior [mm]", lines, size=_WIDE,
+        "flexion [°]", "anterior [mm]", lines, size=fig.WIDE,
         title="Low points and rollback",
     )  # fmt: skip
 
@@ -273,12 +273,12 @@ def _area_charts(fields: ContactFields) -> Iterator[Picture]:
     step = f"{bands[1] - bands[0]:g}"
     yield chart(
         "area-in-bands", "Area over pressure, by bands", "pressure [MPa]",
-        f"area in {step} MPa [mm²]", in_bands, size=_WIDE, at=bands, range=[0.0, float(bands[-1])],
-        from_zero=True, title="Area by pressure",
+        f"area in {step} MPa [mm²]", in_bands, size=fig.WIDE, at=bands,
+        range=[0.0, float(bands[-1])], from_zero=True, title="Area by pressure",
     )  # fmt: skip
     yield chart(
         "area-above-pressure", "Area above a pressure", "pressure [MPa]", "area above [mm²]", above,
-        size=_WIDE, at=levels, range=[0.0, float(bands[-1])], from_zero=True,
+        size=fig.WIDE, at=levels, range=[0.0, float(bands[-1])], from_zero=True,
         title="Area above a pressure",
     )  # fmt: skip
 

@@ -95,8 +95,8 @@ def judged(
     of the forces without a flag in their 95 % intervals.
     """
     poses, truth = poses_of(rows), loads_of(rows)
-    loads, _, variables = surrogate.evaluate_batch(poses)
-    flagged = is_flagged(variables)
+    found = surrogate.loads(poses, order=1)
+    loads, flagged = found.array, is_flagged(found.variables)
     error = np.abs(loads - truth)[:, :3]
     largest = float(surrogate.space.load[1])
     expected = surrogate.standard_error(poses)[:, :3]
@@ -136,7 +136,7 @@ def sensitivity_of(
     for name in dict.fromkeys(held_out["compartment"]):
         surrogate = knee.compartment(name)
         poses = poses_of(held_out[held_out["compartment"] == name])
-        stiffness[name] = stiffness_rows(surrogate.evaluate_batch(poses)[1])
+        stiffness[name] = stiffness_rows(surrogate.loads(poses, order=1).jacobian)
         if surrogate.learns_heights:
             sobol[name] = sobol_rows(surrogate, not_given)
     return Sensitivity(stiffness=stiffness, sobol=sobol or None, base=_BASE, seed=_SEED)

@@ -15,18 +15,16 @@ import numpy as np
 import pandas as pd
 
 from dynamics.protocol import ContactModel
-from dynamics.simulator.equations import SimulationError
-from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
-from dynamics.wear.wear_map import Patch, measured_patch
+from dynamics.wear.wear_map import Patch
 from foundation.base.checks import FloatArray
 from foundation.surface_contact import SurfaceContact
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.simulation import simulation_table
 from pipeline.stages.frames import WearOfCycle
+from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.store.run_documents import LOADS, MODELS, MOTION, PRESSURES, Ended, Failed, Failure
 from pipeline.store.samples import POSE_COLUMNS
 
@@ -107,10 +105,9 @@ def compare_combinations(
     """
     patch = None if wear is None else Patch(wear.aspect, wear.ratio)
     shared = model, surrogate, drive, law, patch
-    found = {}
-    if nominal is not None:
-        volumes = None if wear is None else wear.volume_m3.tolist()
-        found[0] = _entry(model, law, patch, COMBINATIONS[0], dict(nominal), None, volumes)
+    found: dict[int, tuple[Ended | Failed, pd.DataFrame]] = {}
+    if nominal is not None and wear is not None:
+        found[0] = _entry(COMBINATIONS[0], dict(nominal), wear.volume_m3.tolist())
         done()
     jobs = [(each, each.applied_to(cycle)) for each in COMBINATIONS[len(found) :]]
     for position, entry in execution.results(_simulated, jobs, *shared):
@@ -131,50 +128,32 @@ def _simulated(
     cycle: GaitCycle,
 ) -> tuple[Ended | Failed, pd.DataFrame]:
     """Return the entry of a combination and the table of its cycles, simulated with both models."""
-    results, failure = _both({"original": model, "surrogate": surrogate}, drive, cycle)
-    return _entry(model, law, patch, combination, results, failure)
+    models = {"original": lambda: model, "surrogate": lambda: surrogate}
+    found = compare(models, lambda driving: drive(driving, cycle), law, patch)
+    results = {name: each.result for name, each in found.cycles.items()}
+    if found.failures:
+        name, reason = next(iter(found.failures.items()))
+        failure = Failure(model=name, reason=reason)
+        head = {"name": combination.name, "factors": combination.factors}
+        return Failed.model_validate({**head, "failure": failure}), _table(combination, results)
+    volumes = [each.wear.volume.tolist() for each in found.cycles.values()]
+    return _entry(combination, results, volumes)
 
 
 def _entry(
-    model: SurfaceContact,
-    law: WearLaw,
-    patch: Patch | None,
-    combination: Combination,
-    results: dict[str, SimulationResult],
-    failure: Failure | None,
-    volumes: list[list[float]] | None = None,
-) -> tuple[Ended | Failed, pd.DataFrame]:
-    """Return the entry of a combination and the table of the cycles that were completed.
-
-    `volumes` are the wear of both models [m³], None if it is not known.
-    """
-    head = {"name": combination.name, "factors": combination.factors}
-    table = pd.DataFrame(columns=list(TABLE_COLUMNS))
-    if results:
-        table = simulation_table(results).assign(combination=combination.name)
-    if failure is not None:
-        return Failed.model_validate({**head, "failure": failure}), table[list(TABLE_COLUMNS)]
-    if volumes is None:
-        patch = patch or measured_patch(model, results["original"])
-        worn = surrogate_wear(results["surrogate"], law, **patch._asdict())
-        volumes = [bed_wear(model, results["original"], law).volume.tolist(), worn.volume.tolist()]
-    compared = Ended.model_validate({**head, **_compared(results, volumes)})
-    return compared, table[list(TABLE_COLUMNS)]
+    combination: Combination, results: dict[str, SimulationResult], volumes: list[list[float]]
+) -> tuple[Ended, pd.DataFrame]:
+    """Return the entry of a combination and the table of its cycles; `volumes` are worn [m³]."""
+    content = {"name": combination.name, "factors": combination.factors}
+    entry = Ended.model_validate(content | _compared(results, volumes))
+    return entry, _table(combination, results)
 
 
-def _both(
-    models: Mapping[str, ContactModel],
-    drive: Drive,
-    cycle: GaitCycle,
-) -> tuple[dict[str, SimulationResult], Failure | None]:
-    """Return the results of the models that completed the cycle, and the first failure."""
-    results, failure = {}, None
-    for name, model in models.items():
-        try:
-            results[name] = drive(model, cycle)
-        except (EquilibriumError, SimulationError) as error:
-            failure = failure or Failure(model=name, reason=str(error))
-    return results, failure
+def _table(combination: Combination, results: dict[str, SimulationResult]) -> pd.DataFrame:
+    """Return the table of the cycles of a combination that were completed."""
+    if not results:
+        return pd.DataFrame(columns=list(TABLE_COLUMNS))
+    return simulation_table(results).assign(combination=combination.name)[list(TABLE_COLUMNS)]
 
 
 def _compared(
@@ -202,13 +181,3 @@ def _difference(tables: Mapping[str, Mapping[str, FloatArray]], column: str) -> 
         "range": float(np.ptp(truth)),
         "surrogate_peak": float(np.abs(other).max()),
     }
-
-
-def flag_texts(result: SimulationResult) -> list[str]:
-    """Return the flags of a simulation in words, with their share of the reported instants."""
-    instants = len(result.time)
-    return [
-        f"{each.flag} at {each.time:.3f} s, the first of {each.samples} instants "
-        f"({100.0 * each.samples / instants:.0f} % of the cycle)"
-        for each in result.flags
-    ]

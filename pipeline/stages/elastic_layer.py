@@ -117,6 +117,12 @@ def equal_loads(
             continue
 
 
+def peak_area(result: SimulationResult) -> float:
+    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
+    rows = [loads[int(np.argmax(loads[:, PEAK_PRESSURE]))] for loads in result.compartment_loads]
+    return float(min((row[AREA] for row in rows if row[AREA] > 0.0), default=1e-4))
+
+
 #: Nodes across the patch, in pairs: the change of the peak pressure from the first to the second
 #: tells whether the lattice resolves the pressure. The first pair suffices on smooth surfaces, the
 #: second resolves ridges of a scanned surface as finite elements 0.5 mm apart do.
@@ -170,7 +176,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
             strains += [pair.layer.strain for pair in pairs]
     return ElasticLayer(
         model=words,
-        reference=_lattice_words(springs) if elements is None else elements[0],
+        reference=_reference_words(springs, elements),
         compartments=found,
         reason="" if found else "no pose of the cycle has the same load in both models",
         largest_strain_share=max(strains, default=None),
@@ -192,8 +198,12 @@ def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
     )
 
 
-def _lattice_words(springs: dict[int, Springs]) -> str:
-    """Return the coupled springs that stand for the layer in words."""
+def _reference_words(
+    springs: dict[int, Springs], elements: tuple[float, SurfaceContact] | None
+) -> str:
+    """Return the model that stands for the layer in words."""
+    if elements is not None:
+        return f"{FINITE_ELEMENTS}, nodes {elements[0]:g} mm apart"
     rough = any(each.rough for each in springs.values())
     return f"{COUPLED_SPRINGS}, {_RIDGED[1]} nodes across" if rough else COUPLED_SPRINGS
 
@@ -257,8 +267,8 @@ def _elements(
     model: ElasticFoundation,
     result: SimulationResult,
     springs: dict[int, Springs],
-) -> tuple[str, SurfaceContact] | None:
-    """Return finite elements of the layer, in words and as a model; None where springs do better.
+) -> tuple[float, SurfaceContact] | None:
+    """Return finite elements of the layer as of `element_layer`; None where springs do better.
 
     Nodes of a quick condensation do not resolve the ridges of a rough surface.
 
@@ -269,18 +279,11 @@ def _elements(
     if any(each.rough for each in springs.values()) or not (coupled or deep):
         return None
     try:
-        return element_layer(config, _patch(result))
+        return element_layer(config, peak_area(result))
     except InputError:
         if coupled:
             raise
         return None
-
-
-def _patch(result: SimulationResult) -> float:
-    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
-    loads = result.compartment_loads
-    areas = [rows[int(np.argmax(rows[:, PEAK_PRESSURE])), AREA] for rows in loads]
-    return float(min((area for area in areas if area > 0.0), default=1e-4))
 
 
 def _doubt(

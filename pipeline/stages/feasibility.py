@@ -62,7 +62,7 @@ def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath)
             f"feasibility.bounds: the original model does not complete the gait cycle: {error}; "
             'set feasibility.bounds = "keys"'
         ) from error
-    loads = model.evaluate_batch(cycle.poses).reshape(-1, 12)
+    loads = model.loads(cycle.poses).values.reshape(-1, 12)
     factor = config.feasibility.gait_factor
     largest = largest_of(loads[loads[:, AXIAL_FORCE] > 0.0])
     found = {key: factor * value for key, value in largest.items()}

@@ -16,7 +16,7 @@ from pipeline.progress import bar, say
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages import StageError
 from pipeline.stages.assessment import speed
-from pipeline.stages.combinations import COMBINATIONS, compare_combinations, flag_texts
+from pipeline.stages.combinations import COMBINATIONS, compare_combinations
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
 from pipeline.stages.frames import (
     PressureMaps,
@@ -26,6 +26,7 @@ from pipeline.stages.frames import (
     wear_of_cycle,
     write_arrays,
 )
+from pipeline.stages.model_cycles import flag_texts
 from pipeline.stages.run_folder import Run
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,

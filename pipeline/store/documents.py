@@ -22,9 +22,6 @@ from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config
 from pipeline.files import check_version
 
-# Files of stage h, by their stems.
-_SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations", "elastic_layer")
-
 Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.
 Shape = tuple[int | str, ...]
@@ -40,8 +37,6 @@ def make_again(path: Path) -> str:
     if "samples" in (folder.name, folder.parent.name):
         folder = folder.parent if folder.name == "samples" else folder.parent.parent
     of_run = _keys_of(folder).keys() <= Config.model_fields.keys()
-    if of_run and path.stem in _SIMULATED:
-        return command_line("simulate", folder)
     if of_run and path.stem == "report":
         return command_line("report", folder)
     # What a run was made with is not made again from the other files of the run.

@@ -14,7 +14,7 @@ from pipeline.design_space.document import DesignsDocument
 from pipeline.design_space.run import run_designs
 from pipeline.reports.report import Report
 from pipeline.runner import run_study
-from pipeline.studies.calibration.calibrate import LAW_CALIBRATION
+from pipeline.studies.calibration import LAW_CALIBRATION
 from pipeline.studies.conduct import Conducted, Study, conduct
 from pipeline.studies.contact_models.compare import MODEL_COMPARISON
 from pipeline.studies.forward_motions.schema import ForwardFile

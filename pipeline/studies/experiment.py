@@ -2,28 +2,216 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from pipeline.execution.backends import Execution
 from pipeline.files import write_npz
 from pipeline.progress import bar, say
+from pipeline.reports import figures as fig
+from pipeline.reports.figures import Picture, picture
 from pipeline.reports.judgement import judgement_lines
+from pipeline.stages.cycle_outputs import Output
+from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.job import Job, JobKind
-from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.samples import OK, ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.verdict_document import Judgement
 from pipeline.studies.conduct import File, Outcome, Study
 from pipeline.studies.factors import Catalogue
-from pipeline.studies.report import study_page
-from pipeline.studies.schema import DesignConfig
-from pipeline.studies.summary import StudySummary, summarise
+from pipeline.studies.schema import PARAMETERS, DesignConfig
+from pipeline.studies.summary import (
+    QUANTILES,
+    Convergence,
+    Sensitivity,
+    SobolIndex,
+    StudySummary,
+    summarise,
+)
+
+#: Largest number of inputs of a tornado plot, and of bins of a histogram.
+_MOST_BARS, _MOST_BINS = 12, 40
+
+
+def study_page(
+    folder: Path, summary: StudySummary, table: pd.DataFrame, catalogue: Catalogue
+) -> dict[str, Any]:
+    """Return the content of `study.html`; `table` has a row per run of the folder."""
+    known = catalogue.outputs
+    outputs = {name: row for name, row in summary.outputs.items() if row is not None}
+    nominal = summary.nominal
+    shown = [name for name in catalogue.key_outputs if name in outputs]
+    good = table[table["status"] == OK]
+    return {
+        "summary": summary,
+        "factors": [_factor_row(factor, catalogue) for factor in summary.factors],
+        "catalogue": catalogue,
+        "outputs": [
+            {**known[name]._asdict(), "nominal": nominal[name], **row}
+            for name, row in outputs.items()
+        ],
+        "quantiles": [f"q{share:g}" for share in QUANTILES],
+        "tiles": [(known[name], outputs[name]) for name in shown],
+        "pictures": {
+            "histograms": [
+                _histogram(
+                    f"distribution of {known[name].label}", known[name], good[name], nominal[name]
+                )
+                for name in shown
+            ],
+            "bands": list(_bands(folder / "waveforms.npz", catalogue)),
+            "sensitivity": list(_tornados(summary.sensitivity, catalogue)),
+            "convergence": list(_convergences(summary.convergence, catalogue)),
+        },
+    }
+
+
+def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[str, str]:
+    """Return description and distribution of an input."""
+    name, kind = str(factor["name"]), str(factor["distribution"])
+    keys = PARAMETERS[kind]
+    return {
+        "name": name,
+        "text": catalogue.factors[name].text,
+        "kind": kind.replace("_", " "),
+        "spread": ", ".join(f"{key} {factor[key]:g}" for key in keys),
+    }
+
+
+@picture("svg")
+def _histogram(output: Output, values: pd.Series[float], nominal: float | None) -> Figure:
+    """Draw the histogram of an output with median, 95 % interval and nominal value."""
+    figure, axes = fig.panel(x=output.axis, y="runs")
+    known = values.to_numpy(dtype=float)
+    bins = int(np.clip(np.sqrt(len(known)), 5, _MOST_BINS))
+    middle = 0.5 * (known.min() + known.max())
+    # A constant output needs a frame of some width.
+    half = max(0.5 * np.ptp(known), 1e-6 * abs(middle), 1e-12)
+    # The smallest and the largest value may lie outside of middle ± half by rounding.
+    ends = min(middle - half, known.min()), max(middle + half, known.max())
+    axes.hist(known, bins=bins, range=ends, color=fig.BLUE, alpha=0.55)
+    low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
+    axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
+    axes.axvline(median, color=fig.INK, lw=1.6, label="median")
+    if nominal is not None:
+        axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
+    fig.legend_above(axes, 3)
+    return figure
+
+
+def _bands(path: Path, catalogue: Catalogue) -> Iterator[Picture]:
+    """Yield the waveforms over the cycle."""
+    shapes: dict[str, Shape] = {
+        "gait_percent": ("K",),
+        **dict.fromkeys(catalogue.waves, ("N", "K")),
+    }
+    waves = read_arrays(path, shapes, undefined=catalogue.waves)
+    for name, wave in catalogue.waves.items():
+        complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
+        if len(complete) > 1:
+            text = f"{wave.label} over the cycle"
+            yield _band(text, waves["gait_percent"], complete, wave.axis, catalogue.axis)
+
+
+@picture("svg")
+def _band(percent: FloatArray, waves: FloatArray, label: str, across: str) -> Figure:
+    """Draw the median and two bands of a waveform (runs, instants)."""
+    figure, axes = fig.panel()
+    shares = np.percentile(np.asarray(waves, dtype=float), (5.0, 25.0, 50.0, 75.0, 95.0), axis=0)
+    for k, alpha, text in ((0, 0.18, "5–95 %"), (1, 0.35, "25–75 %")):
+        axes.fill_between(
+            percent, shares[k], shares[4 - k], color=fig.BLUE, alpha=alpha, lw=0, label=text
+        )
+    axes.plot(percent, shares[2], color=fig.INK, lw=1.6, label="median")
+    fig.cycle_axis(axes, label)
+    axes.set_xlabel(across)
+    fig.legend_above(axes, 3)
+    return figure
+
+
+def _tornados(sensitivity: Sensitivity, catalogue: Catalogue) -> Iterator[Picture]:
+    """Yield the influence of the inputs on the outputs."""
+    size = float if sensitivity.measure == "sobol" else abs
+    for output in catalogue.key_outputs:
+        measure = sensitivity.outputs[output] or {}
+        rows = {name: _shown(value) for name, value in measure.items() if value is not None}
+        if rows:
+            names = sorted(rows, key=lambda name: -size(rows[name][0]))[:_MOST_BARS]
+            title = catalogue.outputs[output].label
+            columns = list(zip(*(rows[name] for name in names), strict=True))
+            yield _tornado(f"inputs that matter to {title}", names, title, *columns)
+
+
+def _shown(value: SobolIndex | float) -> tuple[float, ...]:
+    """Return total index, its half width and first-order index of an input, or its correlation."""
+    if isinstance(value, SobolIndex):
+        values = value.total, value.total_half_width, value.first
+        return tuple(np.nan if each is None else each for each in values)
+    return (value,)
+
+
+@picture("svg")
+def _tornado(
+    names: Sequence[str],
+    title: str,
+    values: Sequence[float],
+    half_widths: Sequence[float] | None = None,
+    first: Sequence[float] = (),
+) -> Figure:
+    """Draw the influence of inputs on an output, the largest on top.
+
+    The values are total Sobol indices with `half_widths` and `first`, rank correlations without.
+    """
+    label = "total Sobol index" if first else "rank correlation"
+    figure, axes = fig.panel((fig.PANEL[0], 1.1 + 0.24 * len(names)), x=label, title=title)
+    rows = np.arange(len(names))
+    axes.barh(
+        rows, values, color=fig.BLUE, alpha=0.7, height=0.62, xerr=half_widths, ecolor=fig.INK
+    )
+    if first:
+        axes.plot(first, rows, "D", color=fig.VERMILLION, ms=4.0, label="first order")
+        axes.legend(loc="lower right")
+    axes.axvline(0.0, color=fig.GREY, lw=1.0)
+    axes.set_yticks(rows, names)
+    axes.invert_yaxis()
+    return figure
+
+
+def _convergences(curves: dict[str, Convergence], catalogue: Catalogue) -> Iterator[Picture]:
+    """Yield the mean of each key output over the number of runs."""
+    for name, curve in curves.items():
+        if len(curve.runs) > 1:
+            output = catalogue.outputs[name]
+            yield _convergence(f"mean of {output.label} over the number of runs", output, curve)
+
+
+@picture("svg")
+def _convergence(output: Output, curve: Convergence) -> Figure:
+    """Draw the mean over the first runs with its interval."""
+    figure, axes = fig.panel(x="runs", y=output.axis)
+    runs, mean, half = (
+        np.asarray(row, float) for row in (curve.runs, curve.mean, curve.half_width)
+    )
+    axes.fill_between(runs, mean - half, mean + half, color=fig.BLUE, alpha=0.2, lw=0, label="95 %")
+    axes.plot(runs, mean, color=fig.BLUE, lw=1.8, label="mean")
+    # The interval of the first few runs would determine the scale.
+    last = max(half[len(half) // 3], 1e-9 * abs(mean[-1]), 1e-12)
+    axes.set_ylim(mean[-1] - 3.0 * last, mean[-1] + 3.0 * last)
+    axes.set_xscale("log")
+    # In less than two decades, ticks at powers of ten are too few.
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(fig.plain_number))
+    axes.xaxis.set_minor_locator(NullLocator())
+    fig.legend_above(axes, 2)
+    return figure
 
 
 class Task(Protocol):

@@ -45,7 +45,7 @@ _UNITS = {
 }
 
 
-#: Beginning of the names of parameters of the design (`pipeline.studies.design_runs`).
+#: Beginning of the names of parameters of the design (`pipeline.studies.study`).
 DESIGN = "design_"
 
 

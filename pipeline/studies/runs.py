@@ -16,21 +16,20 @@ from pydantic import ValidationError
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
-from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
-from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
+from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch
-from foundation.base.errors import InputError, PoseError
+from foundation.base.errors import InputError
 from foundation.base.flags import Flag, worded
 from foundation.base.pose import Pose
-from foundation.surface_contact import SurfaceContact
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain, shipped_configs
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import cycle_outputs, cycle_waves
+from pipeline.stages.model_cycles import FAILURES, ModelCycle
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_results, read_arrays
@@ -38,12 +37,6 @@ from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.factors import CYCLES, Catalogue, Inputs, varied
-
-#: Errors of a run that become the reason of its failure; other errors are faults of the program.
-FAILURES = (
-    *(SimulationError, EquilibriumError, InputError, PoseError, ArithmeticError),
-    np.linalg.LinAlgError,
-)
 
 
 @dataclass(frozen=True)
@@ -160,16 +153,10 @@ class CycleSetup:
 
     def outputs(self, inputs: Inputs, result: SimulationResult) -> dict[str, float]:
         """Return the outputs of a simulated cycle; wear by the pressures of an original model."""
-        law, at_contact = WearLaw(inputs.wear_factor), result
-        if inputs.offset.any():
-            # Loads are in the frame of the offset tibia; so must the poses be.
-            at_contact = replace(result, poses=result.poses + inputs.offset)
-        if isinstance(self.model, SurfaceContact):
-            wear = bed_wear(self.model, at_contact, law)
-        else:
-            aspect, ratio = self.patch.aspect, self.patch.ratio
-            wear = surrogate_wear(at_contact, law, aspect=aspect, ratio=ratio)
-        return cycle_outputs(result, wear)
+        # Loads are in the frame of the offset tibia; so must the poses be.
+        at_contact = replace(result, poses=result.poses + inputs.offset)
+        law = WearLaw(inputs.wear_factor)
+        return cycle_outputs(result, ModelCycle(self.model, at_contact, law, self.patch).wear)
 
 
 def nominal_inputs(gait: GaitSimulation) -> Inputs:

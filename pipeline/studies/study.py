@@ -2,18 +2,256 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, Self
 
+import numpy as np
+from scipy import stats
+
+from dynamics.protocol import ContactModel
+from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind
+from pipeline.config.designs import design_space_of
 from pipeline.config.reading import ConfigError
+from pipeline.config.schema import Config
+from pipeline.config.schema_base import near
+from pipeline.design_space.design_gait import patch_at
+from pipeline.design_space.drawn_designs import base_values, infeasible
+from pipeline.design_space.errors import (
+    doubts,
+    exceeded,
+    expected_errors,
+    largest_share,
+    output_errors,
+)
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.reports.judgement import judgement
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.job import Job
-from pipeline.studies.design import study_table
-from pipeline.studies.design_runs import DesignTask, design_experiment, of_designs
 from pipeline.studies.experiment import Experiment, study_of_runs
-from pipeline.studies.factors import CYCLES, check_applicable
-from pipeline.studies.runs import CycleSetup, Task, run_rows
-from pipeline.studies.schema import StudyConfig, StudyFile
+from pipeline.studies.factors import (
+    CYCLES,
+    DESIGN,
+    FACTORS,
+    Catalogue,
+    Factor,
+    check_applicable,
+    unit_of,
+)
+from pipeline.studies.runs import (
+    CycleSetup,
+    Task,
+    nominal_inputs,
+    replaced,
+    run_rows,
+    task_source,
+)
+from pipeline.studies.schema import DistributionConfig, FactorConfig, StudyConfig, StudyFile
+from pipeline.studies.summary import study_table
+
+#: Largest share of an unbounded distribution outside the trained range, where runs fail [1].
+_MOST_OUTSIDE = 0.01
+
+
+def design_factors(config: Config) -> dict[str, Factor]:
+    """Return the parameters of the designs of a configuration as factors, by name."""
+    found = {}
+    for parameter in design_space_of(config).parameter:
+        text = f"parameter {parameter.key} of the design"
+        own, of_key = unit_of(parameter.label), unit_of(parameter.key)
+        # A parameter with a name of its own may have its unit in the key alone.
+        unit, si = own if own[0] else of_key
+        found[DESIGN + parameter.label] = Factor(unit, si, "design", parameter.label, text)
+    return found
+
+
+def split_design(values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the parameters of the design by their own names, and the other values by theirs."""
+    design = {n.removeprefix(DESIGN): v for n, v in values.items() if n.startswith(DESIGN)}
+    return design, {n: v for n, v in values.items() if not n.startswith(DESIGN)}
+
+
+def of_designs(names: Iterable[str]) -> list[str]:
+    """Return those names of factors that are parameters of designs."""
+    return [name for name in names if name.startswith(DESIGN)]
+
+
+def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, list[str]]:
+    """Return a study in which every parameter has a distribution, and the added ones in words.
+
+    Parameters that the study does not name are fixed at their `base_values`. Raises `ConfigError`
+    if the study names an unknown parameter, or a distribution is not within the trained range.
+    """
+    known = design_factors(config)
+    for factor in study.factor:
+        if factor.name.startswith(DESIGN) and factor.name not in known:
+            raise ConfigError(
+                f"study.factor: expected one of {', '.join(known)}, found "
+                f"{factor.name}{near(factor.name, known)}"
+            )
+    named = {factor.name: factor for factor in study.factor}
+    for parameter in design_space_of(config).parameter:
+        name = DESIGN + parameter.label
+        if name in named:
+            _check_range(named[name], known[name].unit, *parameter.range)
+    added, told = [], []
+    for label, base in base_values(config).items():
+        name = DESIGN + label
+        if name not in named:
+            added.append(FactorConfig(name=name, distribution="fixed", value=base.value))
+            unit = known[name].unit
+            told.append(f"{name} is fixed at {base.value:g} {unit}".strip() + f" ({base.origin})")
+    return study.model_copy(update={"factor": (*study.factor, *added)}), told
+
+
+def _check_range(factor: DistributionConfig, unit: str, low: float, high: float) -> None:
+    """Raise a ConfigError unless a distribution is within a range, but for a small share."""
+    stated = {"low": factor.low, "high": factor.high, "value": factor.value}
+    outside = {k: v for k, v in stated.items() if v is not None and not low <= v <= high}
+    expected = f"study.factor: {factor.name}: expected values within {low:g} to {high:g} {unit}"
+    expected = f"{expected.strip()}, the trained range of the parameter"
+    if outside:
+        found = ", ".join(f"{key} = {value:g}" for key, value in outside.items())
+        raise ConfigError(f"{expected}, found {found}")
+    share = _share_outside(factor, low, high)
+    if share > _MOST_OUTSIDE:
+        raise ConfigError(
+            f"{expected}, found {100.0 * share:.2g} % of a {factor.distribution} distribution "
+            'outside; choose distribution = "truncated_normal" or "uniform", with low and high '
+            "in the range"
+        )
+
+
+def _share_outside(factor: DistributionConfig, low: float, high: float) -> float:
+    """Return the share of an unbounded distribution outside a range [1]; 0 of a bounded one."""
+    if factor.mean is None or factor.sd is None or factor.distribution == "truncated_normal":
+        return 0.0
+    if factor.distribution == "normal":
+        spread = stats.norm(factor.mean, factor.sd)
+    else:
+        variance = np.log1p((factor.sd / factor.mean) ** 2)
+        spread = stats.lognorm(np.sqrt(variance), scale=factor.mean * np.exp(-0.5 * variance))
+    return float(spread.cdf(low) + spread.sf(high))
+
+
+#: Name of the place of a flag of a whole design.
+_PLACE = "design"
+
+
+@dataclass(frozen=True)
+class DesignTask(Task):
+    """Common settings of the runs of a study over designs; the fields are those of `Task`."""
+
+    @classmethod
+    def of(
+        cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
+    ) -> Self:
+        """Return the task of a finished run over designs; arguments as of `Task.of`.
+
+        Raises `RunError` if the folder is not a finished run over designs, or its `config.toml` was
+        changed, and `ConfigError` if a replaced key of [simulation] cannot be used.
+        """
+        simulation = replaced(TrainedDesigns.open(folder).config.simulation, changes)
+        source = task_source(folder, model, simulation, outside, ("knee.npz", "config.toml"))
+        return cls(str(folder.resolve()), model, simulation, outside, source)
+
+    def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
+        """Return the setup of a design, and the values of the other factors.
+
+        Raises `InputError` if the design is infeasible, outside the trained ranges, or has no
+        contact model.
+        """
+        design, others = split_design(values)
+        return setup_of_design(self, tuple(design.items())), others
+
+
+@lru_cache(maxsize=2)
+def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
+    """Return the run of a task, and the gait cycle about the path of its base design."""
+    run = TrainedDesigns.open(Path(task.folder))
+    base = {name: each.value for name, each in base_values(run.config).items()}
+    return run, GaitSimulation.of(task.simulation, run.knee.path(base))
+
+
+# Runs that differ in other factors alone follow each other where few parameters vary.
+@lru_cache(maxsize=2)
+def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> CycleSetup:
+    """Return the setup of a design, values by the names of the parameters; raises as `prepared`.
+
+    A design with an expected error above the accepted one has a flag.
+    """
+    run, gait = opened(task)
+    design = dict(values)
+    path = run.knee.path(design)
+    if reason := infeasible(run.config, design):
+        raise InputError(f"infeasible: {reason}")
+    flags: tuple[Flag, ...] = ()
+    model: ContactModel
+    if task.model == "original":
+        model = run.original(design).model
+    else:
+        model = run.knee.at(design)
+        expected = expected_errors(run.knee, design)
+        if doubts(expected):
+            flags = (Flag(FlagKind.OUTSIDE_DESIGN, _PLACE, (largest_share(expected),)),)
+    return CycleSetup(model, gait.about(path), patch_at(run.knee, design), flags)
+
+
+def design_catalogue(run: TrainedDesigns) -> Catalogue:
+    """Return inputs and outputs of studies of a run over designs."""
+    return replace(
+        CYCLES,
+        factors={**FACTORS, **design_factors(run.config)},
+        samples=DESIGN_SAMPLES,
+    )
+
+
+def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
+    """Return the simulations of a study with all parameters of the designs, checked.
+
+    Raises `ConfigError` as `with_whole_design` and `study_table`, and `InputError` if a factor is
+    not one of the gait cycle of the run.
+    """
+    run, gait = opened(task)
+    whole, notes = with_whole_design(study, run.config)
+    catalogue = design_catalogue(run)
+    table = study_table(whole, catalogue)
+    design = set(of_designs(table.columns))
+    others = [name for name in table.columns[1:] if name not in design]
+    check_applicable(nominal_inputs(gait), others)
+    nominal, told = _nominal(task, run)
+    percent = np.linspace(0.0, 100.0, task.simulation.samples)
+    return Experiment(
+        whole, catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
+        notes=(*notes, *told, *_doubted(study, run)),
+        errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
+    )  # fmt: skip
+
+
+def _nominal(task: DesignTask, run: TrainedDesigns) -> tuple[dict[str, float | None], list[str]]:
+    """Return the outputs of the base design, and why there are none."""
+    base = {DESIGN + name: each.value for name, each in base_values(run.config).items()}
+    try:
+        setup, _ = task.prepared(base)
+        return dict(setup.outputs(setup.nominal, setup.simulate(setup.nominal))), []
+    except FAILURES as error:
+        told = f"no nominal outputs, the base design has no cycle: {' '.join(str(error).split())}"
+        return dict.fromkeys(OUTPUTS), [told]
+
+
+def _doubted(study: StudyConfig, run: TrainedDesigns) -> list[str]:
+    """Return what the held-out designs say of the surrogate."""
+    if study.model == "original":
+        return []
+    found = exceeded(run.knee)
+    return [f"surrogate of {study.run}: {'; '.join(found)}"] if found else []
 
 
 def study_task(file: StudyFile) -> Task:

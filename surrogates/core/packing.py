@@ -85,20 +85,18 @@ class PackedContact:
         self._inputs, self._steep = 6 + parameters, _LOADS if parameters else _WRENCH
         self._count, self._fill_one = len(parts), CORE.fill_one
         self._row = ctypes.c_double * (self._count * (_LOADS + _VARIABLES + 36) + 36)
-        loads = self._count * _LOADS
-        self._loads = [slice(first, first + _LOADS) for first in range(0, loads, _LOADS)]
-        self._slopes = slice(loads, loads + 36)
-        self._variables = slice(loads + 36, loads + 36 + self._count * _VARIABLES)
+        ends = np.cumsum([0, self._count * _LOADS, 36, self._count * _VARIABLES, self._count * 36])
+        self._slices = [slice(*pair) for pair in pairwise(ends.tolist())]
 
     def work(self) -> FloatArray:
         """Return new scratch memory (W,) [1], for compiled loops that call the library."""
         return aligned(self.scratch)
 
-    def one(self, pose: Pose) -> tuple[tuple[FloatArray, ...], FloatArray, FloatArray | None]:
+    def one(self, pose: Pose) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
         """Return the loads at a pose, slopes, and variables if outside, in a part of the time.
 
-        Read-only loads (12,) of each compartment and derivatives of the total wrench (6, 6) [SI];
-        variables (C, 7) [1] outside the trained domain, None inside.
+        Read-only loads (C, 12), derivatives of the total wrench (6, 6) and of each compartment's
+        (C, 6, 6) [SI]; variables (C, 7) [1] outside the trained domain, None inside.
         """
         found: Any = self._row()
         given = _packed_pose(
@@ -108,11 +106,14 @@ class PackedContact:
             self.address, self._count, given, addressof(found), SCRATCH.of(self.scratch)
         )
         numbers = np.frombuffer(found)
-        slopes = numbers[self._slopes].reshape(6, 6)
         numbers.flags.writeable = False
-        loads = tuple([numbers[part] for part in self._loads])
-        variables = numbers[self._variables].reshape(-1, _VARIABLES) if outside else None
-        return loads, slopes, variables
+        loads, total, variables, slopes = self._slices
+        return (
+            numbers[loads].reshape(-1, _LOADS),
+            numbers[total].reshape(6, 6),
+            numbers[slopes].reshape(-1, 6, 6),
+            numbers[variables].reshape(-1, _VARIABLES) if outside else None,
+        )
 
     def loads(
         self, inputs: FloatArray, order: int = 1, most_threads: int | None = None

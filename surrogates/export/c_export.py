@@ -65,10 +65,10 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
 def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = False) -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
-    The function fills the arrays of `ContactSurrogate.evaluate_batch` for one pose, as the header
+    The function fills the arrays of `ContactSurrogate.loads` for one pose, as the header
     explains. It returns 1 outside the trained domain, regardless of `knee.outside`. The header
     repeats the words of `verdict` in `knee.header`, if there are any.
-    ``<prefix>_hessian(pose, hessian)`` fills `ContactSurrogate.hessian`.
+    ``<prefix>_hessian(pose, hessian)`` fills `ContactLoads.hessian`.
 
     Parameters
     ----------

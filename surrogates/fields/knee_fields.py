@@ -19,7 +19,6 @@ from foundation.base.checks import (
     frozen,
 )
 from foundation.base.errors import InputError
-from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.condyle_surface import CondyleSurface
@@ -33,23 +32,23 @@ _ARRAYS = ("triangles", "bed", "corners", "shares")
 
 
 class PressureField:
-    """Pressure on the tibial mesh at a pose.
+    """Pressure on the tibial mesh at a pose or at N poses.
 
     Parameters
     ----------
-    pressure : (F,) float64
+    pressure : (F,) or (N, F) float64
         Pressure of the triangles [Pa].
     reasons : callable, optional
         Returns the flags.
     """
 
     def __init__(
-        self, pressure: FloatArray, reasons: Callable[[], tuple[Flag, ...]] = tuple
+        self, pressure: FloatArray, reasons: Callable[[], tuple[Any, ...]] = tuple
     ) -> None:
         self.pressure, self._reasons = pressure, reasons
 
     @cached_property
-    def flags(self) -> tuple[Flag, ...]:
+    def flags(self) -> tuple[Any, ...]:
         """Flags as of `foundation.base.loads.ContactLoads`, found on first access."""
         return self._reasons()
 

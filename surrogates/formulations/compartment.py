@@ -5,7 +5,7 @@ The formulations are explained in `surrogates.formulations.compartment_fit`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
+from foundation.base.loads import CompartmentLoads, check_order
+from foundation.base.pose import Pose, pose_array
 from foundation.core.library import LEAST_FALL, REACH
 from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedCompartment, PackedContact, packed_path
@@ -161,48 +163,33 @@ class CompartmentSurrogate(ArrayRecord):
                     'train with correlation = "squared_exponential"'
                 )
 
-    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) [SI] and variables (7,) [1] at a pose (6,).
+    def loads(self, poses: Pose | Sequence[Pose] | ArrayLike, order: int = 0) -> CompartmentLoads:
+        """Return the loads at one pose or at N poses, with as many derivatives as the order.
 
         Outside the box the pose is held at the border, with its height over the path. Beyond the
-        largest load the height continues along its tangent; the jacobian leaves out the change of
+        largest load the height continues along its tangent; the derivatives leave out the change of
         the tangent with the other coordinates. Out of contact the loads are zero, the centre of
         pressure is NaN and the sixth variable is -1.
-        """
-        loads, jacobian, x = self._evaluated(np.array(coordinates, dtype=np.float64)[None])
-        return loads[0], jacobian[0], x[0]
 
-    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 12), jacobians (N, 6, 6) [SI] and variables (N, 7) at poses (N, 6).
-
-        The variables are the scaled ones of the box, `surrogates.sampling.space.VARIABLES`, and the
-        extrapolation (`surrogates.formulations.domain`): beyond 1 in size outside the trained
-        domain [1].
+        Parameters
+        ----------
+        poses : Pose, (6,) or (N, 6) array_like, sequence of Pose, or DataFrame
+            Poses of the femur [rad, m] (`foundation.base.pose.pose_array`).
+        order : {0, 1, 2}
+            1 for the Jacobian too, 2 also for the Hessian.
 
         Raises
         ------
         InputError
-            If the shape is wrong or a number is not finite.
+            If a pose is malformed or the order is another.
         """
-        return self._evaluated(check_array("poses", poses, (None, 6)))
-
-    def _evaluated(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        variables, loads, jacobians = self._contact.loads(poses)[1]
-        return loads[:, 0], jacobians[:, 0], variables[:, 0]
-
-    def hessians(self, poses: ArrayLike) -> FloatArray:
-        """Return d2(wrench)/d(pose)2 at poses (N, 6), (N, 6, 6, 6) [SI].
-
-        See `surrogates.formulations.contact_surrogate.ContactSurrogate.hessian`.
-
-        Raises
-        ------
-        InputError
-            If the shape is wrong or a number is not finite.
-        """
-        points = check_array("poses", poses, (None, 6))
-        hessians: FloatArray = self._contact.loads(points, 2)[1][3][:, 0]
-        return hessians
+        rows = pose_array(poses)
+        # The values with and without derivatives differ by rounding.
+        found = self._contact.loads(rows.reshape(-1, 6), max(check_order(order), 1))[1]
+        variables, loads, *slopes = (
+            each[:, 0].reshape(*rows.shape[:-1], *each.shape[2:]) for each in found
+        )
+        return CompartmentLoads.trusted(loads, tuple(slopes[:order]), variables)
 
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
@@ -223,7 +210,7 @@ class CompartmentSurrogate(ArrayRecord):
         ----------
         poses : (N, 6) float64
             Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
-            held at the border, as in `evaluate`.
+            held at the border, as in `loads`.
         load : (N,) float64
             Axial load of the compartment [N], from 0 to the largest of the space.
 
@@ -258,8 +245,8 @@ class CompartmentSurrogate(ArrayRecord):
         """
         points = check_array("poses", poses, (None, 6))
         if self.learns_heights:
-            loads, jacobian, _ = self.evaluate_batch(points)
-            errors = errors_at_pose(self._levels, points, loads, jacobian)
+            loads = self.loads(points, order=1)
+            errors = errors_at_pose(self._levels, points, loads.array, loads.jacobian)
         else:
             errors = self._errors_of_loads(points)
         return errors * self.domain.inflation

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag
-from foundation.base.loads import ContactLoads, check_names
-from foundation.base.pose import Pose
+from foundation.base.loads import ContactLoads, check_names, check_order
+from foundation.base.pose import Pose, pose_array
 from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedContact
 from surrogates.expressions.casadi_knee import casadi_knee
@@ -134,39 +134,65 @@ class ContactSurrogate(ArrayRecord):
 
     # ---- loads
 
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose; see `loads_and_jacobian`."""
-        return self._evaluate(pose)[0]
-
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
+    def loads(self, poses: Pose | Sequence[Pose] | ArrayLike, order: int = 0) -> ContactLoads:
+        """Return the loads at one pose or at N poses, with as many derivatives as the order.
 
         Outside the trained domain the loads are those of the nearest pose of the domain, and their
-        flags state the distance; `OutsideDomainError` if `outside` is "error".
+        flags state the distance. The second derivatives of a surrogate that is not `smoothed` jump
+        at first contact and at the border of the box; beyond the samples they leave out the change
+        of the tangent, as the Jacobian does.
+
+        Parameters
+        ----------
+        poses : Pose, (6,) or (N, 6) array_like, sequence of Pose, or DataFrame
+            Poses of the femur [rad, m] (`foundation.base.pose.pose_array`).
+        order : {0, 1, 2}
+            1 for the Jacobian too, 2 also for the Hessian.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total, with the leading axis N for many poses.
+
+        Raises
+        ------
+        InputError
+            If a pose is malformed or the order is another.
+        OutsideDomainError
+            If a pose is outside the trained domain and `outside` is "error".
         """
-        return self._evaluate(pose)
-
-    def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        loads, slopes, x = self.packed.one(pose)
-        flags: tuple[Flag, ...] = ()
-        if x is not None:
-            flags = self.flags_of(x[None], np.array(loads)[None])[0]
-            treat(flags, self.outside, calls=2)
-        return ContactLoads.trusted_parts(loads, self.compartments, flags), slopes
-
-    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, C, 12), jacobians (N, C, 6, 6) and scaled variables (N, C, 7) at poses.
-
-        From and to arrays of all compartments, as of `CompartmentSurrogate.evaluate_batch`: poses
-        (N, 6) [rad, m], loads and jacobians [SI]. Raises `OutsideDomainError` if a pose is outside
-        the trained domain and `outside` is "error".
-        """
-        loads, jacobian, x = self.fill(check_array("poses", poses, (None, 6)))
-        if self.outside != "clamp":
-            rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
-            for flags in self.flags_of(x[rows], loads[rows]):
+        if isinstance(poses, Pose) and (order == 0 or order == 1):  # as a simulation asks
+            values, total, slopes, x = self.packed.one(poses)
+            flags: tuple[Flag, ...] = ()
+            if x is not None:
+                flags = self.flags_of(x[None], values[None])[0]
                 treat(flags, self.outside)
-        return loads, jacobian, x
+            if not order:
+                return ContactLoads.trusted(values, self.compartments, flags)
+            return ContactLoads.trusted(
+                values, self.compartments, flags, (slopes,), total_jacobian=total
+            )
+        rows = pose_array(poses)
+        # The values with and without derivatives differ by rounding.
+        outside, found = self.packed.loads(rows.reshape(-1, 6), max(check_order(order), 1))
+        flags_of: Any = partial(self._all_flags, found[0], found[1], rows.ndim == 1)
+        if outside and self.outside != "clamp":
+            for flags in self._all_flags(found[0], found[1], one=False):
+                treat(flags, self.outside)
+        variables, values, *derivatives = (
+            each.reshape(*rows.shape[:-1], *each.shape[1:]) for each in found
+        )
+        return ContactLoads.trusted(
+            values, self.compartments, flags_of, tuple(derivatives[:order]), variables=variables
+        )
+
+    def _all_flags(self, x: FloatArray, values: FloatArray, one: bool) -> tuple[Any, ...]:
+        """Return the flags of each pose of variables (N, C, 7) [1] and loads (N, C, 12) [SI]."""
+        flags: list[tuple[Flag, ...]] = [()] * len(x)
+        rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
+        for row, found in zip(rows.tolist(), self.flags_of(x[rows], values[rows]), strict=True):
+            flags[row] = found
+        return flags[0] if one else tuple(flags)
 
     def standard_error(self, pose: Pose) -> FloatArray:
         """Return the predicted standard errors of all compartments' loads, (C, 12) [SI].
@@ -181,16 +207,15 @@ class ContactSurrogate(ArrayRecord):
             If the pose is outside the trained domain and `outside` is "error".
         """
         poses = pose.array[None]
-        loads, _, x = self.fill(poses)
-        treat(self.flags_of(x, loads)[0], self.outside)
+        loads = self.loads(poses)
         errors = np.concatenate([part.standard_error(poses) for part in self.parts])
-        errors[beyond(x[0]).any(axis=1)] = np.nan
+        errors[beyond(loads.variables[0]).any(axis=1)] = np.nan
         return errors
 
     def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
         """Return how poses of variables (N, C, 7) [1] leave the trained domain, for each pose.
 
-        Variables and loads (N, C, 12) [SI] are those of `evaluate_batch`.
+        Variables and values (N, C, 12) [SI] are those of `loads`.
         """
         if not len(variables):
             return []
@@ -200,38 +225,7 @@ class ContactSurrogate(ArrayRecord):
         ]
         return [tuple(chain.from_iterable(own)) for own in zip(*found, strict=True)]
 
-    def _flags_of_one(self, variables: FloatArray, loads: FloatArray) -> tuple[Flag, ...]:
-        return self.flags_of(variables, loads)[0]
-
-    def hessian(self, pose: Pose) -> FloatArray:
-        """Return d2(wrench)/d(pose)2 of each compartment at a pose, (C, 6, 6, 6) [SI].
-
-        The first axis is the compartment, the second the component of the wrench, the others are
-        pose coordinates [rad, m]. The second derivatives of a surrogate that is not `smoothed` jump
-        at first contact and at the border of the box; beyond the samples they leave out the change
-        of the tangent, as the Jacobian does.
-
-        Raises
-        ------
-        OutsideDomainError
-            If the pose is outside the trained domain and `outside` is "error".
-        """
-        return self.hessian_batch(pose.array[None])[0]
-
-    def hessian_batch(self, poses: ArrayLike) -> FloatArray:
-        """Return the second derivatives (N, C, 6, 6, 6) [SI] of `hessian` at poses (N, 6)."""
-        points = check_array("poses", poses, (None, 6))
-        if self.outside != "clamp":
-            self.evaluate_batch(points)
-        hessians: FloatArray = self.packed.loads(points, 2)[1][3]
-        return hessians
-
     # ---- compiled evaluation
-
-    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the arrays of `evaluate_batch` at poses (N, 6) [rad, m], whatever the domain."""
-        variables, loads, jacobians = self.packed.loads(np.ascontiguousarray(poses))[1]
-        return loads, jacobians, variables
 
     @cached_property
     def packed(self) -> PackedContact:
@@ -240,43 +234,26 @@ class ContactSurrogate(ArrayRecord):
 
     # ---- pressure fields
 
-    def pressure_field(self, pose: Pose) -> PressureField:
-        """Return the pressure (F,) [Pa] of each triangle of the tibial mesh of the samples.
+    def pressure_field(self, poses: Pose | Sequence[Pose] | ArrayLike) -> PressureField:
+        """Return the pressure [Pa] of each triangle of the tibial mesh of the samples.
 
-        The flags are those of `loads`: outside the trained domain the field is that of the nearest
-        pose of the box.
+        One pose gives a field (F,), N poses give fields (N, F). Poses and flags are those of
+        `loads`: outside the trained domain the field is that of the nearest pose of the box.
 
         Raises
         ------
         InputError
-            If the surrogate has no pressure fields.
+            If the surrogate has no pressure fields, or a pose is malformed.
         OutsideDomainError
-            If the pose is outside the trained domain and `outside` is "error".
+            If a pose is outside the trained domain and `outside` is "error".
         """
-        fields, poses = self._trained_fields, pose.array[None]
-        outside, (x, loads, _) = self.packed.loads(poses)
-        if not outside:
-            return PressureField(fields.pressure(poses))
-        if self.outside != "clamp":
-            flags = self.flags_of(x, loads)[0]
-            treat(flags, self.outside)
-            reasons = partial(tuple, flags)
-        else:
-            reasons = partial(self._flags_of_one, x, loads)
-        return PressureField(fields.pressure(self._held(poses[0], x[0])), reasons)
-
-    def pressure_fields(self, poses: ArrayLike) -> FloatArray:
-        """Return the pressures (N, F) [Pa] of the triangles of the tibial mesh at poses (N, 6).
-
-        Poses [rad, m] and exceptions as of `evaluate_batch` and `pressure_field`.
-        """
-        fields, points = self._trained_fields, check_array("poses", poses, (None, 6))
-        variables = self.evaluate_batch(points)[2]
-        found = [
-            fields.pressure(self._held(pose, own))
-            for pose, own in zip(points, variables, strict=True)
-        ]
-        return np.array(found).reshape(len(points), fields.faces)
+        fields, points = self._trained_fields, pose_array(poses)
+        loads = self.loads(points)
+        variables = loads.variables.reshape(-1, *loads.variables.shape[-2:])
+        rows = zip(points.reshape(-1, 6), variables, strict=True)
+        found = [fields.pressure(self._held(*row)) for row in rows]
+        pressure = np.array(found).reshape(*points.shape[:-1], fields.faces)
+        return PressureField(pressure, lambda: loads.flags)
 
     @property
     def _trained_fields(self) -> PairFields:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from foundation.base.checks import FloatArray, check_array
+from foundation.base.loads import CompartmentLoads
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.families.regressor import Regressor
@@ -96,8 +97,8 @@ class Predictor(Protocol):
     def largest_load(self) -> float:
         """Largest axial load of the samples [N]."""
 
-    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 12), jacobians (N, 6, 6) [SI] and variables (N, 7) at poses (N, 6)."""
+    def loads(self, poses: ArrayLike, order: int = 0) -> CompartmentLoads:
+        """Return the loads at poses (N, 6) [rad, m], with their variables."""
 
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m]."""
@@ -135,7 +136,8 @@ def fit_domain(
     loads = check_array("loads", samples.loads, (len(poses), 12))
     if len(poses) < LEAST_SAMPLES:
         return Domain.within(slack * limits)
-    predicted, _, variables = surrogate.evaluate_batch(poses)
+    found = surrogate.loads(poses, order=1)
+    predicted, variables = found.array, found.variables
     residuals = loads - predicted
     targets = _targets(loads, residuals, limits, surrogate.largest_load)
     if samples.fitted:
@@ -289,7 +291,7 @@ def _fit_with_seen(
     """
     poses = check_array("seen poses", seen.poses, (None, 6))
     loads = check_array("seen loads", seen.loads, (len(poses), 12))
-    along = _variables_at(surrogate, surrogate.evaluate_batch(poses)[2], loads)
+    along = _variables_at(surrogate, surrogate.loads(poses, order=1).variables, loads)
     told = _targets(loads, np.zeros_like(loads), limits, surrogate.largest_load)
     told[:, 2] = fitted.regressor.predict(along)[:, 2]
     return fit_polynomial(np.concatenate([x, along]), np.concatenate([targets, told]), _SURFACE)

@@ -96,7 +96,7 @@ def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFig
 
 def predict_at_pose(surrogate: CompartmentSurrogate, poses: ArrayLike) -> np.ndarray:
     """Return the predicted loads (N, 12) [SI] at poses (N, 6) [rad, m]."""
-    return surrogate.evaluate_batch(poses)[0]
+    return surrogate.loads(poses, order=1).array
 
 
 def errors_at_pose(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array
+from foundation.base.loads import CompartmentLoads
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain_fit import DomainSamples, fit_domain
 from surrogates.parametric.compartment import (
@@ -47,15 +48,18 @@ class OverDesigns:
         rows = place.ravel()
         return [(np.flatnonzero(rows == k), self.part.at(each)) for k, each in enumerate(unique)]
 
-    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 12), jacobians (N, 6, 6) [SI] and variables (N, 7) at poses (N, 6)."""
+    def loads(self, poses: ArrayLike, order: int = 0) -> CompartmentLoads:
+        """Return the loads at poses (N, 6) [rad, m], with their variables."""
         n = len(self.z)
         points = check_array("poses", poses, (n, 6))
-        found = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
+        values, variables = np.empty((n, 12)), np.empty((n, 7))
+        slopes = tuple(np.empty((n, *[6] * each)) for each in range(2, order + 2))
         for rows, own in self._designs:
-            for whole, part in zip(found, own.evaluate_batch(points[rows]), strict=True):
-                whole[rows] = part
-        return found
+            part = own.loads(points[rows], order)
+            values[rows], variables[rows] = part.array, part.variables
+            for whole, each in zip(slopes, part.derivatives, strict=True):
+                whole[rows] = each
+        return CompartmentLoads.trusted(values, slopes, variables)
 
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m]."""

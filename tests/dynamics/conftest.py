@@ -72,19 +72,12 @@ class DishKnee:
         depth = 0.5 * x * x / self.along + 0.5 * z * z / self.across - y
         return depth if self.always else max(depth, 0.0)
 
-    def loads(self, pose: Pose) -> ContactLoads:
-        self.calls.append("loads")
-        return self._evaluate(pose)[0]
-
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, np.ndarray]:
-        self.calls.append("jacobian")
-        return self._evaluate(pose)
-
-    def _evaluate(self, pose: Pose) -> tuple[ContactLoads, np.ndarray]:
+    def loads(self, pose: Pose, order: int = 0) -> ContactLoads:
+        self.calls.append("jacobian" if order else "loads")
         turned = _cross(*rotation_axes(pose.adduction, pose.rotation))
-        parts, jacobian = [], np.zeros((6, 6))
+        parts, jacobians = [], np.zeros((2, 6, 6))
         curvature = np.diag([-1.0 / self.along, 0.0, -1.0 / self.across])
-        for centre, z0 in self._centres(pose):
+        for jacobian, (centre, z0) in zip(jacobians, self._centres(pose), strict=True):
             depth, slope = self._depth(centre), self._slope(centre)
             point = centre + np.array([0.0, 0.0, z0])
             size = self.stiffness * depth**self.exponent
@@ -99,9 +92,9 @@ class DishKnee:
             by_centre += size * curvature
             moved = np.hstack([(turned @ (point - pose.translation)).T, np.eye(3)])
             by_pose = by_centre @ moved
-            jacobian[:3] += by_pose
-            jacobian[3:] += _cross(*point) @ by_pose - _cross(*force) @ moved
-        return ContactLoads.trusted(parts[0], parts[1], self.flags), jacobian
+            jacobian[:3] = by_pose
+            jacobian[3:] = _cross(*point) @ by_pose - _cross(*force) @ moved
+        return ContactLoads(parts, flags=self.flags, derivatives=(jacobians,) if order else ())
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_three_compartments_of_a_bed_add_up_to_two():
     three = ElasticFoundation(
         FEMUR, INSERT, law, surface="flat", compartments=behind, compartment_names=names
     )
-    both, parts = two.evaluate_batch(PRESSED), three.evaluate_batch(PRESSED)
+    both, parts = two.loads(PRESSED).values, three.loads(PRESSED).values
     assert parts.shape == (12, 3, 12)
     np.testing.assert_array_equal(parts[:, 0], both[:, 0])
     forces = parts[:, 1, :7] + parts[:, 2, :7]
@@ -57,13 +57,13 @@ def test_offsets_of_patches_reach_the_elements_of_their_compartment():
 def test_finite_elements_of_one_compartment():
     layer = ElasticLayer(E, NU, PlaneBase(-H))
     model = FiniteElementContact(PUNCH, PLATE, layer, spacing=2e-3, compartment_names=ONE)
-    loads, jacobian = model.loads_and_jacobian(POSE)
+    loads = model.loads(POSE, 1)
     assert loads.compartments == ONE
     assert loads.patellofemoral.force[1] > 1.0
     own, slope, _ = model.compartment_loads(POSE, "patellofemoral")
     np.testing.assert_array_equal(loads.values[0], own)
-    np.testing.assert_array_equal(jacobian, slope)
-    assert model.evaluate_batch(POSE.array[None]).shape == (1, 1, 12)
+    np.testing.assert_array_equal(loads.total_jacobian, slope)
+    assert model.loads(POSE.array[None]).values.shape == (1, 1, 12)
     assert model.spring_state(POSE).pressure.max() > 0.3 * own[7]
     energies = [model.stored_energy(POSE, name) for name in (None, "patellofemoral")]
     assert energies[0] == energies[1] > 0.0

@@ -45,6 +45,7 @@ from foundation.contact_laws import (
     LinearHysteresisLaw,
     effective_modulus,
     exact_factors,
+    relative_radii,
     returned_restitution,
     sphere_stiffness,
 )
@@ -335,7 +336,7 @@ ROWS = [
      lambda: [sphere_stiffness(0.04, 0.06, 5e6, 0.46, 20e6, 0.3) / STIFFNESS,
               BETWEEN.load / BETWEEN.approach**1.5 / STIFFNESS], 1.0, 1e-6),
     ("Eq. 9-11: radii are called those of the bodies; two spheres need the relative radii",
-     lambda: [EllipticContact.from_curvatures([25.0] * 2, [25.0] * 2, MODULUS).stiffness / SPHERES,
+     lambda: [EllipticContact(*relative_radii([25.0] * 2, [25.0] * 2), MODULUS).stiffness / SPHERES,
               EllipticContact(0.04, 0.04, MODULUS).stiffness / SPHERES],
      (1.0, math.sqrt(2.0)), 1e-9),
     ("Eq. 11: p for P, and E*² under the root: 1.2 m and 0.446 m, both 176 m; right 3 mm",
@@ -490,7 +491,7 @@ def test_menisci(opensim, knee_data):
     load agree, the area is less (loss of area and stress without menisci are not judged).
     """
     from pipeline.studies.dispatch import load_study
-    from pipeline.studies.forward_motions.setup import prepare_forward
+    from pipeline.studies.forward_motions.simulate import prepare_forward
 
     overrides = ("forward.step_s=0.1", "forward.surface=flat")
     file = load_study(ROOT / "configs" / "menisci_flexion.toml", overrides)

@@ -127,7 +127,7 @@ def test_six_loads_belong_to_a_pose():
 def test_loads_are_not_most_sensitive_in_their_own_direction(study):
     """Section 3.8, concept 5: each load by the displacement in its own direction; not all six."""
     poses = study.cycle.poses[::5]
-    jacobians = [study.run.contact.loads_and_jacobian(Pose.from_array(p))[1] for p in poses]
+    jacobians = [study.run.contact.loads(Pose.from_array(p), 1).total_jacobian for p in poses]
     found = np.median(np.abs(jacobians), axis=0) * np.repeat([np.pi / 180.0, 1e-3], 3)
     strongest = [
         kind.start + int(found[row, kind].argmax())
@@ -154,7 +154,7 @@ def test_bounds_decide_what_is_feasible(study):
     for config in (run.config, bounded):
         feasible = stages.infeasibility(loads_of(first), config.feasibility, 0.0) == ""
         assert 0 < feasible.sum() < len(first)
-    loads = run.contact.evaluate_batch(study.cycle.poses).reshape(-1, 12)
+    loads = run.contact.loads(study.cycle.poses).values.reshape(-1, 12)
     loads = loads[loads[:, AXIAL_FORCE] > 0.0]
     assert (stages.infeasibility(loads, bounded.feasibility, 1e-6) == "").all()
 
@@ -164,7 +164,7 @@ def test_static_analyses_are_repeatable(study):
     """Section 3.8, concept 8: repeated static analyses of the original give what is learnt."""
     kept = study.samples["kept"]
     kept = kept[kept["status"] == OK]
-    again = study.run.contact.evaluate_batch(poses_of(kept))
+    again = study.run.contact.loads(poses_of(kept)).values
     names = list(study.run.contact.compartment_names)
     own = again[np.arange(len(kept)), kept["compartment"].map(names.index)]
     stored = loads_of(kept)[:, :6]
@@ -187,7 +187,7 @@ def test_six_surrogates_over_the_pose_pull(study):
     raised = study.cycle.poses[::4].copy()
     raised[:, SUPERIOR] += 0.3e-3
     literal, inverted = (
-        knee.evaluate_batch(raised)[0][..., AXIAL_FORCE].min()
+        knee.loads(raised).values[..., AXIAL_FORCE].min()
         for knee in (fitted.knee, study.run.surrogate)
     )
     assert literal < -100.0
@@ -267,8 +267,8 @@ def test_stage_g(study):
 def test_stage_h(study):
     """Figure 5 (h): during the dynamic simulation the surrogate gives the values."""
     cycle = study.gait(study.run.surrogate)
-    truth = study.run.contact.evaluate_batch(cycle.poses)[..., AXIAL_FORCE]
-    found = study.run.surrogate.evaluate_batch(cycle.poses)[0][..., AXIAL_FORCE]
+    truth = study.run.contact.loads(cycle.poses).values[..., AXIAL_FORCE]
+    found = study.run.surrogate.loads(cycle.poses).values[..., AXIAL_FORCE]
     assert np.abs(found - truth).max() < PRINTED * truth.max()
 
 

@@ -213,10 +213,10 @@ def exact_loads(
     scale = stiffness_of(polyethylene()) if stiffness is None else stiffness
     check_number("stiffness", scale, above=0.0, unit="Pa/m")
     check_in("rule", rule, RULES)
-    medial, lateral = (
+    parts = [
         _side_loads(_side(implant, name, pose), scale, rule, spokes, nodes) for name in COMPARTMENTS
-    )
-    return ContactLoads.from_compartments(medial, lateral)
+    ]
+    return ContactLoads(parts)
 
 
 def contact_poses(

@@ -84,15 +84,15 @@ class FlatLayer:
 
     def at(self, approach: float, **place: float) -> FlatContact:
         """Return the contact at an approach [m] and a place as of `pose`."""
-        loads, jacobian = self.contact.loads_and_jacobian(self.pose(approach, **place))
+        loads = self.contact.loads(self.pose(approach, **place), 1)
         found = loads.medial
-        stiffness = -float(jacobian[1, 4])
+        stiffness = -float(loads.total_jacobian[1, 4])
         load = float(found.force[1])
         return FlatContact(load, approach, found.peak_pressure, found.area, stiffness)
 
     def force(self, approach: float, **place: float) -> float:
         """Return the load [N] at an approach [m] and a place as of `pose`."""
-        return float(self.contact.evaluate(self.pose(approach, **place)).force[1])
+        return float(self.contact.loads(self.pose(approach, **place)).force[1])
 
     def at_load(self, load: float, **place: float) -> FlatContact:
         """Return the contact at a load [N] and a place as of `pose`."""

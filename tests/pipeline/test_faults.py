@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import traceback
-from types import SimpleNamespace
 
 import jobs
 import pytest
@@ -16,9 +15,7 @@ from studies import TINY, run_command
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import FAULT, main
-from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
-from pipeline.originals.contact_original import build_knee
 
 DOCUMENTS = ("run", "simulation", "validation")
 #: What an edit or another program may leave in place of a value.
@@ -38,8 +35,7 @@ def fault(*_, **__):
     [
         ("run", "pipeline.runner.sample_space"),
         ("report", "pipeline.reports.report.summary_lines"),
-        ("validate", "pipeline.studies.repeated_stages.assess"),
-        ("simulate", "pipeline.studies.repeated_stages.simulate_cycle"),
+        ("wear", "pipeline.studies.lifetime_wear.extrapolate_wear"),
     ],
 )
 def test_fault_has_a_traceback_a_line_and_a_status(
@@ -131,21 +127,5 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     @given(data=st.data())
     def example(data):
         try_damaged(data, run_copy / f"{name}.json", ["report", str(run_copy)])
-
-    example()
-
-
-@pytest.mark.slow
-def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch):
-    knee = build_knee(load_config(run_copy / "config.toml"))
-    monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda *_: knee)
-    monkeypatch.setattr("pipeline.studies.repeated_stages.simulate_cycle", lambda *_: None)
-    report = SimpleNamespace(summary=[])
-    monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: report)
-
-    @trying
-    @given(data=st.data())
-    def example(data):
-        try_damaged(data, run_copy / "path.json", ["simulate", str(run_copy)])
 
     example()

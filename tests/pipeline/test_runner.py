@@ -109,7 +109,7 @@ def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
     assert (
         "the mesh or thickness files have changed since this run started" in capsys.readouterr().err
     )
-    assert main(["simulate", str(run_copy)]) == 2
+    assert main(["wear", str(run_copy)]) == 2
 
 
 def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):

@@ -79,6 +79,10 @@ const lineChart = (figure) => {
     for (const line of outlines) inner.append(svg("path", { d: `${path(line)}Z`, fill: "#f2efe6", stroke: "#8a8a8a" }));
     if (spec.reference) inner.append(svg("path", { d: `M${LEFT} ${py(spec.reference[1])}H${WIDE}`, stroke: "#d55e00", "stroke-dasharray": "5 3", "stroke-width": 1.5 }));
     for (const line of lines) {
+      if (line.points) {
+        line.y.forEach((value, k) => { if (value !== null) inner.append(svg("circle", { cx: px(line.x[k]), cy: py(value), r: line.width, fill: line.colour })); });
+        continue;
+      }
       if (!line.shades) { inner.append(svg("path", { d: path(line), ...style(line) })); continue; }
       // A colour for each part of the way.
       for (let k = 0; k + 1 < line.x.length; k += 1) {

@@ -198,8 +198,6 @@ COLUMNS = (
     Column("set_up_memory_MB", "set-up memory", "MB", _COST,
            "estimated memory of the condensation at its peak",
            _number("set_up_memory_bytes", 1e-6)),
-    Column("memory_MB", "memory", "MB", _COST, "arrays that the model holds after use",
-           _number("memory_bytes", 1e-6)),
 )  # fmt: skip
 #: Criteria of the weighted sum, with names for people: those of table 2 of Lehtoranta (2011) that
 #: can be measured. Connectability, need of add-ons, theory and development are left to judgement.

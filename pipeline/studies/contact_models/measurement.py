@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MethodType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
-from dynamics.wear.wear_law import WearLaw
-from dynamics.wear.wear_map import Patch, measured_patch
+from dynamics.wear.wear_map import Patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AXIAL_FORCE, CENTRE
@@ -33,56 +30,10 @@ from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import write_document, write_npz
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import median_seconds
-from pipeline.stages.combinations import flag_texts
+from pipeline.stages.model_cycles import ModelCycle, flag_texts
 from pipeline.store.documents import Shape, read_arrays, read_document
 from pipeline.store.run_documents import Number, Part
 from pipeline.studies.contact_models.knee import Built
-
-
-def held_bytes(model: object) -> int:
-    """Return the bytes of all arrays that a model holds, each array counted once.
-
-    Memory maps count like other arrays: after use, they are in memory. The arrays are found through
-    attributes, containers, bound methods and partial functions.
-    """
-    sizes: dict[int, int] = {}
-    seen: set[int] = set()
-    waiting: list[object] = [model]
-    kept: list[object] = []  # an id may be used again after its object is gone
-    while waiting:
-        found = waiting.pop()
-        if id(found) in seen:
-            continue
-        seen.add(id(found))
-        kept.append(found)
-        if isinstance(found, np.ndarray):
-            owner = _owner(found)
-            sizes[id(owner)] = owner.nbytes
-        else:
-            waiting.extend(_parts(found))
-    return sum(sizes.values())
-
-
-def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the array whose memory an array is a view of."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _parts(found: object) -> Iterator[object]:
-    """Yield what an object holds."""
-    if isinstance(found, dict):
-        yield from found.values()
-    elif isinstance(found, list | tuple | set | frozenset):
-        yield from found
-    elif isinstance(found, partial):
-        yield from (found.func, *found.args, *found.keywords.values())
-    elif isinstance(found, MethodType):
-        yield found.__self__
-    elif not isinstance(found, type):
-        yield from getattr(found, "__dict__", {}).values()
-
 
 #: What a contact model, a simulation or a run cannot do; anything else is a fault of the program.
 REASONS = (
@@ -175,7 +126,12 @@ def measure_cycle(
             cycle_poses=result.poses,
             cycle_loads=result.compartment_loads,
         )
-        _measure_wear(measured, built.model, result, gait.wear_law, patch)
+        with measured.part("wear"):
+            cycle = ModelCycle(built.model, result, gait.wear_law, patch)
+            if isinstance(built.model, SurfaceContact):
+                aspect, ratio = cycle.patch
+                measured.arrays.update({"aspect": aspect, "ratio": np.asarray(ratio)})
+            measured.arrays["wear_volume"] = cycle.wear.volume
     return measured
 
 
@@ -189,12 +145,11 @@ def measure_at(built: Built, measured: Measured, given: GaitPoses) -> None:
         calls = [(Pose.from_array(given.poses[k]),) for k in known]
         if calls:
             clock = time.process_time
-            seconds = median_seconds(model.loads_and_jacobian, calls, clock)
+            seconds = median_seconds(partial(model.loads, order=1), calls, clock)
             measured.numbers["evaluation_s"] = seconds
     if isinstance(model, SurfaceContact):
         with measured.part("pressures"):
             measured.arrays["pressures"] = _pressures(model, measured, given)
-    measured.numbers["memory_bytes"] = float(held_bytes(model))
 
 
 def _timed_cycle(
@@ -216,24 +171,6 @@ def _counts(result: SimulationResult) -> dict[str, float]:
     return {name: float(cost[name]) for name in ("steps", "evaluations")}
 
 
-def _measure_wear(
-    measured: Measured,
-    model: ContactModel,
-    result: SimulationResult,
-    law: WearLaw,
-    patch: Patch | None,
-) -> None:
-    """Compute the wear by the pressures of a model, or from the loads of a surrogate."""
-    with measured.part("wear"):
-        if isinstance(model, SurfaceContact):
-            own = measured_patch(model, result)
-            measured.arrays.update({"aspect": own.aspect, "ratio": np.asarray(own.ratio)})
-            wear = bed_wear(model, result, law)
-        else:
-            wear = surrogate_wear(result, law, **({} if patch is None else patch._asdict()))
-        measured.arrays["wear_volume"] = wear.volume
-
-
 def _at_poses(
     model: ContactModel, poses: FloatArray, measured: Measured
 ) -> tuple[FloatArray, FloatArray]:
@@ -242,11 +179,11 @@ def _at_poses(
     reasons = []
     for k, pose in enumerate(map(Pose.from_array, poses)):
         try:
-            found, jacobians[k] = model.loads_and_jacobian(pose)
+            found = model.loads(pose, order=1)
         except REASONS as error:
             reasons.append(str(error))
             continue
-        loads[k] = found.medial.array, found.lateral.array
+        loads[k], jacobians[k] = found.values, found.total_jacobian
     if reasons:
         text = f"{len(reasons)} of {len(poses)} poses without an answer: {reasons[0]}"
         measured.failures["given poses"] = text

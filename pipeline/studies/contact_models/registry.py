@@ -1,8 +1,8 @@
 """The compared contact models: a row for each, in the order of the table.
 
 A new model is a row of `MODELS` and a name in `pipeline.config.comparison_schema.ComparedModel`.
-The model that `build` returns offers `loads` and `loads_and_jacobian`
-(`dynamics.protocol.ContactModel`); a model that also has surfaces
+The model that `build` returns implements
+`dynamics.protocol.ContactModel`; a model that also has surfaces
 (`foundation.surface_contact.SurfaceContact`) gives pressure maps, and wear by its own pressures.
 """
 
@@ -16,7 +16,7 @@ from functools import partial
 from dynamics.protocol import ContactModel
 from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
-from pipeline.studies.calibration.fits import fit_law, free_springs, linear_springs
+from pipeline.studies.calibration import fit_law, free_springs, linear_springs
 from pipeline.studies.contact_models.knee import (
     ELEMENTS,
     Built,

@@ -2,72 +2,351 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from dynamics.musculoskeletal import ForwardFrames, SimulatedFrames
+import numpy as np
+
+from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
+from dynamics.musculoskeletal import (
+    BodyForce,
+    Course,
+    ForwardFiles,
+    ForwardFrames,
+    ForwardSettings,
+    MuscleDrive,
+    OpenSimPlant,
+    OpenSimSystem,
+    OsimModel,
+    PlantContacts,
+    SimulatedFrames,
+    drive_muscles,
+    instants,
+    prescribe_motion,
+    read_forward_settings,
+    read_muscle_inputs,
+    read_prescribed,
+    simulate_forward,
+    write_external_loads,
+)
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.held_coordinates import lock_notes
+from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from foundation.base.checks import FloatArray
-from foundation.base.errors import PoseError
+from foundation.base.errors import InputError, PoseError
+from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
+from pipeline.originals.articular_contacts import material_notes
+from pipeline.progress import bar
 from pipeline.store.job import Job, JobKind
-from pipeline.store.run_documents import Computed
 from pipeline.studies.conduct import Outcome, Study
-from pipeline.studies.forward_motions.schema import ForwardFile
-from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
-from pipeline.studies.muscle_walks.charts import FrameCharts, for_people, shown_secondary, sign_of
-from pipeline.studies.muscle_walks.contact_forces import (
-    SharedLoad,
-    bundled,
-    compartment_forces,
+from pipeline.studies.forward_motions.schema import ForwardConfig, ForwardFile, LoadConfig
+from pipeline.studies.muscle_walks.frames import (
+    FrameCharts,
+    FrameSummary,
     contact_flags,
+    for_people,
+    frame_figures,
     interposed_loads,
     jump_flags,
-    largest_first,
-    not_trusted,
-    shared_loads,
     shared_text,
+    sign_of,
 )
-from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
+from pipeline.studies.muscle_walks.models import (
+    facing_contacts,
+    side_notes,
+    stated_fields,
+    stated_files,
+)
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
-
-class Course(Computed):
-    """Force at the end, and its peak with the instant."""
-
-    end_N: float | None
-    peak_N: float | None
-    peak_at_s: float
-
-
-class CoordinateCourse(Computed):
-    """First and last, least and largest value of a coordinate in its unit."""
-
-    unit: str
-    start: float | None
-    end: float | None
-    least: float | None
-    most: float | None
+#: Slack of the ends of a table, relative to the time step.
+_SLACK = 1e-6
+#: Fields of the settings by keys of [forward].
+_FIELDS = {
+    "secondary": "secondary",
+    "start_s": "start",
+    "stop_s": "stop",
+    "step_s": "step",
+    "activation": "activation",
+    "fibre_forces": "fibre_forces",
+}
+#: Files by keys of [forward].
+_FILES = {key: key for key in ("prescribed", "muscles", "external_loads")}
 
 
-class ForwardSummary(Computed):
+@dataclass(frozen=True, eq=False)
+class ForwardSetup:
+    """A forward simulation, ready to be carried out."""
+
+    model: OsimModel
+    settings: ForwardSettings
+    #: The multibody system along the prescribed motion, with its contacts.
+    contacts: PlantContacts
+    #: Activations and forces of the muscles.
+    drive: MuscleDrive
+    #: "dynamic" or "equilibrium".
+    kind: str
+    #: Settings without effect, and tables that end before the simulation.
+    warnings: tuple[str, ...]
+
+    @property
+    def plant(self) -> OpenSimPlant:
+        """The multibody system along the prescribed motion."""
+        plant = self.contacts.plant
+        assert isinstance(plant, OpenSimPlant)
+        return plant
+
+    @property
+    def remedy(self) -> str:
+        """What to change where no balance of forces is found."""
+        if self.kind == "equilibrium":
+            return (
+                'set forward.kind to "dynamic", where inertia and viscosity lead from one '
+                "equilibrium to the next"
+            )
+        return (
+            "choose a smaller forward.step_s; if this does not help, check the prescribed "
+            "coordinates, the loads, and the defaults of the secondary coordinates in the model"
+        )
+
+    def run(self) -> ForwardFrames:
+        """Simulate the motion, up to the first instant without a balance of forces.
+
+        Raises `InputError` if no balance is found at the first instant.
+        """
+        motion = self.plant.motion
+        start = motion.values[0, motion.index(self.settings.secondary)]
+        try:
+            with bar(len(motion.time), "instant", "forward") as shown:
+                return simulate_forward(
+                    self.contacts,
+                    self.drive,
+                    start,
+                    kind=self.kind,
+                    progress=lambda _: shown.update(1),
+                )
+        except PoseError as error:
+            raise InputError(f"{error}; {self.remedy}") from error
+
+
+def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
+    """Return a forward simulation, ready to be carried out.
+
+    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is not
+    installed, settings and model do not agree, a coordinate is both prescribed and secondary, loads
+    end before the simulation, or the surfaces of a contact do not face each other.
+    """
+    model = OsimModel(data_file(forward.model))
+    _check_bodies(forward, model)
+    settings, files, warnings = _settings(forward)
+    text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
+    muscles = {} if files.muscles is None else read_muscle_inputs(files.muscles)
+    loads = {name: _load(load, settings.step) for name, load in forward.loads.items()}
+    forces = [course for load in loads.values() for course in load.force]
+    system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
+    prescribed: dict[str, Course] = {}
+    if files.prescribed is not None:
+        table = read_course_table(files.prescribed)
+        prescribed = read_prescribed(table, system)
+        warnings += CoordinateTable(table, system, unstated_degrees=True).unit_notes()
+        warnings += _start_notes(table, prescribed, settings.secondary)
+    courses = prescribed | _courses(forward, settings, system)
+    time = instants(
+        [*courses.values(), *muscles.values(), *forces],
+        settings.step,
+        settings.start,
+        settings.stop,
+    )
+    if loads or files.external_loads is not None:
+        system = _loaded(text, loads, files.external_loads, time)
+        assert system.external_loads is not None
+        warnings += system.external_loads.notes
+    locked = model.locked_coordinates
+    free = {name: each for name, each in courses.items() if name not in locked}
+    motion = prescribe_motion(system, free, time)
+    values = {name: course.values for name, course in courses.items()}
+    warnings += lock_notes(locked, motion.angles, settings.secondary, values)
+    settings = _without_locked(settings, locked)
+    if forward.over is not None:
+        motion.index((forward.over,))  # Checked before the simulation.
+    if forward.kind == "equilibrium":
+        motion = motion.resting
+    plant = OpenSimPlant(system, motion, (), settings.secondary)
+    contacts = facing_contacts(model, forward, motion)
+    warnings += side_notes(model, contacts) + material_notes(model)
+    drive = drive_muscles(
+        system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
+    )
+    warnings += model.notes(settings.secondary)
+    warnings += _model_dynamics(model, files, muscles)
+    warnings += held_constant(files.prescribed, prescribed, time)
+    warnings += held_constant(files.muscles, muscles, time)
+    return ForwardSetup(
+        model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
+    )
+
+
+def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> ForwardSettings:
+    """Return settings in which forces move no locked coordinate."""
+    moved = tuple(name for name in settings.secondary if name not in locked)
+    if not moved:
+        raise InputError(
+            f"forward.secondary: expected coordinates that move, found {', '.join(locked)} locked; "
+            "set locked to false in the model"
+        )
+    return replace(settings, secondary=moved)
+
+
+def _model_dynamics(
+    model: OsimModel, files: ForwardFiles, inputs: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return notes on muscles of the file of actuators that have dynamics in the model.
+
+    OpenSim-JAM's flags of tendons and activation hold for muscles that the file does not list.
+    """
+    names = [key.rsplit("/", 1)[-1].rpartition("_") for key in inputs]
+    pulled = {name for name, _, kind in names if kind != "force"}
+    controlled = {name for name, _, kind in names if kind == "control"}
+    notes = []
+    for flag, listed, ours in (
+        ("ignore_tendon_compliance", pulled, "tendons are rigid"),
+        ("ignore_activation_dynamics", controlled, "activations follow their controls at once"),
+    ):
+        found = [name for name in model.muscles_with_dynamics(flag) if name in listed]
+        if found:
+            notes.append(
+                f"{files.muscles}: expected {flag} = true in the model for the muscles of this "
+                f"file, found false for {', '.join(found)}: OpenSim-JAM's settings hold for "
+                f"muscles that the file does not list, and here {ours} for all; set {flag} to true "
+                "in the model to compare both"
+            )
+    return tuple(notes)
+
+
+def check_not_secondary(
+    where: str, courses: Mapping[str, Course], secondary: tuple[str, ...]
+) -> None:
+    """Raise an `InputError` if a coordinate with a course, given by `where`, is secondary."""
+    both = [name for name in courses if name in secondary]
+    if both:
+        raise InputError(
+            f"{where}: expected courses of coordinates that are not secondary, found "
+            f"{', '.join(both)}; leave out the course, or leave the coordinate out of "
+            "forward.secondary (unconstrained_coordinates of the settings)"
+        )
+
+
+def _start_notes(
+    table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return a note on secondary coordinates in states of OpenSim, which the simulation starts at.
+
+    Raises an `InputError` as of `check_not_secondary` if another table has secondary coordinates.
+    """
+    both = [name for name in courses if name in secondary]
+    if not both:
+        return ()
+    if not any(name.endswith(STATE_VALUE) for name in table.names):
+        check_not_secondary(table.source, courses, secondary)
+    return (
+        f"{table.source}: forces move {', '.join(both)}; of their values in the table, the first "
+        "instant alone is used",
+    )
+
+
+def held_constant(
+    file: Path | None, courses: Mapping[str, Course], time: FloatArray
+) -> tuple[str, ...]:
+    """Return a warning if the courses of a file over time do not cover instants (N,) [s]."""
+    spans = [course.time[[0, -1]] for course in courses.values() if len(course.time) > 1]
+    if not spans:
+        return ()
+    (first, last), slack = spans[0], _SLACK * (time[1] - time[0])
+    if first <= time[0] + slack and last >= time[-1] - slack:
+        return ()
+    return (
+        f"{file}: expected rows from {time[0]:g} to {time[-1]:g} s, found {first:g} to {last:g} s; "
+        "the values are held constant outside",
+    )
+
+
+def _check_bodies(forward: ForwardConfig, model: OsimModel) -> None:
+    """Raise an `InputError` if a load of the configuration acts on no body of the model."""
+    for name, load in forward.loads.items():
+        if load.body not in model.bodies:
+            raise InputError(
+                f"forward.loads.{name}.body: expected a body of the model, found {load.body!r}; "
+                f"the model has {', '.join(model.bodies)}"
+            )
+
+
+def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
+    """Return settings and files, and notes on settings that are not carried out."""
+    changes, named = stated_fields(forward, _FIELDS), stated_files(forward, _FILES)
+    if forward.settings is None:
+        files = ForwardFiles(data_file(forward.model), None, None, None)
+        return ForwardSettings(**changes), replace(files, **named), ()
+    settings, files, warnings = read_forward_settings(data_file(forward.settings))
+    if forward.loads:
+        files = replace(files, external_loads=None)
+    return replace(settings, **changes), replace(files, **named), warnings
+
+
+def _courses(
+    forward: ForwardConfig, settings: ForwardSettings, system: OpenSimSystem
+) -> dict[str, Course]:
+    """Return the courses of coordinates [rad, m] that the configuration states."""
+    courses = {}
+    for name, course in forward.coordinates.items():
+        where = f"forward.coordinates.{name}"
+        if name not in system.coordinates:
+            raise InputError(
+                f"{where}: expected a coordinate of the model, found none of that name; the model "
+                f"has {', '.join(system.coordinates)}"
+            )
+        angle = system.rotational[system.coordinates.index(name)]
+        values = course.deg if angle else course.m
+        if values is None:
+            wanted, found = ("deg", "m") if angle else ("m", "deg")
+            raise InputError(f"{where}: expected values in {wanted}, found {found}")
+        points = np.radians(values) if angle else np.array(values)
+        courses[name] = Course.through(np.array(course.at_s), points, settings.step)
+    check_not_secondary("forward.coordinates", courses, settings.secondary)
+    return courses
+
+
+def _load(load: LoadConfig, step: float) -> BodyForce:
+    at, force = np.array(load.at_s), np.array(load.force_N)
+    x, y, z = (Course.through(at, force[:, k], step) for k in range(3))
+    return BodyForce(load.body, np.array(load.point_m), (x, y, z))
+
+
+def _loaded(
+    text: str, loads: dict[str, BodyForce], file: Path | None, time: FloatArray
+) -> OpenSimSystem:
+    """Return the model with forces on bodies, those of a file or of the configuration."""
+    if file is not None:
+        if not file.is_file():
+            raise InputError(f"{file}: no such file; check forward.external_loads")
+        system = OpenSimSystem(text, file)
+        assert system.external_loads is not None
+        system.external_loads.check_cover(float(time[0]), float(time[-1]), section="forward")
+        return system
+    with tempfile.TemporaryDirectory() as folder:
+        return OpenSimSystem(text, write_external_loads(Path(folder), loads, time))
+
+
+class ForwardSummary(FrameSummary):
     """`forward.json`: a forward simulation and its forces."""
 
-    name: str
-    model: str
     kind: str
-    interval_s: list[float]
     instants: int
     activation: float | None
-    secondary: dict[str, CoordinateCourse]
-    sides: dict[str, ContactSide]
-    contact: dict[str, dict[str, Course]]
-    shared: dict[str, dict[str, SharedLoad]]
-    ligaments: dict[str, Course]
-    muscles: dict[str, Course]
-    warnings: list[str]
-    flags: list[str]
-    not_trusted: str | None
     failure: str | None
-    seconds: dict[str, float]
 
 
 def summarise(
@@ -81,33 +360,21 @@ def summarise(
 
     `tensions` are (N, L) [N], `seconds` are the times by part [s].
     """
-    forward, time = file.forward, result.time
+    forward, contacts = file.forward, setup.contacts.contacts
     failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
     return ForwardSummary(
+        **frame_figures(setup, contacts, contacts, result, tensions),
         name=forward.name,
         model=forward.model,
         kind=forward.kind,
-        interval_s=[time[0], time[-1]],
-        instants=len(time),
+        instants=len(result.time),
         activation=setup.settings.activation,
-        secondary=_coordinates(setup, result),
-        sides=contact_sides(setup.model, setup.contacts.contacts),
-        contact={
-            name: {
-                part: _course(force, time) for part, force in compartment_forces(result, k).items()
-            }
-            for k, name in enumerate(result.contacts)
-        },
-        shared=shared_loads(interposed_loads(setup, setup.contacts.contacts, result), time),
-        ligaments=_courses(bundled(setup.plant.ligaments.names, tensions), time),
-        muscles=_courses(bundled(result.muscles, result.muscle_forces), time),
         warnings=list(setup.warnings),
         flags=[
             *_stopped(failure),
             *contact_flags(result),
             *jump_flags(setup.plant.motion, result.secondary, result.time, result.imbalance),
         ],
-        not_trusted=not_trusted(result),
         failure=failure,
         seconds=seconds,
     )
@@ -116,24 +383,6 @@ def summarise(
 def _stopped(failure: str | None) -> list[str]:
     """Return a flag of the instant that found no balance, if any."""
     return [] if failure is None else [f"the simulation ends before its last instant: {failure}"]
-
-
-def _course(values: FloatArray, time: FloatArray) -> Course:
-    peak = int(values.argmax())
-    return Course(end_N=values[-1], peak_N=values[peak], peak_at_s=time[peak])
-
-
-def _courses(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Course]:
-    return {name: _course(values, time) for name, values in largest_first(groups).items()}
-
-
-def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, CoordinateCourse]:
-    return {
-        name: CoordinateCourse(
-            unit=unit, start=shown[0], end=shown[-1], least=shown.min(), most=shown.max()
-        )
-        for name, unit, shown in shown_secondary(setup.plant.motion, result)
-    }
 
 
 def summary_lines(summary: ForwardSummary) -> list[str]:

@@ -14,10 +14,11 @@ from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.simulator.waveforms import lead_back
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
 from pipeline.store.sample_tables import write_csv
-from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
+from pipeline.studies.muscle_walks.frames import FrameCharts
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
 #: Waveforms in the folder of a walk.
@@ -168,5 +169,5 @@ def knee_charts(charts: FrameCharts, loads: KneeLoads | None, weight: float) -> 
         ("adduction", "Adduction moment", "moment [N m]", loads.adduction_moment),
         ("flexion", "Flexion", "flexion [°]", np.degrees(loads.flexion)),
     ):
-        size = {"size": WIDE} if name == "axial-force" else {}
+        size = {"size": fig.WIDE} if name == "axial-force" else {}
         yield charts.chart(f"knee-{name}", f"{loads.joint}: {title}", label, {"": values}, **size)

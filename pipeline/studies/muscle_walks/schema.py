@@ -18,7 +18,7 @@ from pipeline.config.schema_base import (
     Section,
     name_field,
 )
-from pipeline.studies.implant_forces.schema import ImplantForcesConfig
+from pipeline.studies.implant_forces import ImplantForcesConfig
 
 
 class ArticularModelConfig(Section):

@@ -1,36 +1,33 @@
-"""Summary of a walk with muscles: peaks of contact, ligaments and muscles; convergence."""
+"""Summary of a walk with muscles: peaks, convergence, and what errors of the measurement do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult, MarkerMotion
+from dynamics.musculoskeletal import Comak, ComakResult, MarkerMotion, RecordedPlant
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
+from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.checks import FloatArray
-from foundation.base.loads import ContactLoads
+from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.store.run_documents import Computed
 from pipeline.store.verdict_document import Judgement
-from pipeline.studies.implant_forces.comparison import (
+from pipeline.studies.implant_forces import (
     ImplantComparison,
     MeasuredWalk,
     comparison_lines,
 )
-from pipeline.studies.muscle_walks.charts import shown_secondary
-from pipeline.studies.muscle_walks.contact_forces import (
-    SharedLoad,
-    bundled,
+from pipeline.studies.muscle_walks.frames import (
+    FrameSummary,
     compartment_forces,
     contact_flags,
-    interposed_loads,
+    frame_figures,
     jump_flags,
-    largest_first,
-    not_trusted,
-    shared_loads,
     shared_text,
 )
 from pipeline.studies.muscle_walks.knee_waveforms import (
@@ -39,10 +36,130 @@ from pipeline.studies.muscle_walks.knee_waveforms import (
     knee_text,
     reserve_flags,
 )
-from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.uncertainty import EXPECTED, Uncertainty, uncertainty_text
+
+#: Forces at peaks [N], by contact and part.
+_Forces = dict[str, dict[str, float]]
+#: Frames before a peak from which a replay starts.
+_BEFORE = 3
+#: Expectation beside predicted forces.
+EXPECTED = (
+    "Instrumented knees of five subjects measured a mean peak of 2.61 body weights in level "
+    "walking (Kutzner et al. 2010, J Biomech 43:2164-2173); the best blinded predictions of such "
+    "forces were 229 to 312 N (medial) and 238 to 326 N (lateral) off in the root mean square "
+    "(Kinney et al. 2013, J Biomech Eng 135:021012)."
+)
+
+
+class ErrorEffect(Computed):
+    """Size and residuals of an error, and the changes of the peaks with it [%], least and most."""
+
+    size: float
+    unit: str
+    residual_force_percent: float
+    residual_moment_percent: float
+    percent: dict[str, dict[str, list[float]]]
+
+
+class Uncertainty(Computed):
+    """Effects of the errors, and root sums of squares of the largest of each [%]."""
+
+    errors: dict[str, ErrorEffect]
+    percent: dict[str, dict[str, float]]
+
+
+def walk_uncertainty(
+    setup: WalkSetup,
+    result: ComakResult,
+    recorded: RecordedPlant,
+    errors: Sequence[MeasurementError],
+) -> Uncertainty | None:
+    """Return how far errors move the peaks of contacts with two compartments; None without any.
+
+    `recorded` is the record of the walk.
+    """
+    peaks = _peaks(result)
+    if not peaks or not errors:
+        return None
+
+    def forces(needed: FloatArray) -> _Forces:
+        frames = recorded.frames._replace(needed=recorded.frames.needed + needed)
+        comak = Comak(replace(recorded, frames=frames), setup.contacts, setup.settings)
+        return _replayed(comak, result, peaks)
+
+    nominal = forces(np.zeros_like(recorded.frames.needed))
+    effects = {
+        error.name: _effect(error, nominal, [forces(sign * error.needed) for sign in (1.0, -1.0)])
+        for error in errors
+    }
+    together = {
+        contact: {
+            part: float(
+                np.linalg.norm([np.abs(e.percent[contact][part]).max() for e in effects.values()])
+            )
+            for part in parts
+        }
+        for contact, parts in peaks.items()
+    }
+    return Uncertainty(errors=effects, percent=together)
+
+
+def _effect(error: MeasurementError, nominal: _Forces, both: list[_Forces]) -> ErrorEffect:
+    return ErrorEffect(
+        size=error.size,
+        unit=error.unit,
+        residual_force_percent=100.0 * error.force,
+        residual_moment_percent=100.0 * error.moment,
+        percent={
+            contact: {
+                part: sorted(100.0 * (each[contact][part] / force - 1.0) for each in both)
+                for part, force in parts.items()
+            }
+            for contact, parts in nominal.items()
+        },
+    )
+
+
+def _peaks(result: ComakResult) -> dict[str, dict[str, int]]:
+    """Return the frame of each peak, by contact with two compartments and by part."""
+    found = {}
+    for k, name in enumerate(result.contacts):
+        parts = compartment_forces(result, k)
+        if set(COMPARTMENTS) <= parts.keys():
+            found[name] = {
+                part: int(force.argmax()) for part, force in parts.items() if force.max() > 0.0
+            }
+    return found
+
+
+def _replayed(comak: Comak, result: ComakResult, peaks: dict[str, dict[str, int]]) -> _Forces:
+    """Return the forces at the frames of the peaks [N], replayed from frames before."""
+    loads = {}
+    for frame in {at for parts in peaks.values() for at in parts.values()}:
+        first = max(frame - _BEFORE, 0)
+        at = result.solution(max(first - 1, 0))
+        for k in range(first, frame + 1):
+            at, _ = comak.solve(k, at, start=result.values[k])
+        loads[frame] = at.loads
+    return {
+        contact: {
+            part: float(np.linalg.norm(loads[frame][result.contacts.index(contact)][part].force))
+            for part, frame in parts.items()
+        }
+        for contact, parts in peaks.items()
+    }
+
+
+def uncertainty_text(found: Uncertainty | None) -> list[str]:
+    """Return a sentence for each contact on the uncertainty of its peaks."""
+    if found is None:
+        return []
+    return [
+        f"{contact}: errors of forces and mass that the residuals do not exclude move the peaks by "
+        f"about ± {', '.join(f'{row:.0f} % ({part})' for part, row in parts.items())}"
+        for contact, parts in found.percent.items()
+    ]
 
 
 class MarkerFit(Computed):
@@ -84,54 +201,17 @@ class Residuals(Computed):
     limits_percent: list[float]
 
 
-class ContactPeaks(Computed):
-    """Largest force, pressure and area of a contact, in total or of a compartment."""
-
-    peak_N: float | None
-    peak_BW: float | None
-    peak_at_s: float
-    mean_N: float | None
-    peak_pressure_MPa: float | None
-    largest_area_mm2: float | None
-
-
-class Extremes(Computed):
-    """Least and largest value of a coordinate in its unit."""
-
-    unit: str
-    least: float | None
-    most: float | None
-
-
-class Peak(Computed):
-    """Largest force of a muscle or ligament, and its instant."""
-
-    peak_N: float | None
-    peak_at_s: float
-
-
-class MuscleWalkSummary(Computed):
+class MuscleWalkSummary(FrameSummary):
     """`walk.json` of an OpenSim model: convergence, and peaks of contact, muscles, ligaments."""
 
-    name: str
-    model: str
-    mass_kg: float
-    body_weight_N: float
     surrogates: dict[str, str]
     replay: str | None
-    interval_s: list[float]
     frames: int
     converged: int
     iterations_mean: float
     tolerance: float
     acceleration_error_max: float | None
     residuals: Residuals | None
-    sides: dict[str, ContactSide]
-    contact: dict[str, dict[str, ContactPeaks]]
-    shared: dict[str, dict[str, SharedLoad]]
-    secondary: dict[str, Extremes]
-    muscles: dict[str, Peak]
-    ligaments: dict[str, Peak]
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
     implant: ImplantComparison | None = None
@@ -139,15 +219,6 @@ class MuscleWalkSummary(Computed):
     knee: KneeSummary | None = None
     expected: str = EXPECTED
     verdict: Judgement | None
-    warnings: list[str]
-    flags: list[str]
-    not_trusted: str | None
-    seconds: dict[str, float]
-
-
-def body_weight(setup: WalkSetup) -> float:
-    """Return the weight of the model [N]."""
-    return setup.model.mass * STANDARD_GRAVITY
 
 
 def summarise(
@@ -165,27 +236,20 @@ def summarise(
     `tensions` are (N, L) [N], `measured` the forces of an implant, `seconds` the times by part [s],
     `knee` the loads of a knee without articular contact.
     """
-    weight = body_weight(setup)
+    figures = frame_figures(setup, setup.springs, setup.contacts, result, tensions)
+    weight = figures["body_weight_N"]
     return MuscleWalkSummary(
+        **figures,
         name=file.walk.name,
         model=file.walk.model,
-        mass_kg=setup.model.mass,
-        body_weight_N=weight,
         surrogates=file.walk.surrogates,
         replay=file.walk.replay,
-        interval_s=[result.time[0], result.time[-1]],
         frames=len(result.time),
         converged=int(result.converged.sum()),
         iterations_mean=float(result.iterations.mean()),
         tolerance=setup.settings.tolerance,
         acceleration_error_max=float(result.errors.max()),
         residuals=_residuals(setup),
-        sides=contact_sides(setup.model, setup.springs),
-        contact={name: _contact_peaks(result, k, weight) for k, name in enumerate(result.contacts)},
-        shared=shared_loads(interposed_loads(setup, setup.contacts, result), result.time),
-        secondary=_ranges(setup, result),
-        muscles=_peaks(bundled(result.muscles, result.muscle_forces), result.time),
-        ligaments=_peaks(bundled(setup.plant.ligaments.names, tensions), result.time),
         reserves_max=dict(
             zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
         ),
@@ -202,7 +266,6 @@ def summarise(
             *jump_flags(setup.plant.motion, result.free, result.time, result.imbalance),
             *reserve_flags(setup, result),
         ],
-        not_trusted=not_trusted(result),
         seconds=seconds,
     )
 
@@ -278,37 +341,6 @@ def _residuals(setup: WalkSetup) -> Residuals | None:
         recommended_percent=[100.0 * limit for limit in RECOMMENDED],
         limits_percent=[100.0 * limit for limit in (LARGEST_FORCE, LARGEST_MOMENT)],
     )
-
-
-def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str, ContactPeaks]:
-    rows = {}
-    for part, force in compartment_forces(result, contact).items():
-        loads: list[ContactLoads] = [frame[contact] for frame in result.loads]
-        pressure = np.array([each[part].peak_pressure for each in loads])
-        rows[part] = ContactPeaks(
-            peak_N=force.max(),
-            peak_BW=force.max() / weight,
-            peak_at_s=result.time[force.argmax()],
-            mean_N=force.mean(),
-            peak_pressure_MPa=1e-6 * np.nan_to_num(pressure).max(),
-            largest_area_mm2=1e6 * max(each[part].area for each in loads),
-        )
-    return rows
-
-
-def _ranges(setup: WalkSetup, result: ComakResult) -> dict[str, Extremes]:
-    return {
-        name: Extremes(unit=unit, least=shown.min(), most=shown.max())
-        for name, unit, shown in shown_secondary(setup.plant.motion, result)
-    }
-
-
-def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Peak]:
-    """Return the peak of each group of forces, the largest first."""
-    return {
-        name: Peak(peak_N=force.max(), peak_at_s=time[force.argmax()])
-        for name, force in largest_first(forces).items()
-    }
 
 
 def summary_lines(summary: MuscleWalkSummary, folder: Path) -> list[str]:

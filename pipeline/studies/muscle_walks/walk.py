@@ -1,46 +1,71 @@
-"""Walks of OpenSim models: from motion and ground force to muscles and the loads of the knee."""
+"""Walks of OpenSim models: from motion and ground force to muscles, loads of the knee and page."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult, OsimModel, RecordedPlant, record_plant
+from dynamics.musculoskeletal import (
+    ComakResult,
+    JointContact,
+    OsimModel,
+    RecordedPlant,
+    record_plant,
+)
+from dynamics.musculoskeletal.ground_balance import RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.files import replacing, write_text
 from pipeline.progress import bar, say
+from pipeline.reports import figures as fig
+from pipeline.reports.charts import chart, line
+from pipeline.reports.figures import Picture, Triangles, picture
+from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study, Table
-from pipeline.studies.implant_forces.comparison import (
+from pipeline.studies.implant_forces import (
     PARTS,
     MeasuredWalk,
     compare_with_implant,
     read_implant_forces,
 )
-from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
+from pipeline.studies.implant_forces import TABLE as IMPLANT_TABLE
+from pipeline.studies.muscle_walks.frames import (
+    FrameCharts,
+    body_weight,
+    compartment_forces,
+    interposed_loads,
+)
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
-from pipeline.studies.muscle_walks.knee_waveforms import WAVEFORMS, loads_of_knee, write_waveforms
-from pipeline.studies.muscle_walks.page import walk_page
+from pipeline.studies.muscle_walks.knee_waveforms import (
+    WAVEFORMS,
+    knee_charts,
+    loads_of_knee,
+    write_waveforms,
+)
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
 from pipeline.studies.muscle_walks.summary import (
     MuscleWalkSummary,
-    body_weight,
     first_lines,
     summarise,
     summary_lines,
+    walk_uncertainty,
 )
 from pipeline.studies.muscle_walks.tables import (
     FILES,
@@ -48,10 +73,242 @@ from pipeline.studies.muscle_walks.tables import (
     contact_table,
     ligament_forces,
     run_frames,
+    whole_motion,
     write_jam_tables,
     write_walk_tables,
 )
-from pipeline.studies.muscle_walks.uncertainty import walk_uncertainty
+
+
+def implant_charts(found: MeasuredWalk | None, body_weight: float) -> Iterator[Picture]:
+    """Yield a chart of each part, measured and predicted; none without measured forces.
+
+    `body_weight` is in newtons.
+    """
+    if found is None:
+        return
+    for part, measured in found.measured.items():
+        yield chart(
+            f"implant-{part}", f"Measured and predicted {part} force over the walk", "time [s]",
+            "axial force [body weights]",
+            [
+                line("measured", measured / body_weight, colour=fig.INK),
+                line("predicted", found.predicted[part] / body_weight, colour=fig.VERMILLION,
+                     dashed=True),
+            ],
+            at=found.time, title=f"{part} force", size=fig.WIDE, from_zero=True,
+            range=[float(found.time[0]), float(found.time[-1])],
+        )  # fmt: skip
+
+
+#: Maps in a picture.
+_MAPS = 8
+_DIRECTIONS = ("forward", "up", "right")
+
+
+@dataclass(frozen=True, eq=False)
+class PressureHistory:
+    """Pressure (N, V) [Pa] on the bed of a contact over a walk."""
+
+    #: Name of the contact.
+    name: str
+    #: Vertices of the bed, in its frame, (V, 3) [m].
+    vertices: FloatArray
+    #: Triangles, (F, 3).
+    faces: IntArray
+    #: Instants, (N,) [s].
+    time: FloatArray
+    #: Pressure at the vertices, negative out of contact, (N, V) [Pa].
+    values: FloatArray
+
+    @property
+    def peak(self) -> float:
+        """Largest pressure [Pa], at least 1 Pa."""
+        return max(1.0, float(self.values.max()))
+
+
+def pressure_history(
+    setup: WalkSetup, result: ComakResult, contact: JointContact
+) -> PressureHistory:
+    """Return the pressure of a contact, which has surfaces, at the poses of a walk."""
+    motion = whole_motion(setup, result)
+    places = motion.index(contact.coordinates)
+    poses = [contact.pose(row[places]) for row in motion.values]
+    bed: Any = contact.model
+    pressure = np.array([bed.spring_state(pose).pressure for pose in poses])
+    vertices, faces = np.asarray(bed.tibia.vertices), np.asarray(bed.tibia.faces, dtype=np.int64)
+    values = vertex_pressures(vertices, faces, pressure)
+    return PressureHistory(contact.name, vertices, faces, result.time, values)
+
+
+def pressure_pictures(history: PressureHistory) -> list[Picture]:
+    """Return maps of the pressure at instants of a walk, and of its largest values."""
+    right, up, labels = _view(history)
+    shown = np.column_stack([up, np.zeros_like(up), right])
+    surface = 1e3 * shown, history.faces
+    bands = fig.bands_of(1e-6 * history.peak)
+    chosen = np.unique(np.linspace(0, len(history.time) - 1, _MAPS).round().astype(int))
+    titles = [f"{t:.3g} s" for t in history.time[chosen]]
+    return [
+        _maps(
+            f"Pressure on the bed of {history.name} at {len(chosen)} instants",
+            surface,
+            1e-6 * history.values[chosen],
+            titles,
+            labels,
+            bands,
+        ),
+        _maps(
+            f"Largest pressure of each place of the bed of {history.name}",
+            surface,
+            1e-6 * history.values.max(axis=0)[None],
+            ["largest over the walk"],
+            labels,
+            bands,
+        ),
+    ]
+
+
+def _view(history: PressureHistory) -> tuple[FloatArray, FloatArray, tuple[str, str]]:
+    """Return the coordinates of the vertices to the right and up in a picture, and their names.
+
+    The bed is seen along the axis that is nearest to its mean normal.
+    """
+    corners = history.vertices[history.faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    along = int(np.abs(normals.sum(axis=0)).argmax())
+    across, upward = {0: (2, 1), 1: (2, 0), 2: (0, 1)}[along]
+    names = (_DIRECTIONS[across], _DIRECTIONS[upward])
+    return history.vertices[:, across], history.vertices[:, upward], names
+
+
+@picture("png")
+def _maps(
+    surface: Triangles,
+    values: FloatArray,
+    titles: list[str],
+    labels: tuple[str, str],
+    bands: FloatArray,
+) -> Figure:
+    count = len(titles)
+    columns = min(4, count)
+    rows = -(-count // columns)
+    extent = np.ptp(surface[0], axis=0)
+    tall = float(np.clip(extent[0] / max(extent[2], 1e-9), 0.4, 1.6))
+    wide = 2.3 if count > 1 else 4.2
+    size = (wide * columns + 0.9, rows * (wide * tall + 0.5))
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for place, row, title in zip(axes.flat, values, titles, strict=False):
+        fig.pressure_map(place, surface, row, bands)
+        place.set_title(title, loc="left")
+    for place in axes.flat[count:]:
+        place.axis("off")
+    for place in axes[-1]:
+        place.set_xlabel(f"{labels[0]} [mm]")
+    for place in axes[:, 0]:
+        place.set_ylabel(f"{labels[1]} [mm]")
+    shades = ScalarMappable(fig.band_scale(bands), fig.SHADES)
+    figure.colorbar(shades, ax=axes, label="pressure [MPa]", ticks=bands, shrink=0.9)
+    return figure
+
+
+def walk_page(
+    summary: MuscleWalkSummary,
+    setup: WalkSetup,
+    result: ComakResult,
+    tensions: FloatArray,
+    measured: MeasuredWalk | None,
+    knee: KneeLoads | None,
+) -> dict[str, Any]:
+    """Return the content of `walk.html`.
+
+    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, and
+    `knee` the loads of a knee without articular contact.
+    """
+    charts = FrameCharts(setup.plant.motion, result, "the walk", "time [s]", result.time)
+    return {
+        "summary": summary,
+        "pictures": {
+            "contact": list(_contact(charts, setup)),
+            "knee": list(knee_charts(charts, knee, summary.body_weight_N)),
+            "shared": list(charts.shares(interposed_loads(setup, setup.contacts, result))),
+            "implant": list(implant_charts(measured, summary.body_weight_N)),
+            "pressure": list(_pressure(setup, result)),
+            "secondary": list(charts.secondary()),
+            "muscles": [
+                _activations("Activations of all muscles over the walk", result),
+                *charts.muscles(),
+            ],
+            "ligaments": list(charts.ligaments(setup.plant.ligaments.names, tensions)),
+            "residuals": list(_residuals(charts, setup)),
+            "convergence": list(_convergence(charts, setup, result)),
+        },
+    }
+
+
+def _contact(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
+    """Yield the contact forces in body weights, then the peak pressures."""
+    yield from charts.contact("body weights", body_weight(setup))
+    loads = charts.result.loads
+    for k, name in enumerate(charts.result.contacts):
+        parts = list(compartment_forces(charts.result, k))
+        pressures = {
+            part: 1e-6 * np.array([frame[k][part].peak_pressure for frame in loads])
+            for part in parts
+            if part != "total" or len(parts) == 1
+        }
+        yield charts.chart(
+            f"peak-pressure-{name}", f"{name}: peak pressure", "peak pressure [MPa]", pressures,
+            size=fig.WIDE, from_zero=True,
+        )  # fmt: skip
+
+
+def _pressure(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
+    for contact in setup.springs:
+        yield from pressure_pictures(pressure_history(setup, result, contact))
+
+
+def _residuals(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
+    """Yield the residual force and moment with the recommended limits."""
+    balance = setup.plant.balance
+    if balance is None:
+        return
+    for what, unit, values, part, scale in (
+        ("force", "N", balance.force, RECOMMENDED[0], balance.force_scale),
+        ("moment", "N m", balance.moment, RECOMMENDED[1], balance.moment_scale),
+    ):
+        yield charts.chart(
+            f"residual-{what}", f"Residual {what} on {balance.body}", f"residual {what} [{unit}]",
+            {"": values}, reference=("recommended", part * scale), from_zero=True,
+        )  # fmt: skip
+
+
+def _convergence(charts: FrameCharts, setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
+    """Yield the errors of acceleration with the tolerance, and the largest reserves."""
+    yield charts.chart(
+        "acceleration-error", "Largest error of acceleration", "error [rad/s², m/s²]",
+        {"": result.errors}, reference=("tolerance", setup.settings.tolerance), from_zero=True,
+    )  # fmt: skip
+    largest = np.abs(result.reserves).max(axis=1)
+    yield charts.chart(
+        "reserves", "Largest reserve", "reserve [N m, N]", {"": largest}, from_zero=True
+    )
+
+
+@picture("png")
+def _activations(result: ComakResult) -> Figure:
+    """Draw the activations as a map, a row for each muscle."""
+    count = len(result.muscles)
+    figure, axes = fig.panel((5.2, 1.0 + 0.135 * count), x="time [s]")
+    edges = (float(result.time[0]), float(result.time[-1]), count - 0.5, -0.5)
+    shown = axes.imshow(
+        result.activations.T, aspect="auto", extent=edges, vmin=0.0, vmax=1.0, cmap=fig.SHADES,
+        interpolation="nearest",
+    )  # fmt: skip
+    axes.set_yticks(np.arange(count), result.muscles, fontsize=6.5)
+    axes.grid(visible=False)
+    figure.colorbar(shown, ax=axes, label="activation", shrink=0.6)
+    return figure
 
 
 def check_implant_forces(file: MuscleWalkFile) -> None:
@@ -144,8 +401,8 @@ def _carry_out(ready: ReadyWalk, job: Job) -> Outcome:
     file, folder = ready.file, job.folder
     setup = ready.setup or _of_markers(file, job)
     setup = dataclasses.replace(setup, notes=(*setup.notes, *ready.ignored))
-    for line in first_lines(setup):
-        say(line)
+    for told in first_lines(setup):
+        say(told)
     result, start, seconds = _simulate(setup)
     # OpenSim opens no model with articular contact of JAM.
     write_text(folder / "model.osim", setup.model.without_contact())

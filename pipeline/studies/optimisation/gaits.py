@@ -25,21 +25,24 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.execution.backends import Execution
 from pipeline.progress import bar
 from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.samples import FAILED, OK, read_table, write_table
-from pipeline.studies.design import study_table
-from pipeline.studies.design_runs import DesignTask, opened, setup_of_design
 from pipeline.studies.factors import Inputs, check_applicable, varied
-from pipeline.studies.optimisation.outputs import (
+from pipeline.studies.optimisation.schema import (
     EXPECTED,
     LAXITY,
     PEAK_PRESSURE,
+    LaxityConfig,
     Measure,
+    OptimisationConfig,
+    OptimisationFile,
     measured,
     with_peak,
 )
-from pipeline.studies.optimisation.schema import LaxityConfig, OptimisationConfig, OptimisationFile
-from pipeline.studies.runs import FAILURES, CycleSetup, nominal_inputs
+from pipeline.studies.runs import CycleSetup, nominal_inputs
 from pipeline.studies.schema import DesignConfig
+from pipeline.studies.study import DesignTask, opened, setup_of_design
+from pipeline.studies.summary import study_table
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.space import ReferencePath

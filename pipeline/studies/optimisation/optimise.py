@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from dynamics.simulator.result import SimulationResult
 from foundation.base.wording import counted
+from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
-from pipeline.progress import say
+from pipeline.originals.layer_reference import element_layer
+from pipeline.progress import bar, say
+from pipeline.stages.elastic_layer import peak_area
+from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.job import Job, JobKind
 from pipeline.store.samples import FAILED, OK, write_table
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.optimisation.document import (
+    MODELS,
+    ChosenDesign,
+    ElementsFound,
     OptimisationDocument,
     bounds_found,
     objectives_found,
+    optimisation_page,
     summary_lines,
 )
 from pipeline.studies.optimisation.gaits import (
     INFEASIBLE,
     EvaluatedDesigns,
+    SearchTask,
+    evaluated_parts,
+    number_columns,
     slices_through,
 )
-from pipeline.studies.optimisation.page import optimisation_page
-from pipeline.studies.optimisation.schema import OptimisationFile
+from pipeline.studies.optimisation.schema import OptimisationFile, doubts_of, with_peak
 from pipeline.studies.optimisation.search import (
+    BASE,
+    BETTER,
     DesignProblem,
     Front,
+    Pick,
     SearchSetup,
     front_of,
     front_table,
@@ -42,7 +59,152 @@ from pipeline.studies.optimisation.search import (
     search,
     write_designs,
 )
-from pipeline.studies.optimisation.verification import verified
+from pipeline.studies.runs import CycleSetup
+
+#: Least distance of the nodes of finite elements [mm].
+_FINEST_MM = 0.5
+
+
+def verified_by_original(
+    task: SearchTask, designs: pd.DataFrame, execution: Execution
+) -> pd.DataFrame:
+    """Return designs with their outcomes by the original model, in the same order."""
+    parts = []
+    with bar(len(designs), "design", "original model") as shown:
+        for part in evaluated_parts(task, designs, execution, "original"):
+            parts.append(part)
+            shown.update(len(part))
+    return pd.concat(parts).loc[designs.index]
+
+
+def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementsFound:
+    """Simulate the gait cycle of the run with finite elements of a design, and tell the time.
+
+    Values of parameters are in the units of their names. Peak pressures and wear are those of the
+    pressures at the nodes.
+    """
+    try:
+        _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
+        setup = task.cycles_of(values, "original")
+        result, by_original = _cycle(setup)
+        config = task.run.config_of(values)
+        spacing, model = element_layer(config, peak_area(result), _FINEST_MM, np.inf)
+        _, by_elements = _cycle(replace(setup, model=model))
+    except FAILURES as error:
+        return ElementsFound(reason=" ".join(str(error).split()))
+    return ElementsFound(
+        node_spacing_mm=spacing,
+        finite_element=by_elements,
+        original=by_original,
+        surrogate=by_surrogate,
+    )
+
+
+def _cycle(setup: CycleSetup) -> tuple[SimulationResult, dict[str, float]]:
+    result = setup.simulate(setup.nominal)
+    return result, with_peak(setup.outputs(setup.nominal, result))
+
+
+#: A row of a table of designs, by column.
+Row = Mapping[Hashable, Any]
+
+
+def verified(
+    setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], execution: Execution
+) -> list[ChosenDesign]:
+    """Return the chosen designs, simulated again as the configuration says.
+
+    `designs` are all designs of the search; `execution` simulates with the original model.
+    """
+    verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
+    table = designs.loc[[pick.design for pick in picks]]
+    rows = table.to_dict("records")
+    originals: Sequence[Row | None] = [None] * len(rows)
+    if verify != "none":
+        say(f"  original model of {counted(len(rows), 'design')}")
+        simulated = verified_by_original(setup.task, table[names], execution)
+        originals = simulated.to_dict("records")
+    elements: dict[str, ElementsFound] = {}
+    if verify == "finite_element":
+        elements = {
+            pick.name: verified_by_elements(setup.task, _numbers(row, names))
+            for pick, row in zip(picks, rows, strict=True)
+            if pick.name in (BASE, BETTER)
+        }
+    found: list[ChosenDesign] = []
+    for pick, row, original in zip(picks, rows, originals, strict=True):
+        base = found[0] if found and found[0].name == BASE else None
+        found.append(_chosen(setup, pick, row, original, elements.get(pick.name), base))
+    return found
+
+
+def _chosen(
+    setup: SearchSetup,
+    pick: Pick,
+    row: Row,
+    simulated: Row | None,
+    elements: ElementsFound | None,
+    base: ChosenDesign | None,
+) -> ChosenDesign:
+    """Return a chosen design; `base` is the base design, None if there is none or for itself."""
+    columns = number_columns(setup.task)
+    values = _numbers(row, setup.problem.parameters.names)
+    surrogate, original, reason = _numbers(row, columns), None, ""
+    if simulated is not None:
+        reason = str(simulated["reason"])
+        original = _numbers(simulated, columns) if simulated["status"] == OK else None
+    expected = expected_errors(setup.run.knee, values)
+    by_elements = None if elements is None else elements.finite_element
+    told = list(dict.fromkeys(measure.column for measure in setup.problem.settings.measures))
+    against = None
+    if base is not None:
+        of_base = None if base.elements is None else base.elements.finite_element
+        pairs = [(base.surrogate, surrogate), (base.original, original), (of_base, by_elements)]
+        against = _against(told, pairs)
+    return ChosenDesign(
+        **pick._asdict(),
+        values=values,
+        surrogate=surrogate,
+        expected=expected,
+        doubts=doubts_of(setup.task.measures, expected),
+        flagged_instants=int(row["flagged_instants"]),
+        instants=int(row["instants"]),
+        reason=reason,
+        original=original,
+        differences=None if original is None else _changes(told, surrogate, original),
+        against_base=against,
+        elements=elements,
+    )
+
+
+def _numbers(row: Row, columns: Sequence[str]) -> dict[str, float]:
+    return {name: float(row[name]) for name in columns}
+
+
+def _changes(
+    columns: Iterable[str], values: Mapping[str, float], of: Mapping[str, float]
+) -> dict[str, float]:
+    """Return by how much values differ from others [%], by column; without those that are 0."""
+    known = [name for name in columns if of.get(name) and name in values]
+    return {name: 100.0 * (values[name] / of[name] - 1.0) for name in known}
+
+
+def _against(
+    columns: Iterable[str],
+    pairs: Sequence[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
+) -> dict[str, dict[str, float | None]]:
+    """Return by how much a design differs from the base design [%], by column and model.
+
+    `pairs` are values of the base design and of the design, by each of `MODELS`.
+    """
+    changes = [
+        {} if base is None or own is None else _changes(columns, own, base) for base, own in pairs
+    ]
+    return {
+        name: {model: own.get(name) for model, own in zip(MODELS, changes, strict=True)}
+        for name in columns
+    }
+
 
 _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 
@@ -108,7 +270,7 @@ def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     return Outcome(
         document,
         summary_lines(document),
-        page=optimisation_page(document, settings, setup.run, table, slices),
+        page=optimisation_page(document, settings, table, slices),
         tables={"front.csv": Table(table)},
     )
 

@@ -35,8 +35,12 @@ from pipeline.files import write_text
 from pipeline.progress import bar
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.gaits import INFEASIBLE, EvaluatedDesigns, SearchTask, outcome
-from pipeline.studies.optimisation.outputs import EXPECTED, doubts_of
-from pipeline.studies.optimisation.schema import OptimisationConfig, OptimisationFile
+from pipeline.studies.optimisation.schema import (
+    EXPECTED,
+    OptimisationConfig,
+    OptimisationFile,
+    doubts_of,
+)
 from surrogates.parametric.parameters import Parameters
 from surrogates.sampling.designs import unit_design
 

@@ -13,7 +13,7 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames
-from foundation.base.loads import COMPARTMENTS, ContactLoads
+from foundation.base.loads import ContactLoads
 
 FREE = ("hip", "turn", "height")
 SECONDARY = ("turn", "height")
@@ -90,16 +90,13 @@ class Spring:
 
     stiffness, depth = 2e5, 2e-4
 
-    def loads(self, pose):
-        return self.loads_and_jacobian(pose)[0]
-
-    def loads_and_jacobian(self, pose):
+    def loads(self, pose, order=0):
         force = self.stiffness * self.depth * np.exp(-pose.superior / self.depth)
         part = np.zeros(12)
         part[1] = 0.5 * force
         jacobian = np.zeros((6, 6))
-        jacobian[1, 4] = -force / self.depth
-        return ContactLoads.from_values([part, part], COMPARTMENTS), jacobian
+        jacobian[1, 4] = -0.5 * force / self.depth
+        return ContactLoads([part, part], derivatives=([jacobian, jacobian],))
 
 
 def contact(model=None):

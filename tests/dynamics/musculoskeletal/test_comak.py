@@ -129,11 +129,11 @@ class Jump(Spring):
 
     jump, place = 0.5, 0.0
 
-    def loads_and_jacobian(self, pose):
-        loads, jacobian = super().loads_and_jacobian(pose)
+    def loads(self, pose, order=0):
+        loads = super().loads(pose, 1)
         part = loads[COMPARTMENTS[0]].array.copy()
         part[1] += 0.25 * self.jump * np.sign(self.place - pose.superior)
-        return ContactLoads.from_values([part, part], COMPARTMENTS), jacobian
+        return ContactLoads([part, part], derivatives=loads.derivatives)
 
 
 def test_a_frame_at_a_jump_of_the_contact_force_converges(solved):
@@ -164,10 +164,10 @@ class Narrow(Spring):
 
     least = 0.0
 
-    def loads_and_jacobian(self, pose):
-        loads, jacobian = super().loads_and_jacobian(pose)
+    def loads(self, pose, order=0):
+        loads = super().loads(pose, 1)
         flags = (FLAG,) if pose.superior < self.least else ()
-        return ContactLoads.from_values(loads.values, COMPARTMENTS, flags), jacobian
+        return ContactLoads(loads.values, flags=flags, derivatives=loads.derivatives)
 
 
 def test_a_final_pose_outside_the_domain_has_a_flag(solved):
@@ -185,10 +185,10 @@ def test_a_contact_that_fails_keeps_the_previous_frame():
     class Broken(Spring):
         frame = 0
 
-        def loads_and_jacobian(self, pose):
+        def loads(self, pose, order=0):
             if Broken.frame >= 2:
                 raise PoseError("no loads here")
-            return super().loads_and_jacobian(pose)
+            return super().loads(pose, 1)
 
     def count(done):
         Broken.frame = done

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from dynamics import EquilibriumError, KneeSimulator, height_at_load, settle
+from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose
 
 pytestmark = pytest.mark.delicate
@@ -147,11 +147,11 @@ def test_the_femur_rests_at_a_small_jump_of_the_force(knee):
     class Edged(knee):
         jump = 2e-3
 
-        def loads_and_jacobian(self, pose):
-            loads, jacobian = super().loads_and_jacobian(pose)
+        def loads(self, pose, order=0):
+            loads = super().loads(pose, 1)
             pull = -self.jump * np.sign(pose.anterior - edge)
             wrench = loads.wrench + np.array([pull, 0.0, 0.0, 0.0, 0.0, 0.0])
-            return SimpleNamespace(force=wrench[:3], wrench=wrench), jacobian
+            return ContactLoads.from_wrench(wrench, loads.total_jacobian)
 
     assert_allclose(rest(Edged()).anterior, edge, rtol=0.0, atol=1e-6)
     Edged.jump = 1.0
@@ -174,7 +174,7 @@ def test_the_femur_rests_where_the_force_of_a_condyle_jumps(knee, before, start)
 
 def test_failure_of_the_model_is_chained_with_the_pose(knee):
     class Broken(knee):
-        def loads_and_jacobian(self, pose):
+        def loads(self, pose, order=0):
             raise ArithmeticError("no such surface")
 
     with pytest.raises(EquilibriumError, match=r"no such surface") as caught:

@@ -23,11 +23,8 @@ class Hidden:
     def __init__(self, model):
         self.model = model
 
-    def loads(self, pose):
-        return self.model.loads(pose)
-
-    def loads_and_jacobian(self, pose):
-        return self.model.loads_and_jacobian(pose)
+    def loads(self, pose, order=0):
+        return self.model.loads(pose, order)
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,8 @@ def test_dish_knee_is_what_it_says(knee, pose):
     """The double of these tests: its forces from its energy, its Jacobian from its forces."""
     dishes = knee(offset=(4e-3, 3e-3))
     pose = Pose.from_array(pose.array - [0.0, 0.0, 0.0, 0.0, 5e-3, 0.0])
-    loads, jacobian = dishes.loads_and_jacobian(pose)
+    loads = dishes.loads(pose, 1)
+    jacobian = loads.total_jacobian
     assert loads.force[1] > 1.0
     force = generalised_force(pose, loads.wrench)
     expected = -pose_differences(dishes.energy, pose, 1e-7)
@@ -114,8 +115,8 @@ def test_force_jacobian_against_differences(knee, pose, simulator):
     def force(at):
         return naive_simulator.force(simulator, at, dishes.loads(at).wrench, APPLIED)
 
-    loads, by_pose = dishes.loads_and_jacobian(pose)
-    found = simulator.forces(pose, loads.wrench, by_pose, APPLIED)[1]
+    loads = dishes.loads(pose, 1)
+    found = simulator.forces(pose, loads.wrench, loads.total_jacobian, APPLIED)[1]
     expected = pose_differences(force, pose, 1e-7)
     assert_allclose(found, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
     # Without contact the rest of it must be right by itself, row by row.

@@ -23,7 +23,8 @@ def test_loads_are_those_of_the_moved_pose(knee):
 
 def test_jacobian_is_that_of_the_loads(knee):
     varied = VariedContact(knee(), OFFSET, 1.7)
-    loads, jacobian = varied.loads_and_jacobian(POSE)
+    loads = varied.loads(POSE, 1)
+    jacobian = loads.total_jacobian
     assert loads.force[1] > 1.0
     slopes = pose_differences(lambda p: varied.loads(p).wrench, POSE, 1e-7)
     assert_allclose(jacobian, slopes, rtol=0.0, atol=1e-6 * np.abs(jacobian).max())
@@ -58,12 +59,9 @@ class Renamed:
     def __init__(self, model, names):
         self.model, self.names = model, names
 
-    def loads(self, pose):
-        return self.loads_and_jacobian(pose)[0]
-
-    def loads_and_jacobian(self, pose):
-        loads, jacobian = self.model.loads_and_jacobian(pose)
-        return ContactLoads.from_values(loads.values, self.names, loads.flags), jacobian
+    def loads(self, pose, order=0):
+        loads = self.model.loads(pose, order)
+        return ContactLoads(loads.values, self.names, loads.flags, loads.derivatives)
 
 
 def test_a_simulation_keeps_the_names_of_the_compartments(knee, constant):

@@ -37,14 +37,11 @@ LAWS = {
 
 def loads_of(model):
     """Everything that a model computes at some poses, scaled to the largest of each kind."""
-    found = []
-    for pose in POSES:
-        loads, jacobian = model.loads_and_jacobian(pose)
-        state = model.spring_state(pose)
-        found.append([loads.values, jacobian, state.indentation, state.pressure])
-    loads, *others = (np.array(each) for each in zip(*found, strict=True))
-    columns = np.nanmax(np.abs(loads), axis=(0, 1))
-    return [loads / columns, *(each / np.abs(each).max() for each in others)]
+    fields = "indentation", "pressure"
+    loads, states = model.loads(POSES, 1), [model.spring_state(pose) for pose in POSES]
+    others = loads.total_jacobian, *(np.array([getattr(s, n) for s in states]) for n in fields)
+    columns = np.nanmax(np.abs(loads.values), axis=(0, 1))
+    return [loads.values / columns, *(each / np.abs(each).max() for each in others)]
 
 
 def bed(law="linear", surface="curved", **options):
@@ -95,9 +92,9 @@ def test_far_poses_have_no_contact(name):
         for axis in ("anterior", "superior", "lateral"):
             for sign in (-size, size):
                 pose = replace(POSES[0], **{axis: sign})
-                loads, jacobian = model.loads_and_jacobian(pose)
+                loads = model.loads(pose, 1)
                 assert not loads.wrench.any()
-                assert not jacobian.any()
+                assert not loads.total_jacobian.any()
                 assert not model.spring_state(pose).pressure.any()
 
 
@@ -106,7 +103,7 @@ def test_large_turns_end():
     rng = np.random.default_rng(0)
     for angles in rng.uniform(-4.0, 4.0, (50, 3)):
         pose = Pose(*angles, *rng.uniform(-0.04, 0.04, 3))
-        assert np.isfinite(model.evaluate(pose, RATES).wrench).all()
+        assert np.isfinite(model.loads_in_motion(pose, RATES).wrench).all()
 
 
 def test_numbers_that_are_not_finite_do_not_lead_out_of_the_arrays():

@@ -30,30 +30,26 @@ def model(request):
 @pytest.fixture(scope="module")
 def one_by_one(model):
     """Loads (N, 2, 12) of a model that did nothing else."""
-    results = [model.evaluate(Pose.from_array(pose)) for pose in POSES]
-    return np.array([[r.medial.array, r.lateral.array] for r in results])
+    return np.array([model.loads(Pose.from_array(pose)).values for pose in POSES])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_batch_is_one_by_one(model, one_by_one, threads):
-    np.testing.assert_array_equal(model.evaluate_batch(POSES, threads=threads), one_by_one)
+    np.testing.assert_array_equal(model.loads(POSES, threads=threads).values, one_by_one)
 
 
 def test_order_does_not_matter(model, one_by_one):
     """Between the poses the model also does other things."""
     for k in np.random.default_rng(0).permutation(len(POSES)):
         pose = Pose.from_array(POSES[k])
-        result = model.evaluate(pose)
-        np.testing.assert_array_equal(result.medial.array, one_by_one[k, 0])
-        np.testing.assert_array_equal(result.lateral.array, one_by_one[k, 1])
+        np.testing.assert_array_equal(model.loads(pose).values, one_by_one[k])
         model.stored_energy(Pose.from_array(POSES[k - 1]))
-        with_jacobian, _ = model.loads_and_jacobian(pose)
-        np.testing.assert_array_equal(with_jacobian.lateral.array, one_by_one[k, 1])
+        np.testing.assert_array_equal(model.loads(pose, 1).values, one_by_one[k])
 
 
 def test_calls_from_threads_do_not_disturb_each_other(model, one_by_one):
     def total(row):
-        return model.evaluate(Pose.from_array(row)).total.array
+        return model.loads(Pose.from_array(row)).total.array
 
     alone = [total(row) for row in POSES]
     with ThreadPoolExecutor(4) as pool:
@@ -63,14 +59,14 @@ def test_calls_from_threads_do_not_disturb_each_other(model, one_by_one):
 
 def test_a_copy_has_the_loads(model, one_by_one):
     """What `copy.deepcopy` carries is what is sent to another process."""
-    np.testing.assert_array_equal(deepcopy(model).evaluate_batch(POSES), one_by_one)
+    np.testing.assert_array_equal(deepcopy(model).loads(POSES).values, one_by_one)
 
 
 def test_one_compartment_alone_is_its_part_of_the_whole(model, one_by_one):
     for k in range(0, len(POSES), 10):
         pose = Pose.from_array(POSES[k])
-        whole = model.loads_and_jacobian(pose)[1]
-        parts = [model.compartment_loads(pose, name) for name in ("medial", "lateral")]
-        for (loads, _, _), wanted in zip(parts, one_by_one[k], strict=True):
-            np.testing.assert_array_equal(loads, wanted)
-        np.testing.assert_array_equal(parts[0][1] + parts[1][1], whole)
+        whole = model.loads(pose, 1)
+        for name in ("medial", "lateral"):
+            loads, jacobian, _ = model.compartment_loads(pose, name)
+            np.testing.assert_array_equal(loads, whole[name].array)
+            np.testing.assert_array_equal(jacobian, whole[name].jacobian)

@@ -51,7 +51,7 @@ def pressed(count=3, depth=0.1e-3):
     """Poses of the built-in implant in contact."""
     shape, model = implant()
     drawn = shapes.pressed_poses(shape, 20, seed=3, deepest=depth)
-    touching = [p for p in drawn if (model.evaluate_batch(p.array[None])[0, :, 1] > 50.0).all()]
+    touching = [p for p in drawn if (model.loads(p.array[None]).values[0, :, 1] > 50.0).all()]
     return touching[:count]
 
 
@@ -105,7 +105,7 @@ def test_jacobian_is_that_of_a_lattice_that_stays(kind):
         for k, step in enumerate(steps):
             rows = np.tile(pose.array, (2, 1))
             rows[:, k] += step, -step
-            first, second = model.evaluate_batch(rows)[:, 0, :6]
+            first, second = model.loads(rows).values[:, 0, :6]
             numeric[:, k] = (first - second) / (2 * step)
         largest = np.abs(numeric).max(axis=1, keepdims=True)
         assert np.abs((jacobian - numeric) / largest).max() < 0.15
@@ -126,7 +126,7 @@ def test_two_equal_layers_are_one_of_half_the_modulus():
 def test_pressures_on_the_triangles_bear_the_force():
     _, model = implant()
     for pose in pressed():
-        state, loads = model.spring_state(pose), model.evaluate(pose)
+        state, loads = model.spring_state(pose), model.loads(pose)
         axial = state.pressure * model.tibia.areas * model.tibia.normals[:, 1]
         total = loads.medial.force[1] + loads.lateral.force[1]
         assert axial.sum() == pytest.approx(total, rel=0.03)
@@ -143,7 +143,7 @@ def test_loads_are_smooth_over_the_height():
     heights = pose.superior + np.linspace(-15e-6, 15e-6, 61)
     rows = np.tile(pose.array, (61, 1))
     rows[:, 4] = heights
-    force = model.evaluate_batch(rows)[:, 0, AXIAL_FORCE]
+    force = model.loads(rows).values[:, 0, AXIAL_FORCE]
     centred = (heights - pose.superior) / 15e-6
     smooth = np.polynomial.Polynomial.fit(centred, force, 4)(centred)
     assert np.abs(force - smooth).max() < 2e-3 * force.max()

@@ -32,7 +32,7 @@ def sphere_errors(level, width, cells, depth, *, count=30, surface="curved"):
     for turn in Rotation.random(count, random_state=1).as_matrix():
         # Anywhere over the plate's triangles.
         anterior, lateral = rng.uniform(-0.5, 0.5, 2) * width / cells
-        loads = model.evaluate(shapes.turned_pose(turn, RADIUS - depth, anterior, lateral))
+        loads = model.loads(shapes.turned_pose(turn, RADIUS - depth, anterior, lateral))
         found.append([loads.force[1], loads.area, loads.peak_pressure])
     return np.array(found) / exact - 1.0
 
@@ -69,7 +69,7 @@ def test_implant_has_the_loads_of_its_analytic_surfaces(conservative, rule):
     """At edges of 0.7 mm and 100 to 4000 N; the two rules differ by 0.1 % in axial force."""
     model = implant_model(conservative)
     for pose in implant_poses():
-        found, exact = model.evaluate(pose), exact_loads(IMPLANT, pose, rule=rule)
+        found, exact = model.loads(pose), exact_loads(IMPLANT, pose, rule=rule)
         for part, wanted in zip(
             (found.medial, found.lateral), (exact.medial, exact.lateral), strict=True
         ):

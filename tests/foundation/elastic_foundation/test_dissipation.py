@@ -38,7 +38,7 @@ POSE = Pose(superior=-DEPTH)
 def test_damping_of_a_flat_punch(surface, sinking):
     """F = K A d (1 + c d') (Simbody's pyramid test, at a given speed)."""
     model = punch(surface, damping=8.0)
-    loads = model.evaluate(POSE, [0, 0, 0, 0, -sinking, 0])
+    loads = model.loads_in_motion(POSE, [0, 0, 0, 0, -sinking, 0])
     factor = 1.0 + 8.0 * sinking
     assert loads.force == pytest.approx([0, LOAD * factor, 0], rel=1e-9, abs=1e-6)
     assert loads.peak_pressure == pytest.approx(K * DEPTH * factor, rel=1e-9)
@@ -48,7 +48,7 @@ def test_damping_of_a_flat_punch(surface, sinking):
 @BOTH
 def test_the_bed_never_pulls(surface):
     model = punch(surface, damping=8.0, friction=0.1)
-    loads = model.evaluate(POSE, [0, 0, 0, 3e-3, 1.0, 0])
+    loads = model.loads_in_motion(POSE, [0, 0, 0, 3e-3, 1.0, 0])
     assert not loads.wrench.any()
     assert loads.peak_pressure == 0.0
 
@@ -57,7 +57,7 @@ def test_the_bed_never_pulls(surface):
 @pytest.mark.parametrize("speed", [1e-9, 1e-4, 1e-3, 5e-2])
 def test_friction_fades_below_the_transition_speed(surface, speed):
     model = punch(surface, friction=0.1, transition_speed=1e-3)
-    force = model.evaluate(POSE, [0, 0, 0, speed, 0, 0]).force[0]
+    force = model.loads_in_motion(POSE, [0, 0, 0, speed, 0, 0]).force[0]
     assert force == pytest.approx(-0.1 * LOAD * speed / np.hypot(speed, 1e-3), rel=1e-9)
 
 
@@ -65,7 +65,7 @@ def test_friction_fades_below_the_transition_speed(surface, speed):
 def test_friction_resists_turning_about_the_normal(surface):
     """All points bear alike: moment = mu p times the integral of r over the square."""
     model = punch(surface, friction=0.2, transition_speed=1e-9)
-    moment = model.evaluate(POSE, [0, 0, 1.0, 0, 0, 0]).moment
+    moment = model.loads_in_motion(POSE, [0, 0, 1.0, 0, 0, 0]).moment
     # Internal rotation of the tibia turns the femur about -y. The mean of r over a square of side
     # a is a (sqrt(2) + ln(1 + sqrt(2))) / 6.
     mean = WIDTH * (np.sqrt(2.0) + np.log1p(np.sqrt(2.0))) / 6.0
@@ -91,7 +91,7 @@ def test_what_resists_takes_power(resistance, conservative):
     rng = np.random.default_rng(0)
     for pose in shapes.pressed_poses(IMPLANT, 40, seed=6):
         rates = rng.normal(size=6) * [1.0, 0.1, 1.0, 0.03, 0.01, 0.01]
-        added = model.evaluate(pose, rates).wrench - elastic.evaluate(pose).wrench
+        added = model.loads_in_motion(pose, rates).wrench - elastic.loads(pose).wrench
         power = added @ twist_jacobian(pose) @ rates
         assert power <= 0.0
-        assert added.any() or elastic.evaluate(pose).area == 0.0
+        assert added.any() or elastic.loads(pose).area == 0.0

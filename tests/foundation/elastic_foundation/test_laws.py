@@ -64,9 +64,8 @@ def test_perezgonzalez2008_modified_law_with_f2_m_half_is_hertz(radius):
 
 def test_lehtoranta2011_eq46_effective_thickness_has_dref_once():
     law = ModifiedLaw(E, NU, H, f=3.0, m=0.7, reference_indentation=0.5e-3)
-    assert law.effective_thickness == pytest.approx(H / 0.5e-3**0.3, rel=1e-14)
     bearing = 2e-4 - 3e-4 / 3.0
-    expected = confined_modulus(E, NU) * bearing**0.7 / law.effective_thickness
+    expected = confined_modulus(E, NU) * bearing**0.7 / (H / 0.5e-3**0.3)
     assert law.pressure([2e-4, 3e-4])[0] == pytest.approx(float(expected), rel=1e-12)
 
 

@@ -35,7 +35,7 @@ def test_rim_of_a_small_femur_inside_the_bed(surface):
     force = K * 11e-3**2 * DEPTH
     model = model_of(punch, shapes.plate(40e-3, 67), surface=surface)
     for turn in (0.0, 0.3, 0.7):
-        result = model.evaluate(Pose(rotation=turn, superior=-DEPTH, anterior=0.7e-3))
+        result = model.loads(Pose(rotation=turn, superior=-DEPTH, anterior=0.7e-3))
         # One cell's width around a perimeter of 44 mm is what may be in or out.
         assert result.force[1] == pytest.approx(force, rel=0.06)
         assert result.area == pytest.approx(11e-3**2, rel=0.06)
@@ -49,7 +49,7 @@ def test_a_crease_stays_sharp():
     The lines bear by the weight w of the cosine to the planes, cos 50°.
     """
     tibia = shapes.plate(12e-3, 48)
-    result = model_of(two_planes(100.0), tibia).evaluate(Pose(superior=-1.5e-3))
+    result = model_of(two_planes(100.0), tibia).loads(Pose(superior=-1.5e-3))
     part = (np.cos(np.deg2rad(50.0)) - 0.5) / 0.2
     stiffness = part**2 * (3.0 - 2.0 * part) * K
     slope = np.tan(np.deg2rad(50.0))
@@ -63,14 +63,12 @@ def test_stray_and_repeated_vertices_change_nothing(surface):
     tibia = shapes.plate(16e-3, 16)
     femur = cap(2e-3)
     pose = Pose(0.02, 0.01, 0.1, 0, -DEPTH, 0)
-    plain = model_of(femur, tibia, surface=surface).evaluate(pose)
+    plain = model_of(femur, tibia, surface=surface).loads(pose)
     stray = np.concatenate([femur.vertices, [[0, -50e-3, 0], [9.0, 9.0, 9.0]], femur.vertices[:3]])
-    found = model_of(TriangleMesh(stray, femur.faces, "stray"), tibia, surface=surface).evaluate(
-        pose
-    )
+    found = model_of(TriangleMesh(stray, femur.faces, "stray"), tibia, surface=surface).loads(pose)
     np.testing.assert_allclose(found.wrench, plain.wrench, rtol=1e-12, atol=1e-9)
     bed = np.concatenate([tibia.vertices, [[0, 5e-3, 0]], tibia.vertices[:5]])
-    found = model_of(femur, TriangleMesh(bed, tibia.faces, "stray"), surface=surface).evaluate(pose)
+    found = model_of(femur, TriangleMesh(bed, tibia.faces, "stray"), surface=surface).loads(pose)
     np.testing.assert_allclose(found.wrench, plain.wrench, rtol=1e-12, atol=1e-9)
 
 
@@ -106,7 +104,7 @@ def pressed(
 def test_spring_through_the_femur_is_flagged_with_its_place(surface):
     """The line leaves the sphere on the other side, 30 deg from perpendicular."""
     model = pressed(facet=60.0, surface=surface, radius=SMALL)
-    flags = {flag.kind: flag for flag in model.evaluate(SMALL_PRESSED).flags}
+    flags = {flag.kind: flag for flag in model.loads(SMALL_PRESSED).flags}
     flag = flags[FlagKind.STEEP_SIDE]
     place = (SMALL - 0.4e-3) * np.array([-np.sin(np.pi / 3), -np.cos(np.pi / 3), 0.0])
     along = np.sqrt(SMALL**2 - place[1] ** 2) - place[0]
@@ -118,7 +116,7 @@ def test_spring_through_the_femur_is_flagged_with_its_place(surface):
 @pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
 def test_line_that_leaves_the_femur_on_a_steep_side_bears_nothing(law):
     """The line is 72 deg from perpendicular to the sphere where it leaves it."""
-    found, without = (pressed(law, facet=angle).evaluate(PRESSED) for angle in (18.0, None))
+    found, without = (pressed(law, facet=angle).loads(PRESSED) for angle in (18.0, None))
     assert not found.flags
     np.testing.assert_allclose(found.total.force, without.total.force, rtol=1e-3, atol=0.02)
 
@@ -146,7 +144,7 @@ def test_lines_bear_by_their_cosine_to_the_femur(surface, accuracy):
     depth = radius * cosine - (radius - deep)
     density = part**2 * (3.0 - 2.0 * part) * depth * 2.0 * np.pi * radius**2 * cosine
     force = K * np.trapezoid(density, cosine)
-    found = deep_contact([radius] * 3, surface).evaluate(Pose(superior=radius - deep)).total
+    found = deep_contact([radius] * 3, surface).loads(Pose(superior=radius - deep)).total
     assert found.force[1] == pytest.approx(force, rel=accuracy)
 
 
@@ -155,10 +153,10 @@ def test_jacobian_where_lines_bear_by_their_cosine():
     middle = np.array([0.1, 0.2, 0.05, 0.3e-3, 5.5e-3, 0.2e-3])
 
     def wrench(pose):
-        total = model.evaluate(Pose.from_array(pose)).total
+        total = model.loads(Pose.from_array(pose)).total
         return np.concatenate([total.force, total.moment])
 
-    found = model.loads_and_jacobian(Pose.from_array(middle))[1]
+    found = model.loads(Pose.from_array(middle), 1).total_jacobian
     for k, step in enumerate(np.diag([1e-4] * 3 + [1e-6] * 3)):
         expected = (wrench(middle + step) - wrench(middle - step)) / (2.0 * step.max())
         scale = np.abs(found[:, :3] if k < 3 else found[:, 3:]).max(axis=1)
@@ -169,15 +167,15 @@ def test_a_steep_side_leaves_nothing_behind_for_the_next_pose():
     """Springs that the conservative Jacobian leaves out are in the middle of the next contact."""
     steep, beside = Pose(superior=5.5e-3), Pose(superior=9e-3, anterior=6e-3)
     model, other = (deep_contact([10e-3, 12e-3, 9e-3], conservative=True) for _ in range(2))
-    model.loads_and_jacobian(steep)
-    found, expected = (each.loads_and_jacobian(beside)[1] for each in (model, other))
+    model.loads(steep, order=1)
+    found, expected = (each.loads(beside, order=1).jacobian for each in (model, other))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
 
 
 @pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
 def test_smooth_contact_has_no_such_flag(law):
     model = pressed(law, facet=None)
-    assert not model.evaluate(PRESSED).flags
+    assert not model.loads(PRESSED).flags
     assert pose_at_load(model, PRESSED, "contact", 100.0).loads[1] == pytest.approx(100.0, rel=1e-6)
 
 
@@ -192,14 +190,14 @@ def test_femur_pressed_through_its_own_wall_is_flagged(law):
     options = {"compartments": labels, "compartment_names": ("contact",)}
     closed = ElasticFoundation(shell(sheet, 2e-3), tibia, law, **options)
     for depth in (0.5e-3, 1.5e-3):
-        assert not closed.evaluate(Pose(superior=RADIUS - depth)).flags
+        assert not closed.loads(Pose(superior=RADIUS - depth)).flags
     for depth in (3e-3, 4.9e-3):
-        (flag,) = closed.evaluate(Pose(superior=RADIUS - depth)).flags
+        (flag,) = closed.loads(Pose(superior=RADIUS - depth)).flags
         assert flag.kind == FlagKind.THROUGH_WALL
         np.testing.assert_allclose(flag.values, [1e3 * depth, 2.0], rtol=0.02)
     assert (
         not ElasticFoundation(sheet, tibia, law, **options)
-        .evaluate(Pose(superior=RADIUS - 4.9e-3))
+        .loads(Pose(superior=RADIUS - 4.9e-3))
         .flags
     )
 
@@ -215,6 +213,6 @@ def test_springs_beside_a_coarse_block_carry_nothing(surface, size):
     model = ElasticFoundation(
         femur, tibia, LAW, surface=surface, compartments=labels, compartment_names=("contact",)
     )
-    loads = model.evaluate(Pose(superior=0.5 * size[1] - depth)).total
+    loads = model.loads(Pose(superior=0.5 * size[1] - depth)).total
     assert loads.force[1] == pytest.approx(K * depth * size[0] * size[2], rel=1e-3)
     assert loads.area == pytest.approx(size[0] * size[2], rel=1e-3)

@@ -51,7 +51,7 @@ def test_lenhart2015_all_rows(knee_data, model_of, law):
     poses = columns(rows, [f"knee_{c}" for c in COORDINATES])
     assert len(poses) == 552
     model = model_of(law)
-    found = [model.evaluate(Pose.from_opensim(*pose)) for pose in poses]
+    found = [model.loads(Pose.from_opensim(*pose)) for pose in poses]
 
     force = -columns(rows, ["force_x_N", "force_y_N", "force_z_N"])
     error = np.linalg.norm([r.force for r in found] - force, axis=1)
@@ -90,9 +90,9 @@ def test_grand_challenge_dwell_position(grand_challenge, further, force, half_di
     """
     model = grand_challenge
     dwell = 41.1102e-3
-    touching = model.evaluate(Pose(anterior=6.5e-3, superior=dwell))
+    touching = model.loads(Pose(anterior=6.5e-3, superior=dwell))
     assert touching.force[1] < 1.0
-    found = model.evaluate(Pose(anterior=6.5e-3, superior=dwell - further))
+    found = model.loads(Pose(anterior=6.5e-3, superior=dwell - further))
     assert found.force[1] == pytest.approx(force, abs=half_digit)
     assert found.area == pytest.approx(area, abs=0.5e-6)
     assert found.peak_pressure == pytest.approx(peak, abs=0.05e6)

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from some_slow import first_of
-from studies import ROOT, TINY, run_command, surrogate_arrays
+from studies import ROOT, TINY, run_command
 
 from foundation.base.errors import InputError
 from pipeline import progress
@@ -108,7 +107,7 @@ def test_version(capsys):
     ("arguments", "words"),
     [
         ([], [f"expected a command; see `{PROGRAM} --help`"]),
-        (["validate"], ["FOLDER", f"see `{PROGRAM} validate --help`"]),
+        (["report"], ["FOLDER", f"see `{PROGRAM} report --help`"]),
         (["init", "--side", "up"], ["--side", '"up"', '"right", "left"']),
         (["wear", "runs/a", "--cycles", "many"], ["--cycles", '"many"', "float"]),
         (["study", "--factors"], [f"`{PROGRAM} factors`"]),
@@ -147,24 +146,14 @@ def test_failed_stage_keeps_its_samples_with_the_reasons(tmp_path, capsys):
     assert first["reason"].str.startswith("load not reached").all()
 
 
-@pytest.mark.parametrize("command", first_of(["report", "validate", "simulate"]))
-def test_command_repeats_its_part(run_copy, capsys, command):
-    """It writes the report again, and what it computes again is the same."""
-    figures = (run_copy / "validation.json").read_text()
-    cycle = read_table(run_copy / "simulation.parquet")
+def test_report_is_written_again(run_copy, capsys):
     report = json.loads((run_copy / "report.json").read_text())
-    surrogate = surrogate_arrays(run_copy)
     (run_copy / "report.html").unlink()
-    assert main([command, str(run_copy)]) == 0
+    assert main(["report", str(run_copy)]) == 0
     out = capsys.readouterr().out
     assert out.endswith(f"report: {run_copy / 'report.html'}\n")
     assert (run_copy / "report.html").stat().st_size > 10_000
-    again = json.loads((run_copy / "report.json").read_text())
-    assert again.keys() == report.keys()
-    for name, array in surrogate_arrays(run_copy).items():
-        assert array.tobytes() == surrogate[name].tobytes()
-    assert (run_copy / "validation.json").read_text() == figures
-    assert read_table(run_copy / "simulation.parquet").equals(cycle)
+    assert json.loads((run_copy / "report.json").read_text()).keys() == report.keys()
 
 
 def test_warnings_are_one_line_and_only_while_a_command_runs(replaced, capsys):
@@ -311,7 +300,7 @@ def test_completion_of_each_shell(shell, capsys):
         (["knee-contact", "run", "mi"], {"mine.toml", "mine.csv"}),
         (["knee-contact", "run", "--res"], {"--resume"}),
         (["knee-contact", "init", "--side", ""], {"left", "right"}),
-        (["knee-contact", "validate", "ru"], {"runs"}),
+        (["knee-contact", "report", "ru"], {"runs"}),
     ],
 )
 def test_completion_in_bash(tmp_path, capsys, words, expected):

@@ -23,7 +23,7 @@ from pipeline.config.schema import Config
 from pipeline.files import write_text
 from pipeline.preparation import init_options
 from pipeline.store.quantities import OUTPUTS
-from pipeline.studies.calibration.fits import FREE_LAWS
+from pipeline.studies.calibration import FREE_LAWS
 from pipeline.studies.contact_models.registry import MODELS
 from pipeline.studies.dispatch import describe_schemas
 from surrogates.formulations.registry import FORMULATIONS

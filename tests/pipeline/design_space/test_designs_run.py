@@ -12,7 +12,7 @@ import pytest
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from pipeline.design_space.design_contact import design_knee
-from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
+from pipeline.design_space.design_gait import compared_cycles
 from pipeline.design_space.document import DesignsDocument
 from pipeline.design_space.drawn_designs import HELD_OUT, LEARNT, UNSEEN
 from pipeline.design_space.errors import (
@@ -76,8 +76,8 @@ def surrogate_columns():
 
 
 def test_the_surrogate_of_a_design_is_near_its_original_model(run):
-    original, _ = original_cycle(run.config, run.knee, BASE)
-    surrogate = surrogate_cycle(run.config, run.knee, BASE)
+    cycles = compared_cycles(run.config, run.knee, BASE).cycles
+    surrogate, original = cycles["surrogate"], cycles["original"]
     for name in COMPARTMENTS:
         column = f"{name}_force_y_N"
         truth, other = (each.result.columns()[column] for each in (original, surrogate))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
+from surrogate_arrays import arrays
 
 import surrogates
 from pipeline.cli.main import main
@@ -17,7 +18,7 @@ from pipeline.config.reading import ConfigError, checked_section, load_config
 from pipeline.config.schema import Config
 from pipeline.design_space import checkup
 from pipeline.design_space.checkup import check_design_space
-from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
+from pipeline.design_space.design_gait import compared_cycles
 from pipeline.design_space.drawn_designs import (
     CANDIDATES_EACH,
     HELD_OUT,
@@ -214,9 +215,9 @@ def test_surrogate_of_the_design(taken, opened, tiny_designs):
     knee, wanted = surrogates.load(taken / "knee.npz"), opened.knee.at(DESIGN)
     poses = opened.knee.path(DESIGN).poses(np.linspace(0.0, 1.0, 9))
     poses[:, 4] -= 2e-4
-    for one, other in zip(knee.evaluate_batch(poses), wanted.evaluate_batch(poses), strict=True):
+    for one, other in zip(arrays(knee, poses), arrays(wanted, poses), strict=True):
         assert_array_equal(one, other)
-    assert (knee.evaluate_batch(poses)[0][:, :, 1] > 0.0).any()
+    assert (knee.loads(poses).values[:, :, 1] > 0.0).any()
     assert knee.header["design"] == DESIGN
     assert knee.header["name"] == "tiny_designs"
     assert "errors" not in knee.header
@@ -251,8 +252,8 @@ def test_answer_states_outputs_and_errors(tiny_designs, opened, tmp_path, capsys
     assert found["values"] == DESIGN
     assert found["origins"] == {}
     assert found["infeasible"] == ""
-    surrogate = surrogate_cycle(opened.config, opened.knee, DESIGN)
-    original, _ = original_cycle(opened.config, opened.knee, DESIGN)
+    cycles = compared_cycles(opened.config, opened.knee, DESIGN).cycles
+    surrogate, original = cycles["surrogate"], cycles["original"]
     assert found["outputs"] == {"surrogate": surrogate.outputs, "original": original.outputs}
     wear = "total_wear_mm3_per_million_cycles"
     off = 100.0 * abs(surrogate.outputs[wear] / original.outputs[wear] - 1.0)
@@ -296,7 +297,7 @@ def test_unusable_values_are_refused(tiny_designs, tmp_path, capsys, texts, mess
 @pytest.mark.parametrize(
     "words",
     [
-        ["simulate", "RUN"],
+        ["wear", "RUN"],
         ["loads", "RUN/knee.npz", "MOTION", "--out", "OUT.csv"],
     ],
 )

@@ -115,8 +115,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         for command in (
             [*run_command(run_copy, *TINY), "--resume"],
             run_command(run_copy, *TINY),
-            ["validate", str(run_copy)],
-            ["simulate", str(run_copy)],
             ["wear", str(run_copy)],
         ):
             assert main(command) == 2

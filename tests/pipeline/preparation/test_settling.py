@@ -88,7 +88,7 @@ def test_bounds_of_loads_are_those_of_gait_where_gait_exceeds_them():
     inputs = KneeInputs(config, load_surfaces(config))
     settled = settle_study(config, inputs)
     cycle = swing(config.simulation, settled.path, inputs.springs)
-    loads = [inputs.springs.evaluate(Pose.from_array(pose)) for pose in cycle.poses]
+    loads = [inputs.springs.loads(Pose.from_array(pose)) for pose in cycle.poses]
     pressures = [max(each.medial.peak_pressure, each.lateral.peak_pressure) for each in loads]
     found = settled.keys["feasibility"]
     assert found.keys() == {"ml_ratio", "peak_pressure_MPa"}
@@ -128,7 +128,7 @@ DEPTHS = np.array([0.1e-3, 0.3e-3, 0.5e-3])
 
 
 def check(model: ElasticFoundation, strength: float = STRENGTH) -> None:
-    check_peaks(model, poses(), model.evaluate_batch(poses()), strength)
+    check_peaks(model, poses(), model.loads(poses()).values, strength)
 
 
 def poses() -> np.ndarray:
@@ -147,7 +147,7 @@ def test_smooth_contact_is_silent():
 
 def test_peak_out_of_proportion_is_named_with_its_place():
     model = pressed(shapes.plate(30e-3, 30))
-    loads = model.evaluate_batch(poses())
+    loads = model.loads(poses()).values
     loads[-1, 0, PEAK_PRESSURE] = 7.9 * loads[-1, 0, MEAN_PRESSURE]
     check_peaks(model, poses(), loads, STRENGTH)
     loads[-1, 0, PEAK_PRESSURE] = 8.1 * loads[-1, 0, MEAN_PRESSURE]
@@ -165,14 +165,14 @@ def test_spring_through_the_femur_is_named_with_its_cause():
     model = pressed(joined(shapes.plate(30e-3, 30), upright), radius)
     at = np.array([Pose(superior=radius - 0.5e-3).array])
     with pytest.raises(PeakError, match="mm sideways through the femur") as raised:
-        check_peaks(model, at, model.evaluate_batch(at), 1e12)
+        check_peaks(model, at, model.loads(at).values, 1e12)
     np.testing.assert_allclose(raised.value.place, [x, y, 0.0], atol=1e-6)
     assert "see the cross in" in str(raised.value.seen_in("here.png"))
 
 
 def test_pressure_beyond_the_material_names_layer_and_unit():
     model = pressed(shapes.plate(30e-3, 30))
-    most = max(model.evaluate(Pose.from_array(row)).medial.peak_pressure for row in poses())
+    most = max(model.loads(Pose.from_array(row)).medial.peak_pressure for row in poses())
     check(model, 1.01 * most)
     with pytest.raises(PeakError, match="more than the layer bears; check its thickness"):
         check(model, 0.99 * most)

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, ContactLoads
 from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import (
@@ -304,9 +304,9 @@ LOADS[:, :, 7] = [[4e6, 20e6], [8e6, 0.0]]
 class Contact:
     """A contact model that knows the loads of two poses."""
 
-    def evaluate_batch(self, poses):
+    def loads(self, poses):
         assert len(poses) == 2
-        return LOADS
+        return ContactLoads(LOADS)
 
 
 @pytest.fixture

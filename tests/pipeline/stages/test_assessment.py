@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import layers
@@ -102,7 +103,7 @@ def test_intervals_are_those_of_the_standard_errors(knee, held_out):
         rows = feasible(usable(held_out, name), bounds)
         surrogate = knee.compartment(name)
         errors = surrogate.standard_error(poses_of(rows))
-        residuals = loads_of(rows) - surrogate.evaluate_batch(poses_of(rows))[0]
+        residuals = loads_of(rows) - surrogate.loads(poses_of(rows)).array
         for k, column in enumerate(LOAD_COLUMNS[:9]):
             inside = np.abs(residuals[:, k]) <= NORMAL_95 * errors[:, k]
             covered = figures.value(AT_POSE, name, column, "coverage")
@@ -202,7 +203,7 @@ def bed(law: Any, **options: Any) -> ElasticFoundation:
 
 def driven(model: SurfaceContact, poses: np.ndarray) -> SimulationResult:
     """Return a cycle of given poses (N, 6) [rad, m], as if a model had driven it."""
-    loads = model.evaluate_batch(poses).swapaxes(0, 1)
+    loads = model.loads(poses).values.swapaxes(0, 1)
     at = np.linspace(0.0, 100.0, len(poses))
     cost = Statistics(1, 0, 1, 1, 1, 0.0)
     applied = np.zeros((len(poses), 3))
@@ -287,13 +288,13 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
 
     def elements(config: Any, area: float) -> Any:
         seen.append(area)
-        return "finite elements", linear
+        return 2.0, linear
 
     monkeypatch.setattr(layer_stage, "element_layer", elements)
     assert compared(linear).reference == "coupled springs"
     assert seen == []
     found = compared(linear, 6e-4)
-    assert found.reference == "finite elements"
+    assert found.reference == "finite elements, nodes 2 mm apart"
     assert found.compartments["medial"].at_peak.peak_pressure_share == pytest.approx(0.0, abs=1e-5)
     assert 5e-5 < seen[0] < 5e-4
 
@@ -309,7 +310,8 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
-    monkeypatch.setattr(layer_reference, "_SPACINGS_MM", (2.0, 2.0))
+    coarse = partial(layer_reference.element_layer, finest=2.0)
+    monkeypatch.setattr(layer_stage, "element_layer", coarse)
     config = load_config(SMOKE, ("contact.law='coupled'",))
     found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))
     assert found.reference == "finite elements, nodes 2 mm apart"

@@ -18,7 +18,6 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
-from dynamics.wear.wear_map import Patch
 from foundation.base.flags import Flag, FlagKind
 from pipeline.reports.gait_section import (
     above,
@@ -30,9 +29,10 @@ from pipeline.reports.gait_section import (
 )
 from pipeline.reports.inputs import read_run
 from pipeline.reports.report import report_of
-from pipeline.stages import combinations, frames
+from pipeline.stages import frames
 from pipeline.stages.combinations import COMBINATIONS, compare_combinations
 from pipeline.stages.frames import thinned
+from pipeline.stages.model_cycles import ModelCycle
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import LOADS, Change, Combinations, Failed
 
@@ -66,15 +66,11 @@ def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
 def dry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put known volumes in the place of wear, which has tests of its own."""
 
-    def worn(*_: Any, **__: Any) -> Wear:
-        return Wear(np.array([3e-15, 1e-15]))
+    def worn(cycle: ModelCycle) -> Wear:
+        medial = 3e-15 if cycle.model == MODELS[0] else 3.03e-15
+        return Wear(np.array([medial, 1e-15]))
 
-    def told(*_: Any, **__: Any) -> Wear:
-        return Wear(np.array([3.03e-15, 1e-15]))
-
-    monkeypatch.setattr(combinations, "bed_wear", worn)
-    monkeypatch.setattr(combinations, "surrogate_wear", told)
-    monkeypatch.setattr(combinations, "measured_patch", lambda *_: Patch(np.ones(2), np.ones(2)))
+    monkeypatch.setattr(ModelCycle, "wear", property(worn))
 
 
 MODELS: Any = ("the original", "the surrogate")

@@ -442,9 +442,9 @@ def fresh(study):
 
 def judged(surrogate, rows, feasibility):
     """Return which rows are flagged, wrong, far off, feasible."""
-    loads, truth = surrogate.evaluate_batch(poses_of(rows)), loads_of(rows)
-    flagged = (np.abs(loads[2]) > 1.0).any(axis=1)
-    error = np.abs(loads[0] - truth)[:, :3] / surrogate.space.load[1]
+    loads, truth = surrogate.loads(poses_of(rows)), loads_of(rows)
+    flagged = (np.abs(loads.variables) > 1.0).any(axis=1)
+    error = np.abs(loads.array - truth)[:, :3] / surrogate.space.load[1]
     expected = surrogate.standard_error(poses_of(rows))[:, :3] / surrogate.space.load[1]
     wrong = ((error > WRONG) & (error > 3.0 * expected)).any(axis=1)
     feasible = stages.infeasibility(truth, feasibility, 0.0) == ""

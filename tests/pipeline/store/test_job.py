@@ -119,7 +119,6 @@ def edit(folder, section, **keys):
 
 
 COMMANDS = {
-    "simulate": ["{run}"],
     "loads": ["{run}", "{run}/cycle.mot", "--out", "{out}/loads.sto"],
     "samples": ["summary", "{run}"],
 }

@@ -24,18 +24,17 @@ from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
-from pipeline.studies.calibration.calibrate import figures_of
-from pipeline.studies.calibration.fits import (
+from pipeline.studies.calibration import (
     FITTED,
     FREE_LAWS,
     errors_of,
+    figures_of,
     fit_law,
     free_springs,
     linear_springs,
     with_keys,
 )
-from pipeline.studies.calibration.samples import samples_of
-from pipeline.studies.contact_models.knee import ComparedKnee
+from pipeline.studies.contact_models.knee import ComparedKnee, samples_of
 from pipeline.studies.contact_models.registry import MODELS
 from pipeline.studies.dispatch import carry_out
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.job import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
+from pipeline.studies.contact_models.compare import pressed
 from pipeline.studies.contact_models.content import (
     COLUMNS,
     CRITERIA,
@@ -40,11 +40,9 @@ from pipeline.studies.contact_models.measurement import (
     AT_POSES,
     OVER_CYCLE,
     Measured,
-    held_bytes,
     read_measured,
     truth_of,
 )
-from pipeline.studies.contact_models.page import pressed
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS
 from pipeline.studies.dispatch import carry_out
 
@@ -84,9 +82,9 @@ def test_figures_at_the_poses_are_those_of_direct_evaluation(compared):
     poses = read_measured(compared, ELEMENTS).arrays["cycle_poses"]
     poses = poses[np.unique(np.linspace(0, len(poses), 5, endpoint=False).astype(int))]
     models = knee.model, coarser(knee.model), knee.bed
-    loads = [model.evaluate_batch(poses) for model in models]
+    loads = [model.loads(poses).values for model in models]
     slopes = [
-        np.array([model.loads_and_jacobian(Pose.from_array(p))[1] for p in poses])
+        np.array([model.loads(Pose.from_array(p), 1).total_jacobian for p in poses])
         for model in models
     ]
     truth, slope = (found[0] + (found[0] - found[1]) / 3.0 for found in (loads, slopes))
@@ -251,21 +249,6 @@ def test_weighted_sum_needs_only_ratios_of_weights():
     tripled = {name: 3.0 * weight for name, weight in weights.items()}
     assert_allclose(weighted_sum(marks, tripled), weighted_sum(marks, weights), rtol=1e-14)
     assert weighted_sum(marks, dict.fromkeys(weights, 0.0)) is None
-
-
-def test_held_bytes_count_each_array_once():
-    class Holder:
-        def __init__(self):
-            self.whole = np.zeros(100)
-            self.part = self.whole[3:40].reshape(1, -1)
-            self.inside = {"a": [np.zeros((2, 5))], "b": partial(np.add, np.zeros(7))}
-            self.bound = self.method
-            self.kind = Holder
-
-        def method(self):
-            return self
-
-    assert held_bytes(Holder()) == 8 * (100 + 10 + 7)
 
 
 def test_springs_become_elements_and_elements_springs():

@@ -16,7 +16,7 @@ from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.forward_motions.setup import (
+from pipeline.studies.forward_motions.simulate import (
     _start_notes,
     held_constant,
     prepare_forward,

@@ -8,13 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
-from pipeline.studies.implant_forces.comparison import (
+from pipeline.studies.implant_forces import (
+    ImplantForcesConfig,
     at_times,
     compare_with_implant,
     comparison_lines,
     read_implant_forces,
 )
-from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 from pipeline.studies.muscle_walks import walk as walks
 
 WEIGHT, POUND = 686.3, 4.4482216152605

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from studies import ROOT
 
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.forward_motions.setup import prepare_forward
+from pipeline.studies.forward_motions.simulate import prepare_forward
 from pipeline.studies.muscle_walks.tables import ligament_forces
 
 #: Height of the slab [m], force on the tibia [N], thickness of a layer [m], Poisson's ratio.

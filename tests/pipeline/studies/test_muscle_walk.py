@@ -22,7 +22,7 @@ from dynamics.musculoskeletal.joint_kinematics import Placement
 from foundation.base.errors import InputError
 from pipeline.studies.dispatch import load_study
 from pipeline.studies.muscle_walks import setup as walk_setup
-from pipeline.studies.muscle_walks.contact_forces import contact_flags
+from pipeline.studies.muscle_walks.frames import contact_flags
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.tables import _placed
 

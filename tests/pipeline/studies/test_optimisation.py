@@ -13,15 +13,14 @@ from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.config.schema import Config
-from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
+from pipeline.design_space.design_gait import compared_cycles
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.optimisation import gaits, verification
+from pipeline.studies.optimisation import gaits, optimise
 from pipeline.studies.optimisation import search as searching
 from pipeline.studies.optimisation.document import (
     OptimisationDocument,
@@ -29,9 +28,8 @@ from pipeline.studies.optimisation.document import (
     summary_lines,
 )
 from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
-from pipeline.studies.optimisation.outputs import Measure
-from pipeline.studies.optimisation.page import joint_boxes, profile
-from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.optimise import verified_by_elements
+from pipeline.studies.optimisation.schema import Measure, OptimisationConfig
 from pipeline.studies.optimisation.search import (
     DesignProblem,
     better_than,
@@ -41,7 +39,6 @@ from pipeline.studies.optimisation.search import (
     refined,
     spread_over,
 )
-from pipeline.studies.optimisation.verification import verified_by_elements
 from surrogates.parametric.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
@@ -203,14 +200,14 @@ def test_bad_input_is_named_with_status_2(tiny_designs, tmp_path, capsys, change
 def test_outcome_is_that_of_the_design_s_own_cycle(run, tiny_designs, tmp_path):
     task = SearchTask.of(load(tmp_path, tiny_designs))
     found = outcome(task, DESIGN, "surrogate")
-    cycle = surrogate_cycle(run.config, run.knee, DESIGN)
+    cycle = compared_cycles(run.config, run.knee, DESIGN).cycles["surrogate"]
     assert found["status"] == OK
     assert {name: found[name] for name in OUTPUTS} == pytest.approx(cycle.outputs, rel=1e-12)
     sides = [cycle.outputs[f"{side}_peak_pressure_MPa"] for side in ("medial", "lateral")]
     assert found[PRESSURE] == max(sides)
     assert found["flagged_instants"] == cycle.result.flagged
     original = outcome(task, DESIGN, "original")
-    truth = original_cycle(run.config, run.knee, DESIGN)[0].outputs
+    truth = compared_cycles(run.config, run.knee, DESIGN).cycles["original"].outputs
     assert {name: original[name] for name in OUTPUTS} == pytest.approx(truth, rel=1e-9)
 
 
@@ -376,7 +373,7 @@ def test_chosen_designs_are_verified_with_the_original_model(done, run):
     assert [each.name for each in document.chosen][:1] == ["base"]
     assert document.chosen[0].values == DESIGN
     for each in document.chosen:
-        truth = original_cycle(run.config, run.knee, each.values)[0].outputs[WEAR]
+        truth = compared_cycles(run.config, run.knee, each.values).cycles["original"].outputs[WEAR]
         assert each.original[WEAR] == pytest.approx(truth, rel=1e-9)
         difference = 100.0 * (each.surrogate[WEAR] / truth - 1.0)
         assert each.differences[WEAR] == pytest.approx(difference, rel=1e-6)
@@ -388,27 +385,37 @@ def test_chosen_designs_are_verified_with_the_original_model(done, run):
     assert base.against_base is None
 
 
-def test_page_has_every_design_of_the_front(done):
+def charts_of(page):
+    """Return the charts of a page by name."""
+    found = re.findall(r'<script type="application/json">(.*?)</script></figure>', page, re.S)
+    return {each["name"]: each for each in map(json.loads, found)}
+
+
+def test_page_has_the_front_and_slices_through_the_verified_designs(done):
     text = (done / "optimisation.html").read_text()
     front = read_table(done / "front.parquet")
-    data = json.loads(re.search(r'id="designs">(.*?)</script>', text, re.S)[1])
-    assert [each["number"] for each in data["designs"]] == front["design"].tolist()
-    values = np.array([each["v"] for each in data["designs"]])
-    keys = [column["key"] for column in data["columns"]]
-    assert keys == [*DESIGN, WEAR, PRESSURE]
-    assert_allclose(values, front[keys], rtol=1e-6)
-    assert text.count("<tr data-k=") == len(front)
-    assert data["base"]["v"][:2] == list(DESIGN.values())
     document = read_document(done / "optimisation.json", OptimisationDocument)
+    for number in front["design"]:
+        assert f'<th scope="row">{number} ' in text
+    shown = charts_of(text)
+    lines = {each["name"]: each for each in shown[f"front-{WEAR}-{PRESSURE}"]["lines"]}
+    assert_allclose(lines["front"]["x"], front[WEAR], rtol=1e-4)
+    assert_allclose(lines["front"]["y"], front[PRESSURE], rtol=1e-4)
+    radius, modulus = DESIGN
     for each in document.chosen:
-        along = data["slices"][each.name]["along"]
-        for slice_, key in zip(along, DESIGN, strict=True):
-            place = int(np.argmin(np.abs(np.array(slice_["x"]) - each.values[key])))
-            at = [row[place] for row in slice_["y"]]
-            assert_allclose(at, [each.surrogate[WEAR], each.surrogate[PRESSURE]], rtol=1e-5)
+        assert_allclose(lines[each.name]["y"], [each.surrogate[PRESSURE]], rtol=1e-4)
+        for key in DESIGN:
+            lines_of = {row["name"]: row for row in shown[f"slice-{WEAR}-{key}"]["lines"]}
+            own = lines_of[each.name]
+            place = int(np.argmin(np.abs(np.array(own["x"]) - each.values[key])))
+            assert own["y"][place] == pytest.approx(each.surrogate[WEAR], rel=1e-4)
         # The constraint of the run leaves a gap at the end of the first parameter.
-        assert along[0]["y"][0][-1] is None
-        assert along[1]["y"][0][-1] is not None
+        ends = [
+            {row["name"]: row for row in shown[f"slice-{WEAR}-{key}"]["lines"]}[each.name]["y"][-1]
+            for key in (radius, modulus)
+        ]
+        assert ends[0] is None
+        assert ends[1] is not None
 
 
 @pytest.mark.slow
@@ -460,7 +467,7 @@ def test_other_models_that_contradict_the_better_design_are_told(done):
     assert "worse than the base design in peak pressure" in "\n".join(summary_lines(document))
 
 
-# ---- refinement, outlines, finite elements -------------------------------------------------
+# ---- refinement, finite elements -----------------------------------------------------------
 
 
 def analytic(centres, forbidden=lambda x: False):
@@ -508,51 +515,25 @@ def test_refinement_keeps_limits_and_constraints_and_the_start_on_the_front(monk
     assert refine(monkeypatch, start)[0].tolist() == start
 
 
-def points(path):
-    """Return the points (N, 2) of a path of SVG."""
-    return np.array([p.split() for p in re.split("[MLZ]", path) if p], dtype=float)
-
-
-def test_outlines_touch_and_stand_on_the_underside():
-    knee = {"implant": {"dish_sagittal_radius_mm": 60.0}}
-    found = profile(Config.model_validate({"knee": knee}))
-    for outline in found:
-        femur, insert = points(outline.femur), points(outline.insert)
-        assert insert[:, 1].max() == 0.0  # the underside, y down
-        # The lowest point of the femur touches the bottom of the dish, 8 mm above the underside.
-        assert femur[:, 1].max() == pytest.approx(-8.0, abs=0.05)
-        assert np.abs(femur[:, 0]).max() < 50.0
-    boxes = joint_boxes([found, profile(Config())])
-    assert boxes["sagittal"][3] == 0.0
-    assert boxes["sagittal"][0] <= found.sagittal.box[0]
-    assert joint_boxes([None]) is None
-
-
-def test_finite_elements_take_the_place_of_the_original_model(
-    tiny_designs, tmp_path, monkeypatch, capsys
-):
+def test_finite_elements_take_the_place_of_the_original_model(tiny_designs, tmp_path, monkeypatch):
     """With the springs of the design in place of finite elements, the cycle is the original's."""
-    task, configs = SearchTask.of(load(tmp_path, tiny_designs)), []
+    task, asked = SearchTask.of(load(tmp_path, tiny_designs)), []
 
-    def springs(config):
-        configs.append(config)
-        return task.run.original(DESIGN)
+    def springs(config, area, finest, longest):
+        asked.append((config.contact.youngs_modulus_MPa, area))
+        return finest, task.run.original(DESIGN).model
 
-    cost = SimpleNamespace(preparation_s=40.0, evaluation_s=1e-3)
-    costs = SimpleNamespace(cost=lambda knee, contact, patch: cost)
-    monkeypatch.setattr(verification, "build_knee", springs)
-    monkeypatch.setattr(verification, "preparation_of", lambda config: costs)
+    monkeypatch.setattr(optimise, "element_layer", springs)
     found = verified_by_elements(task, DESIGN)
-    assert found.reason == ""
+    assert (found.reason, found.node_spacing_mm) == ("", 0.5)
     assert found.finite_element == found.original
     assert found.surrogate[WEAR] != found.original[WEAR]
-    (config,) = configs
-    assert config.contact.model == "finite_element"
-    assert config.contact.finite_element.node_spacing_mm == found.node_spacing_mm
-    assert "condensation in about 40 s" in capsys.readouterr().err
+    ((modulus, area),) = asked
+    assert modulus == DESIGN["youngs_modulus_MPa"]
+    assert 0.0 < area <= 1e-6 * found.original["area_max_mm2"]
 
-    def refused(config):
+    def refused(*_):
         raise InputError("too thin")
 
-    monkeypatch.setattr(verification, "build_knee", refused)
+    monkeypatch.setattr(optimise, "element_layer", refused)
     assert verified_by_elements(task, DESIGN).reason == "too thin"

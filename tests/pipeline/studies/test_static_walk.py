@@ -12,7 +12,7 @@ from dynamics.simulator.waveform_tables import load_gait_cycle
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out
-from pipeline.studies.implant_forces.schema import ImplantForcesConfig
+from pipeline.studies.implant_forces import ImplantForcesConfig
 from pipeline.studies.muscle_walks.knee_waveforms import LEAST_FORCE
 from pipeline.studies.muscle_walks.setup import prepare_walk
 

@@ -18,8 +18,8 @@ from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.dispatch import carry_out, load_study
+from pipeline.studies.experiment import study_page
 from pipeline.studies.factors import CYCLES
-from pipeline.studies.report import study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile
 from pipeline.studies.study import study_task

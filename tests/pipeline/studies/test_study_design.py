@@ -15,13 +15,11 @@ from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.design_space.design_gait import gait_of_design, original_cycle
+from pipeline.design_space.design_gait import compared_cycles, gait_of_design
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import kinds_of
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import read_table
-from pipeline.studies.design import base_runs, quantile, study_table
-from pipeline.studies.design_runs import DesignTask
 from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.factors import (
     FACTORS,
@@ -32,7 +30,14 @@ from pipeline.studies.factors import (
 )
 from pipeline.studies.runs import run_once
 from pipeline.studies.schema import FactorConfig, StudyConfig
-from pipeline.studies.summary import convergence, rank_correlations
+from pipeline.studies.study import DesignTask
+from pipeline.studies.summary import (
+    base_runs,
+    convergence,
+    quantile,
+    rank_correlations,
+    study_table,
+)
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 from surrogates.sampling.space import ReferencePath
 
@@ -403,7 +408,7 @@ def test_original_model_is_that_of_the_design(tiny_designs, opened):
     task = task_of(tiny_designs, "original")
     row = run_once(task, {DISH: 75.0, MODULUS: 660.0})
     design = {"dish_sagittal_radius_mm": 75.0, "youngs_modulus_MPa": 660.0}
-    wanted = original_cycle(opened.config, opened.knee, design)[0].outputs
+    wanted = compared_cycles(opened.config, opened.knee, design).cycles["original"].outputs
     assert (outputs_of(row) == outputs_of(wanted)).all()
     assert "design" not in row["flags"]
     # Springs are linear in the modulus, whether the design or the factor changes it; the restraints

@@ -12,9 +12,9 @@ from dynamics.musculoskeletal import Comak, SimulatedFrames
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
-from pipeline.studies.muscle_walks.contact_forces import contact_flags
-from pipeline.studies.muscle_walks.page import PressureHistory, pressure_pictures
-from pipeline.studies.muscle_walks.uncertainty import uncertainty_text, walk_uncertainty
+from pipeline.studies.muscle_walks.frames import contact_flags
+from pipeline.studies.muscle_walks.summary import uncertainty_text, walk_uncertainty
+from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
 from tests.dynamics.musculoskeletal.synthetic import contact, record, settings
 
 
@@ -24,7 +24,7 @@ def frames(*forces, flags=()):
     for force in forces:
         row = np.zeros(12)
         row[1] = force
-        loads.append((ContactLoads.from_compartments({"joint": row}, flags=flags),))
+        loads.append((ContactLoads([row], ("joint",), flags),))
     time = 0.1 * np.arange(float(len(forces)))
     none = np.zeros((len(forces), 0))
     courses = dict.fromkeys(("values", "speeds", "activations", "muscle_forces"), none)

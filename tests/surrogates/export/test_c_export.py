@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from c_library import COMPILER, compile_c, needs_compiler, pointer
 from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about, smoothed
+from surrogate_arrays import arrays
 
 import surrogates
 from surrogates.export import c_export, c_source
@@ -60,7 +61,7 @@ def poses_of(knee, count):
 
 def check_loads(knee, prefix, library, count):
     poses = poses_of(knee, count)
-    wanted = knee.evaluate_batch(poses)
+    wanted = arrays(knee, poses)
     *found, status = c_loads(library, prefix, poses)
     given = (*wanted[:2], wanted[2][..., :6])
     for name, a, b in zip(("loads", "jacobian", "variables"), found, given, strict=True):
@@ -73,7 +74,7 @@ def check_loads(knee, prefix, library, count):
 
 def check_hessians(knee, prefix, library, count):
     poses = poses_of(knee, count)
-    wanted = knee.hessian_batch(poses)
+    wanted = knee.loads(poses, 2).hessian
     found = np.full(wanted.shape, np.nan)
     for pose, hessian in zip(poses, found, strict=True):
         library[f"{prefix}_hessian"](pointer(pose), pointer(hessian))
@@ -142,8 +143,8 @@ def test_the_poses_ask_for_smoothing(prefix):
     """Loads, slopes and second derivatives differ from those without smoothing somewhere."""
     knee = KNEES[prefix]
     poses = poses_of(knee, 100)
-    plain = KNEES[prefix.removeprefix("smooth_")].evaluate_batch(poses)
-    differs = (knee.evaluate_batch(poses)[1] != plain[1]).any(axis=(2, 3))
+    plain = arrays(KNEES[prefix.removeprefix("smooth_")], poses)
+    differs = (knee.loads(poses, 1).jacobian != plain[1]).any(axis=(2, 3))
     assert (differs.sum(axis=0) > 10).all()
     assert not differs.all(axis=0).any()
 
@@ -152,7 +153,7 @@ def test_the_poses_ask_for_smoothing(prefix):
 def test_the_poses_ask_for_every_case(prefix):
     knee = KNEES[prefix]
     for part in (knee.compartment("medial"), knee.compartment("lateral")):
-        loads, _, x = part.evaluate_batch(poses_about(part))
+        loads, _, x = arrays(part, poses_about(part))
         in_box, free = (np.abs(x[:, :5]) <= 1.0).all(axis=1), loads[:, 1] == 0.0
         cases = [~in_box, in_box & ~free & (x[:, 5] < 1.0), x[:, 5] > 1.0]
         if part.learns_heights:

@@ -12,6 +12,7 @@ import pytest
 from c_library import COMPILER, STRICT, needs_compiler
 from lazily import casadi
 from made_knees import KNEES, middle_of, poses_about, smoothed
+from surrogate_arrays import arrays
 
 from surrogates.export.c_export import export_knee
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -60,8 +61,8 @@ def check(prefix, functions, count):
     contact, function = CONTACTS[prefix], differentiated(functions[prefix])
     parts = len(contact.compartments)
     poses = np.concatenate([poses_about(part, count) for part in contact.parts])
-    loads, jacobian, _ = contact.evaluate_batch(poses)
-    bends = contact.hessian_batch(poses)
+    loads, jacobian, _ = arrays(contact, poses)
+    bends = contact.loads(poses, 2).hessian
     total = np.tensordot(bends, WEIGHTS[: 6 * parts].reshape(parts, 6), ([1, 2], [0, 1]))
     wanted = loads[..., :6], jacobian, bends, total
     found = [np.empty(values.shape) for values in wanted]
@@ -104,7 +105,7 @@ def test_equilibrium_with_exact_second_derivatives(functions):
     """IPOPT finds the pose at which the contact carries a load, in few steps."""
     knee, function = SMOOTH, functions["knee"]
     start = middle_of(knee)[0]
-    load = np.array([0.0, -1.2 * knee.evaluate_batch(start[None])[0][0, :, 1].sum(), 0.0])
+    load = np.array([0.0, -1.2 * knee.loads(start[None]).values[0, :, 1].sum(), 0.0])
     size = np.array([0.1, 0.05, 0.05, 1e-3, 1e-4, 1e-3])
     step = casadi.MX.sym("step", 6)
     force = casadi.sum2(function(start + size * step))[:3]
@@ -117,7 +118,7 @@ def test_equilibrium_with_exact_second_derivatives(functions):
     assert solver.stats()["n_call_nlp_hess_l"] > 0
     assert solver.stats()["iter_count"] < 20
     pose = start + size * np.array(found["x"])[:, 0]
-    loads, jacobian, _ = knee.evaluate_batch(pose[None])
+    loads, jacobian, _ = arrays(knee, pose[None])
     assert loads[0, :, 1].sum() == pytest.approx(-load[1], rel=1e-8)
     # the gradient of the distance is a multiple of that of the force
     slope, along = jacobian[0].sum(axis=0)[1] * size, np.array(found["x"])[:, 0]
@@ -140,7 +141,7 @@ def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
     once = loaded(tmp_path, SMOOTH, "once", ["jac_jac_once_wrench"])
     first, second = first_and_second(once)
     pose = middle_of(SMOOTH)
-    wanted = SMOOTH.evaluate_batch(pose)[1].reshape(12, 6)
+    wanted = SMOOTH.loads(pose, 1).jacobian.reshape(12, 6)
     np.testing.assert_allclose(np.array(first(pose[0])), wanted, rtol=1e-9, atol=1e-6)
     with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for jac_once_wrench"):
         second()
@@ -153,9 +154,9 @@ def test_the_formulation_of_an_energy_has_second_derivatives_too(tmp_path):
     pose, at = casadi.MX.sym("pose", 6), middle_of(knee)
     squares = casadi.hessian(casadi.sumsqr(function(pose)), pose)[0]
     found = np.array(casadi.Function("squares", [pose], [squares])(at[0]))
-    loads, jacobian, _ = knee.evaluate_batch(at)
+    loads, jacobian, _ = arrays(knee, at)
     jacobian, wrench = jacobian.reshape(12, 6), loads[0, :, :6].ravel()
-    bends = np.tensordot(wrench, knee.hessian_batch(at).reshape(12, 6, 6), 1)
+    bends = np.tensordot(wrench, knee.loads(at, 2).hessian.reshape(12, 6, 6), 1)
     wanted = 2.0 * (jacobian.T @ jacobian + bends)
     np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
 

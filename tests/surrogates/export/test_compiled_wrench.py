@@ -24,7 +24,7 @@ SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
 def assert_wrench(function, knee):
     """Compare a function of CasADi with the knee at a pose in contact."""
     pose = middle_of(knee)
-    wanted = knee.evaluate_batch(pose)[0][0, :, :6]
+    wanted = knee.loads(pose).values[0, :, :6]
     peak = np.abs(wanted).max()
     np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
 
@@ -35,7 +35,7 @@ def test_values_and_derivatives_are_those_of_python(tmp_path):
     function = compiled_wrench(SMOOTH, tmp_path / "new", "mine")
     assert function.name() == "mine_wrench"
     pose = middle_of(SMOOTH)
-    jacobian = SMOOTH.evaluate_batch(pose)[1]
+    jacobian = SMOOTH.loads(pose, 1).jacobian
     assert_wrench(function, SMOOTH)
     at = casadi.MX.sym("at", 6)
     slope = casadi.Function("slope", [at], [casadi.jacobian(function(at), at)])

@@ -14,6 +14,7 @@ import pytest
 from c_library import COMPILER, needs_compiler
 from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about
 from some_slow import first_rows
+from surrogate_arrays import arrays
 
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import (
@@ -70,7 +71,7 @@ def unpacked(tmp_path_factory):
 
 def wanted_outputs(knee, poses):
     """All real outputs (N, 36) and flags (N, 3) by Python; out of contact the centre is zero."""
-    loads, _, x = knee.evaluate_batch(poses)
+    loads, _, x = arrays(knee, poses)
     wrench = loads[:, :, :6].sum(axis=1)
     forces = [generalised_force(Pose.from_array(q), w) for q, w in zip(poses, wrench, strict=True)]
     contact = ~np.isnan(loads[:, :, 9]) & (loads[:, :, :9] != 0.0).any(axis=2)
@@ -173,7 +174,7 @@ def test_derivatives_are_the_jacobian(slave):
     knee = KNEES[_MAIN]
     for pose in poses_of(_MAIN)[::6]:
         slave.put(_INPUTS, pose.tolist())
-        jacobian = knee.evaluate_batch(pose[None])[1][0]
+        jacobian = knee.loads(pose[None], 1).jacobian[0]
         total, wrench = jacobian.sum(axis=0), slave.get(_OUTPUTS[:6])
         geometric = generalised_force_jacobian(Pose.from_array(pose), wrench, total)
         for k, name in enumerate(COORDINATES):
@@ -250,7 +251,7 @@ def test_slopes_of_quantities_where_contact_ends(slave):
     for _ in range(60):
         middle = 0.5 * (up + down)
         pose[4] = middle
-        touching = not np.isnan(knee.evaluate_batch(pose[None])[0][0, 0, 9])
+        touching = not np.isnan(knee.loads(pose[None]).values[0, 0, 9])
         up, down = (up, middle) if touching else (middle, down)
     pose[4] = down
     slave.put(_INPUTS, pose.tolist())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from c_library import compile_c, needs_compiler, pointer
 from some_slow import first_of
+from surrogate_arrays import arrays
 
 from foundation.base.pose import Pose, generalised_force
 from surrogates.export.c_export import export_knee
@@ -39,7 +40,7 @@ def test_c_gives_the_loads_of_python(key, tmp_path):
     assert f"double loads[{count}][12]" in files.header
     assert all(name in files.header for name in pair.compartments)
     library = compile_c(tmp_path, pair=files)
-    wanted = pair.evaluate_batch(POSES)
+    wanted = arrays(pair, POSES)
     for k, pose in enumerate(POSES):
         loads, jacobian, x = (np.empty((count, *shape)) for shape in ((12,), (6, 6), (6,)))
         outside = library.pair_loads(pointer(pose), pointer(loads), pointer(jacobian), pointer(x))
@@ -77,7 +78,7 @@ def test_fmu_gives_the_loads_of_python(key, tmp_path):
     result = fmpy.simulate_fmu(
         str(path), fmi_type="CoSimulation", stop_time=0.1, output=outputs, start_values=start
     )
-    loads = pair.evaluate_batch(POSES[:1])[0][0]
+    loads = pair.loads(POSES[:1]).values[0]
     wrench = loads[:, :6].sum(axis=0)
     forces = generalised_force(Pose.from_array(POSES[0]), wrench)
     wanted = np.concatenate([wrench, np.nan_to_num(loads).ravel(), forces])

@@ -9,6 +9,7 @@ import made_knees
 import numpy as np
 import pytest
 from lazily import casadi as ca
+from surrogate_arrays import arrays
 
 from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -31,8 +32,8 @@ def smoothable(formulation, family, width):
 
 
 def by_kernels(pair, poses):
-    loads, jacobian, _ = pair.evaluate_batch(poses)
-    return loads[:, 0], jacobian[:, 0], pair.hessian_batch(poses)[:, 0]
+    loads, jacobian, _ = arrays(pair, poses)
+    return loads[:, 0], jacobian[:, 0], pair.loads(poses, 2).hessian[:, 0]
 
 
 def by_casadi(pair, poses):

@@ -12,6 +12,7 @@ from c_library import COMPILER, needs_compiler
 from lazily import casadi as ca
 from made_knees import knee_of
 from some_slow import slow_rows
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_casadi
@@ -66,7 +67,7 @@ def differences(function, poses):
 def assert_like_the_kernels(formulation, family, count):
     knee = random_knee(formulation, family)
     poses = made_knees.poses_about(knee.compartment("medial"), count)
-    loads, jacobian, _ = knee.fill(poses)
+    loads, jacobian, _ = arrays(knee, poses)
     found, _, slopes, _ = with_jacobian(knee.casadi())(poses)
     assert (np.isnan(found) == np.isnan(loads)).all()
     peak = np.nanmax(np.abs(loads), axis=(0, 1))

@@ -7,6 +7,7 @@ import made_knees
 import numpy as np
 import pytest
 from made_knees import knee_of
+from surrogate_arrays import arrays
 
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.outside import beyond
@@ -29,7 +30,7 @@ def knee():
 def test_criteria_hold_where_nothing_is_flagged(knee):
     """But within the widths of the smoothing, and for light loads, of the limits."""
     poses = made_knees.poses_about(knee.compartment("medial"), 1500)
-    loads, _, x = knee.evaluate_batch(poses)
+    loads, _, x = arrays(knee, poses)
     function = knee.casadi()
     worst = np.array([np.array(function(pose)[1]).max(axis=0) for pose in poses])
     flagged = beyond(x).any(axis=2)
@@ -43,7 +44,7 @@ def test_criteria_hold_where_nothing_is_flagged(knee):
 
 def test_a_lifted_condyle_is_well_inside_the_limits_of_its_loads(knee):
     poses = made_knees.poses_about(knee.compartment("medial"), 300)
-    loads = knee.evaluate_batch(poses)[0]
+    loads = knee.loads(poses).values
     lifted = poses[(loads[:, :, 1] == 0.0).all(axis=1)]
     assert len(lifted) > 20
     function = knee.casadi()

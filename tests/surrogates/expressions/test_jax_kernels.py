@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lazily import jax
 from some_slow import first_rows
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.expressions import jax_kernels
@@ -101,7 +102,7 @@ def bends_of(knee, kernels, by, poses):
 def test_second_derivatives_are_those_of_the_kernels():
     knee = knee_of("inverted", "spline", 0.005)
     poses = poses_of(knee, 10)
-    wanted = [knee.hessian_batch(poses)]
+    wanted = [knee.loads(poses, 2).hessian]
     assert np.abs(wanted[0]).max() > 0.0
     for by in (jax.jacfwd, jax.jacrev):
         assert_close(bends_of(knee, True, by, poses), wanted, 1e-14)
@@ -133,7 +134,7 @@ def test_a_batch_is_one_call_of_the_host(calls):
     function = knee.jax(kernels=True, wrench_only=True)
     value, slopes = over(with_jacobian(lambda pose: function(pose)[0]), poses)
     assert calls == [(12, 6)]
-    loads, jacobian, _ = knee.fill(poses)
+    loads, jacobian, _ = arrays(knee, poses)
     assert np.array_equal(value, loads[:, :, :6])
     assert slopes == pytest.approx(jacobian, rel=1e-14)
     _, turned = over(jax.value_and_grad(lambda pose: function(pose)[0][:, 1].sum()), poses)
@@ -152,7 +153,7 @@ def test_two_nested_batches_are_one_call(calls):
     knee = knee_of("direct", "polynomial", 0.005)
     poses = poses_of(knee, 6)
     function = knee.jax(kernels=True, wrench_only=True)
-    wanted = knee.fill(poses)[0][:, :, :6]
+    wanted = knee.loads(poses).values[:, :, :6]
     nested = jax.vmap(jax.vmap(lambda pose: function(pose)[0]))
     found = jax.jit(nested, compiler_options=QUICK)(poses.reshape(2, 3, 6))
     assert calls == [(2, 3, 6)]
@@ -175,7 +176,7 @@ def test_a_moving_contact_dissipates_as_that_of_jax(wrench_only):
         return over(both, poses, rates)
 
     found, wanted = moved(True), moved(False)
-    still = knee.fill(poses)[0][:, :, :6]
+    still = knee.loads(poses).values[:, :, :6]
     assert np.abs(found[0][:, :, :6] - still).max() > 0.01 * np.abs(still).max()
     assert_close(found, wanted)
 
@@ -186,7 +187,7 @@ def test_single_precision_is_that_of_rounded_poses():
     function = knee.jax(kernels=True, wrench_only=True)
     value, slopes = over(with_jacobian(lambda pose: function(pose)[0]), poses)
     assert value.dtype == slopes.dtype == np.float32
-    loads, jacobian, _ = knee.fill(poses.astype(np.float64))
+    loads, jacobian, _ = arrays(knee, poses.astype(np.float64))
     assert np.array_equal(value, loads[:, :, :6].astype(np.float32))
     assert slopes == pytest.approx(jacobian, rel=1e-6)
 

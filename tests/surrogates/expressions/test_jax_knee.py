@@ -10,6 +10,7 @@ import pytest
 from lazily import casadi as ca
 from lazily import jax
 from some_slow import first_rows, slow_rows
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_jax
@@ -40,7 +41,7 @@ def over_poses(function, poses):
     return jax.jit(jax.vmap(function), compiler_options=QUICK)(poses)
 
 
-def loads_and_jacobians(knee, poses):
+def both_ways(knee, poses):
     """Loads and domain (N, 12), and their jacobians (N, 12, 6), by CasADi and by JAX."""
     pose = ca.SX.sym("pose", 6)
     found = [ca.vec(v) for v in knee.casadi()(pose)]
@@ -70,7 +71,7 @@ def assert_close(found, wanted, tolerance):
 def test_values_and_jacobians_as_by_casadi(formulation, family):
     knee = pair_of(formulation, family, 0.005)
     poses = made_knees.poses_about(knee.parts[0], 12)
-    for own, other in zip(*loads_and_jacobians(knee, poses), strict=True):
+    for own, other in zip(*both_ways(knee, poses), strict=True):
         peak = np.nanmax(np.abs(own), axis=0) + 1e-300
         assert np.nanmax(np.abs(other - own) / peak) < 1e-9
 
@@ -80,8 +81,8 @@ def test_values_and_jacobians_as_by_casadi(formulation, family):
 def test_without_smoothing_as_the_kernels(formulation, family):
     knee = pair_of(formulation, family)
     poses = made_knees.poses_about(knee.parts[0], 200)
-    loads, jacobian, _ = knee.fill(poses)
-    _, (found, _, slopes, _) = loads_and_jacobians(knee, poses)
+    loads, jacobian, _ = arrays(knee, poses)
+    _, (found, _, slopes, _) = both_ways(knee, poses)
     assert_close(found, loads[:, 0], 1e-9)
     assert_close(slopes[:, :6], jacobian[:, 0], 1e-9)
 

@@ -8,6 +8,7 @@ import manufactured
 import numpy as np
 import pytest
 from some_slow import first_rows
+from surrogate_arrays import arrays
 
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
@@ -83,7 +84,7 @@ def criteria(domain, variables, loads, gaps):
 
 
 def test_compiled_is_its_plain_twin(knee, poses):
-    loads, _, variables = knee.evaluate_batch(poses)
+    loads, _, variables = arrays(knee, poses)
     decisive = set()
     for c, domain in enumerate(knee.domains):
         model = knee.compartment(("medial", "lateral")[c])
@@ -100,7 +101,7 @@ def test_compiled_is_its_plain_twin(knee, poses):
 
 
 def test_a_pose_is_flagged_where_the_extrapolation_is_beyond_1(knee, poses):
-    _, _, variables = knee.evaluate_batch(poses)
+    _, _, variables = arrays(knee, poses)
     outside = (np.abs(variables) > 1.0 + 1e-9).any(axis=(1, 2))
     learnt_alone = outside & (np.abs(variables[..., :6]) <= 1.0).all(axis=(1, 2))
     assert learnt_alone.sum() > 20
@@ -136,7 +137,7 @@ def test_every_reason_has_its_kind(domain):
 def test_files_keep_it(knee, poses, tmp_path):
     save(knee, tmp_path / "knee.npz")
     again = load(tmp_path / "knee.npz")
-    for before, after in zip(knee.evaluate_batch(poses), again.evaluate_batch(poses), strict=True):
+    for before, after in zip(arrays(knee, poses), arrays(again, poses), strict=True):
         np.testing.assert_array_equal(before, after)
     np.testing.assert_array_equal(
         again.compartment("medial").domain.inflation, knee.compartment("medial").domain.inflation
@@ -165,12 +166,12 @@ def test_a_rim_that_the_surrogate_knows_nothing_of_is_outside():
     fresh, rim = with_a_rim(box_samples(manufactured.truth(), 1500, seed=4))
     x, _ = model.space.scaled(fresh.poses, fresh.loads[:, 1])
     clear = np.abs(x[:, 3] - 0.3) > 0.15
-    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    outside = replace(model, domain=domain).loads(fresh.poses).variables[:, 6] > 1.0
     assert outside[rim & clear].mean() > 0.99
     assert outside[fresh.feasible & clear].mean() < 0.02
     # Of its own loads the surrogate would have trusted most of the rim.
     own = replace(model, domain=Domain.within(1.05 * LIMITS))
-    assert (own.evaluate_batch(fresh.poses)[2][rim, 6] > 1.0).mean() < 0.5
+    assert (own.loads(fresh.poses).variables[rim, 6] > 1.0).mean() < 0.5
 
 
 @pytest.mark.parametrize(("part", "share"), first_rows([(0.1, 1.0), (0.002, 0.0)]))
@@ -183,7 +184,7 @@ def test_a_surrogate_with_large_errors_anywhere_is_trusted_nowhere(part, share):
     loads[off, 0] += 0.3 * model.largest
     domain = fit_domain(model, samples._replace(loads=loads), WIDE, 0.1)
     fresh = box_samples(manufactured.truth(), 300, seed=4)
-    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    outside = replace(model, domain=domain).loads(fresh.poses).variables[:, 6] > 1.0
     assert outside.mean() == share
 
 
@@ -201,7 +202,7 @@ def test_intervals_are_widened_to_hold_what_they_promise():
     fresh = noisy(4)
     covered = []
     for tried in (model, replace(model, domain=domain)):
-        error = np.abs(tried.evaluate_batch(fresh.poses)[0] - fresh.loads)
+        error = np.abs(tried.loads(fresh.poses).array - fresh.loads)
         covered.append((error <= 1.96 * tried.standard_error(fresh.poses))[:, 0].mean())
     assert covered[0] < 0.8
     assert covered[1] > 0.93
@@ -223,8 +224,8 @@ def test_a_condyle_is_lifted_for_certain_beyond_the_gaps_of_samples_in_contact()
     for height, outside in ((0.3, True), (2.1, False)):
         touch = model.at_load(samples.poses[ridge], np.zeros(ridge.sum()))[0]
         poses = touch + height * widest * np.eye(6)[4]
-        assert (told.evaluate_batch(poses)[0][:, 1] == 0.0).all()
-        assert (told.evaluate_batch(poses)[2][:, 6] > 1.0).any() == outside
+        assert (told.loads(poses).array[:, 1] == 0.0).all()
+        assert (told.loads(poses).variables[:, 6] > 1.0).any() == outside
     # Where all samples are predicted in contact, a fraction of a millimetre is enough.
     assert fit_domain(model, samples, LIMITS, 0.1).lifted < 4e-4
 
@@ -261,12 +262,12 @@ def test_lifted_by_less_than_the_error_of_the_height_it_may_touch():
     gaps = error * np.array([0.01, 0.5, 2.0])
     poses = touch + gaps[:, None] * np.eye(6)[4]
     found = model.standard_error(poses)
-    assert (model.evaluate_batch(poses)[0][:, 1] == 0.0).all()
+    assert (model.loads(poses).array[:, 1] == 0.0).all()
     assert found[0, 1] > found[1, 1] > 0.0
     assert (found[2] == 0.0).all()
     # The load of the depth that is missing: that of a femur lower by as much.
     lower = touch - (error - gaps[0]) * np.eye(6)[4]
-    assert found[0, 1] == pytest.approx(model.evaluate_batch(lower)[0][0, 1], rel=0.3)
+    assert found[0, 1] == pytest.approx(model.loads(lower).array[0, 1], rel=0.3)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +293,7 @@ def test_standard_errors_are_raised_before_borders_are_lowered(ratios, far, want
 
 
 def test_flags_of_many_poses_are_those_of_each(knee, poses):
-    loads, _, variables = knee.evaluate_batch(poses)
+    loads, _, variables = arrays(knee, poses)
     each = [knee.loads(Pose.from_array(pose)).flags for pose in poses]
     assert knee.flags_of(variables, loads) == each
     assert len({flag.kind for flags in each for flag in flags}) > 3

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from compartment_twin import poses_of, wrench_error
 from made_knees import HALF_HEIGHT
+from surrogate_arrays import arrays
 
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
@@ -33,13 +34,13 @@ def away(model, count=400, seed=3):
 
 def test_loads_are_bounded_and_flagged(model):
     poses = away(model)
-    loads, jacobian, x = model.evaluate_batch(poses)
+    loads, jacobian, x = arrays(model, poses)
     offsets = poses - model.space.along_path(poses[:, 0])
     assert np.isfinite(loads[:, :9]).all()
     assert np.isfinite(jacobian).all()
     assert loads[:, 1].max() <= MOST_LOAD * model.largest_load * (1.0 + 1e-9)
     # forces and moments of a trained load, and an arm that is bounded as well
-    trained = np.abs(model.evaluate_batch(poses_of(model, 200, 1, 1.0))[0]).max(axis=0)
+    trained = np.abs(model.loads(poses_of(model, 200, 1, 1.0)).array).max(axis=0)
     assert np.abs(loads[:, :3]).max() <= 2.0 * MOST_LOAD * trained[:3].max()
     assert np.abs(loads[:, 3:6]).max() <= 2.0 * MOST_LOAD * trained[:3].max() * 2.0 * FARTHEST
     outside = (np.abs(x) > 1.0 + 1e-9).any(axis=1)
@@ -57,17 +58,17 @@ def test_derivatives_beyond_are_those_of_the_loads(model, width):
     poses += rough.space.along_path(flexion) - rough.space.along_path(poses[:, 0])
     poses[:, 0] = flexion
     # Beyond the largest load the Jacobian leaves out the change of the tangent.
-    poses = poses[np.abs(rough.evaluate_batch(poses)[2][:, 5]) < 0.99]
+    poses = poses[np.abs(rough.loads(poses).variables[:, 5]) < 0.99]
     assert len(poses) > 20
-    found = rough.evaluate_batch(poses)[1]
-    slopes = manufactured.differences(lambda p: rough.evaluate_batch(p)[0][:, :6], poses)
+    found = rough.loads(poses, 1).jacobian
+    slopes = manufactured.differences(lambda p: rough.loads(p).array[:, :6], poses)
     assert wrench_error(found, slopes.transpose(0, 2, 1)).max() < 1e-5
     if width > 0.0:
         return
     deep = poses_of(rough, 5, 4)
     deep[:, 4] -= 0.5 * FARTHEST
-    assert (rough.evaluate_batch(deep)[1][:, 1, 4] == 0.0).all()
-    loads = rough.evaluate_batch(deep)[0]
+    assert (rough.loads(deep, 1).jacobian[:, 1, 4] == 0.0).all()
+    loads = rough.loads(deep).array
     if rough.learns_heights:
         np.testing.assert_allclose(loads[:, 1], MOST_LOAD * rough.largest, rtol=1e-12)
 
@@ -80,11 +81,11 @@ def test_loads_are_continuous_where_they_are_held(model):
     turned = np.tile(pose, (2, 1))
     turned[:, 0] = along
     turned[:, 4] = model.space.along_path(along)[0, 4]
-    loads = model.evaluate_batch(turned)[0][:, :9]
+    loads = model.loads(turned).array[:, :9]
     np.testing.assert_allclose(loads[0], loads[1], rtol=1e-6, atol=1e-6)
     falling = np.tile(pose, (4000, 1))
     falling[:, 4] += np.linspace(2e-3, -1.1 * FARTHEST, 4000)
-    loads = model.evaluate_batch(falling)[0]
+    loads = model.loads(falling).array
     assert (np.diff(loads[:, 1]) >= -1e-9 * model.largest).all() or not model.learns_heights
     steps = np.abs(np.diff(loads[:, :6], axis=0)).max(axis=0)
     assert (steps <= 0.1 * np.ptp(loads[:, :6], axis=0)).all()
@@ -102,4 +103,4 @@ def test_a_height_of_another_unit_is_told(rise):
     assert loads.force[1] == 0.0
     assert flag.kind is FlagKind.OUTSIDE_SUPERIOR
     assert "superior by 35" in str(flag)
-    assert len(knee.on_leaving("clamp").evaluate_batch([pose.array])[2]) == 1
+    assert len(knee.on_leaving("clamp").loads([pose.array]).variables) == 1

@@ -23,7 +23,7 @@ FAMILIES = tuple(manufactured.FAMILIES)
 def test_at_load_is_the_inverse_of_evaluate(family):
     model = manufactured.compartment("inverted", family)
     poses = poses_of(model, 30)
-    loads = model.evaluate_batch(poses)[0]
+    loads = model.loads(poses).array
     asked = poses.copy()
     asked[:, 4] = 123.0  # the height is not read
     found, given = model.at_load(asked, loads[:, 1])
@@ -41,7 +41,7 @@ def test_at_load_holds_poses_outside_the_box_as_evaluate_does():
     axial = np.linspace(50.0, 2300.0, 12)
     found, given = model.at_load(poses, axial)
     np.testing.assert_array_equal(found[:, [0, 1, 2, 3, 5]], poses[:, [0, 1, 2, 3, 5]])
-    loads = model.evaluate_batch(found)[0]
+    loads = model.loads(found).array
     size = np.abs(loads).max(axis=0)
     np.testing.assert_allclose(loads / size, given / size, rtol=0, atol=1e-7)
 
@@ -111,9 +111,9 @@ def test_errors_at_a_load_are_those_of_the_outputs(degree):
 def test_errors_at_a_pose_are_those_of_the_outputs(degree):
     model = noisy(degree)
     poses = poses_of(model, 10)
-    axial = model.evaluate_batch(poses)[0][:, 1]
+    axial = model.loads(poses).array[:, 1]
     inputs = model.inputs_at_load(poses, axial)
-    expected = propagated(model, lambda changed: changed.evaluate_batch(poses)[0], inputs)
+    expected = propagated(model, lambda changed: changed.loads(poses).array, inputs)
     found = model.standard_error(poses)
     assert (found[:, :9] > 0.0).all()
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-12)
@@ -124,7 +124,7 @@ def test_errors_of_learnt_loads_are_those_of_the_outputs():
     poses = poses_of(model, 10)
     u, over, _, _ = twin_variables(model, poses)
     inputs = np.column_stack([u, (over - model.depth[0]) / model.depth[1]])
-    expected = propagated(model, lambda changed: changed.evaluate_batch(poses)[0], inputs)
+    expected = propagated(model, lambda changed: changed.loads(poses).array, inputs)
     np.testing.assert_allclose(model.standard_error(poses), expected, rtol=1e-4, atol=1e-12)
 
 
@@ -143,6 +143,6 @@ def test_errors_cover_the_truth(family):
     assert 0.9 < inside.mean() <= 1.0
     assert np.median(height) < 1e-5
     shifted = poses + noise[:, None] * np.eye(6)[4]
-    error = np.abs(model.evaluate_batch(shifted)[0][:, 1] - loads[:, 1])
+    error = np.abs(model.loads(shifted).array[:, 1] - loads[:, 1])
     covered = error < NORMAL_95 * model.standard_error(shifted)[:, 1]
     assert 0.9 < covered.mean() <= 1.0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from compartment_twin import poses_of
 from manufactured import truth
+from surrogate_arrays import arrays
 
 from surrogates.families.cross_validation import CrossCheck
 from surrogates.families.kriging import local_error
@@ -31,9 +32,7 @@ def test_one_regressor_of_all_outputs_gives_the_same_numbers(formulation):
     separate = manufactured.train(true)
     assert list(trained.checks) == ["+".join(separate.checks)]
     poses = poses_of(model, 20)
-    for ours, theirs in zip(
-        model.evaluate_batch(poses), separate.surrogate.evaluate_batch(poses), strict=True
-    ):
+    for ours, theirs in zip(arrays(model, poses), arrays(separate.surrogate, poses), strict=True):
         size = np.abs(theirs).max(axis=0)
         size = np.where(size > 0.0, size, 1.0)
         np.testing.assert_allclose(ours / size, theirs / size, rtol=0, atol=1e-9)
@@ -64,7 +63,7 @@ def test_folds_check_every_regressor_by_fitting_again(joint):
         assert check.residuals.shape == bare.checks[name].residuals.shape
     poses = poses_of(bare.surrogate)
     for ours, theirs in zip(
-        bare.surrogate.evaluate_batch(poses), folded.surrogate.evaluate_batch(poses), strict=True
+        arrays(bare.surrogate, poses), arrays(folded.surrogate, poses), strict=True
     ):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -120,7 +119,7 @@ def error_of_the_load(surrogate, check, poses, load):
     inputs = surrogate.inputs_at_load(poses, load)
     at = surrogate.at_load(poses, load)[0]
     step = 1e-7 * np.eye(6)[4]
-    ahead, behind = (surrogate.evaluate_batch(at + s * step)[0][:, 1] for s in (1, -1))
+    ahead, behind = (surrogate.loads(at + s * step).array[:, 1] for s in (1, -1))
     steep = np.abs(ahead - behind) / 2e-7
     scale = local_error(surrogate.regressors[0], check, inputs)
     return steep * surrogate.regressors[0].standard_error(inputs)[:, 0] * scale
@@ -150,7 +149,7 @@ def test_a_sample_taken_lowers_the_error_of_the_load():
     (surrogate, checks), samples = trained()
     true = manufactured.truth()
     poses, load = candidates()
-    before = surrogate.evaluate_batch(poses)[0][:, 1] - load
+    before = surrogate.loads(poses).array[:, 1] - load
     found = largest_errors(surrogate, checks["height"], poses, load, 40)
     more = replace(
         samples,
@@ -160,7 +159,7 @@ def test_a_sample_taken_lowers_the_error_of_the_load():
     fit = manufactured.fitter("kriging")
     better = fit_compartment("inverted", true.space, more, fit, true.degree).surrogate
     others = np.setdiff1d(np.arange(len(poses)), found)
-    after = better.evaluate_batch(poses)[0][:, 1] - load
+    after = better.loads(poses).array[:, 1] - load
     assert np.sqrt(np.mean(after[others] ** 2)) < 0.5 * np.sqrt(np.mean(before[others] ** 2))
 
 
@@ -172,7 +171,7 @@ def test_error_of_the_load_is_that_of_the_height_times_its_fall():
     check = CrossCheck(rows, residuals, np.abs(residuals), "leave-one-out")
     at = surrogate.at_load(samples.poses[rows], samples.loads[rows, 1])[0]
     shift = residuals * np.eye(6)[4]
-    moved = surrogate.evaluate_batch(at + shift)[0] - surrogate.evaluate_batch(at - shift)[0]
+    moved = surrogate.loads(at + shift).array - surrogate.loads(at - shift).array
     expected = np.sqrt(np.mean((0.5 * moved[:, 1]) ** 2)) / 2500.0
     assert load_error(surrogate, check, inputs) == pytest.approx(expected, rel=1e-3)
     # Only the first output is the height.

@@ -17,6 +17,7 @@ from compartment_twin import (
 )
 from manufactured import truth
 from rounding import rounding
+from surrogate_arrays import arrays
 
 from surrogates.families.regressor import linear_in
 
@@ -36,7 +37,7 @@ def test_the_truth_is_recovered_at_poses(formulation):
     true = truth(formulation)
     poses = poses_of(model, 60, 9, 0.9)
     expected = true.loads(poses)
-    found, _, x = model.evaluate_batch(poses)
+    found, _, x = arrays(model, poses)
     size = np.abs(expected).max(axis=0)
     np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=1e-8)
     scaled, _ = true.space.scaled(poses, expected[:, 1])
@@ -49,7 +50,7 @@ def test_the_truth_is_recovered_at_another_degree():
     assert model.degree == 1.8
     x = manufactured.draw(40, 9)
     poses = true.poses(x[:, :5], true.over(x))
-    expected, found = true.loads(poses), model.evaluate_batch(poses)[0]
+    expected, found = true.loads(poses), model.loads(poses).array
     size = np.maximum(np.abs(expected).max(axis=0), 1e-3)
     np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=1e-8)
     assert_jacobian(model, poses[:8])
@@ -57,7 +58,7 @@ def test_the_truth_is_recovered_at_another_degree():
 
 def test_naive_twin(model):
     poses = scattered(model)
-    found, _, x = model.evaluate_batch(poses)
+    found, _, x = arrays(model, poses)
     inside = np.abs(x[:, :5]).max(axis=1) <= 1.0
     assert inside.any()
     assert not inside.all()
@@ -74,8 +75,8 @@ def test_raised_surfaces_have_the_loads_of_lower_poses(model):
     raised, poses = model.raised(height, slope), scattered(model)
     rise = height + slope * poses[:, 0]
     lowered = poses - rise[:, None] * np.eye(6)[4]
-    found, _, x = raised.evaluate_batch(poses)
-    expected, _, wanted_x = model.evaluate_batch(lowered)
+    found, _, x = arrays(raised, poses)
+    expected, _, wanted_x = arrays(model, lowered)
     assert (expected[:, 1] > 0.0).sum() > 20
     if model.coordinates.about_point:
         up = rise[:, None] * [0.0, 1.0, 0.0]
@@ -107,7 +108,7 @@ def touch_pose(model):
     high, low = 3e-3, -1e-3
     for _ in range(60):
         middle = 0.5 * (high + low)
-        loads = model.evaluate(pose + middle * np.eye(6)[4])[0]
+        loads = model.loads(pose + middle * np.eye(6)[4]).array
         low, high = (middle, high) if loads[1] > 0.0 else (low, middle)
     return pose + high * np.eye(6)[4]
 
@@ -115,7 +116,7 @@ def touch_pose(model):
 def test_no_contact_gives_exactly_nothing(touching):
     touch = touch_pose(touching)
     for gap in (1e-9, 1e-4, 0.5):
-        loads, jacobian, x = touching.evaluate(touch + gap * np.eye(6)[4])
+        loads, jacobian, x = arrays(touching, touch + gap * np.eye(6)[4])
         assert (loads[:9] == 0.0).all()
         assert np.isnan(loads[9:]).all()
         assert (jacobian == 0.0).all()
@@ -128,7 +129,7 @@ def test_loads_start_continuously_at_first_contact(touching):
     """Force and area fall to 0 with the depth, by its powers p and 1."""
     touch = touch_pose(touching)
     depths = 10.0 ** -np.arange(5.0, 9.0)
-    loads = np.array([touching.evaluate(touch - d * np.eye(6)[4])[0] for d in depths])
+    loads = np.array([touching.loads(touch - d * np.eye(6)[4]).array for d in depths])
     fall = np.diff(np.log10(np.abs(loads)), axis=0)
     np.testing.assert_allclose(fall[-1, 1], -2.0, rtol=0, atol=0.05)
     np.testing.assert_allclose(fall[-1, 6], -1.0, rtol=0, atol=0.05)
@@ -158,8 +159,8 @@ def test_outside_the_box_the_pose_is_held(model, coordinate, side):
         beyond += (space.path.poses([flexion + 0.2 * side]) - space.path.poses([flexion]))[0]
     else:
         beyond[coordinate] += side * 0.5 * half[row]
-    held, jacobian, x = model.evaluate(beyond)
-    expected = model.evaluate(border)[0]
+    held, jacobian, x = arrays(model, beyond)
+    expected = model.loads(border).array
     size = np.abs(expected)
     np.testing.assert_allclose(held / size, expected / size, rtol=0, atol=1e-8)
     excess = 0.4 if coordinate == 0 else 0.5
@@ -175,12 +176,12 @@ def test_beyond_the_largest_load_the_height_continues_along_its_tangent(family):
     pose = poses_of(model, 1, within=0.3)[0]
     u, over, _, _ = (part[0] for part in twin_variables(model, pose[None]))
     pose[4] += model.regressors[0].predict(np.append(u, 1.0)[None])[0, 0] - over
-    around = [model.evaluate(pose + gap * np.eye(6)[4]) for gap in (1e-10, -1e-10)]
+    around = [arrays(model, pose + gap * np.eye(6)[4]) for gap in (1e-10, -1e-10)]
     size = np.abs(around[0][0])
     np.testing.assert_allclose(around[0][0] / size, around[1][0] / size, rtol=0, atol=1e-4)
     roots = []
     deeper = np.array([pose - depth * np.eye(6)[4] for depth in np.linspace(1e-5, 2e-3, 7)])
-    loads, jacobian, x = model.evaluate_batch(deeper)
+    loads, jacobian, x = arrays(model, deeper)
     # The area goes with the root, what is learnt of it being held.
     roots = loads[:, 6]
     steps = np.diff(roots)
@@ -209,7 +210,7 @@ def test_far_beyond_the_depth_the_input_is_held(family):
     model = manufactured.compartment("direct", family)
     poses = np.tile(poses_of(model, 1, within=0.2), (9, 1))
     poses[:, 4] += np.array([-0.5, -0.1, -1e-2, -2e-3, 0.0, 2e-3, 1e-2, 0.1, 0.5])
-    loads, jacobian, _ = model.evaluate_batch(poses)
+    loads, jacobian, _ = arrays(model, poses)
     assert np.isfinite(loads[:, :9]).all()
     assert np.isfinite(jacobian).all()
     expected = np.array([twin(model, pose) for pose in poses])
@@ -256,7 +257,7 @@ def test_a_height_that_does_not_fall_gives_a_root_or_a_load_beyond_the_largest(n
     poses = np.tile(poses, (301, 1))
     over = np.linspace(-2.5e-3, 1.5e-3, 301)
     poses[:, 4] += over - start
-    loads, jacobian, _ = model.evaluate_batch(poses)
+    loads, jacobian, _ = arrays(model, poses)
     height = model.regressors[0]
 
     def at(s):

@@ -11,6 +11,7 @@ import manufactured
 import numpy as np
 import pytest
 from made_knees import knee_of
+from surrogate_arrays import arrays
 
 import surrogates
 from foundation.base.pose import Pose
@@ -39,9 +40,10 @@ def pose_at(knee, load, flexion=0.5, **changes):
 def test_totals_are_the_sums_of_the_compartments(family):
     knee = manufactured.knee("inverted", family)
     pose = pose_at(knee, 900.0)
-    medial, medial_jacobian, _ = knee.compartment("medial").evaluate(pose.array)
-    lateral, lateral_jacobian, _ = knee.compartment("lateral").evaluate(pose.array)
-    loads, jacobian = knee.loads_and_jacobian(pose)
+    medial, medial_jacobian, _ = arrays(knee.compartment("medial"), pose)
+    lateral, lateral_jacobian, _ = arrays(knee.compartment("lateral"), pose)
+    loads = knee.loads(pose, 1)
+    jacobian = loads.total_jacobian
     assert loads.flags == ()
     np.testing.assert_array_equal(loads.medial.array, medial)
     np.testing.assert_array_equal(loads.lateral.array, lateral)
@@ -113,20 +115,21 @@ def outside(knee):
 def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        clamped, slope = knee.loads_and_jacobian(outside)
-        knee.evaluate_batch(outside.array[None])
+        clamped = knee.loads(outside, 1)
+        slope = clamped.total_jacobian
+        arrays(knee, outside.array[None])
     assert knee.outside == "clamp"
     assert clamped.flags
     warned = knee.on_leaving("warning")
     with pytest.warns(OutsideDomainWarning, match="medial: .* adduction by .* deg beyond; "):
-        loads, jacobian = warned.loads_and_jacobian(outside)
+        loads = warned.loads(outside, 1)
     np.testing.assert_array_equal(loads.total.array, clamped.total.array)
-    np.testing.assert_array_equal(jacobian, slope)
+    np.testing.assert_array_equal(loads.total_jacobian, slope)
     assert loads.flags == clamped.flags
     strict = knee.on_leaving("error")
-    for ask in (strict.loads, strict.loads_and_jacobian):
+    for pose, order in [(outside, 0), (outside, 1), (outside, 2), (outside.array[None], 0)]:
         with pytest.raises(OutsideDomainError, match=r"^pose: medial: outside the trained domain"):
-            ask(outside)
+            strict.loads(pose, order)
     assert knee.outside == "clamp"
     assert issubclass(OutsideDomainError, ValueError)
     assert issubclass(OutsideDomainWarning, UserWarning)
@@ -149,12 +152,12 @@ def many(knee, formulation="inverted", count=40):
 def test_a_batch_is_its_poses_one_by_one_bit_for_bit(formulation):
     knee = manufactured.knee(formulation, "kriging")
     poses = many(knee, formulation)
-    loads, jacobians, x = knee.evaluate_batch(poses)
+    loads, jacobians, x = arrays(knee, poses)
     assert (loads.shape, jacobians.shape, x.shape) == ((40, 2, 12), (40, 2, 6, 6), (40, 2, 7))
     for k, pose in enumerate(poses):
-        one, jacobian = knee.loads_and_jacobian(Pose.from_array(pose))
+        one = knee.loads(Pose.from_array(pose), 1)
         np.testing.assert_array_equal(loads[k], [one.medial.array, one.lateral.array])
-        np.testing.assert_array_equal(jacobians[k].sum(axis=0), jacobian)
+        np.testing.assert_array_equal(jacobians[k].sum(axis=0), one.total_jacobian)
         assert bool(one.flags) == bool(np.abs(x[k]).max() > 1.0 + 1e-9)
 
 
@@ -167,7 +170,7 @@ def test_standard_errors_are_those_of_the_compartments(formulation):
         found = knee.standard_error(Pose.from_array(pose))
         for row, name in zip(found, ("medial", "lateral"), strict=True):
             own = knee.compartment(name).standard_error(pose[None])[0]
-            if np.abs(knee.compartment(name).evaluate(pose)[2]).max() <= 1.0:
+            if np.abs(knee.compartment(name).loads(pose).variables).max() <= 1.0:
                 np.testing.assert_array_equal(row, own)
                 inside += 1
             else:
@@ -221,24 +224,20 @@ POSES = manufactured.truth().samples(manufactured.draw(20, 5)).poses
 
 
 def test_one_compartment_gives_its_own_loads():
-    loads, jacobian, x = ONE.evaluate_batch(POSES)
-    wanted = KNEE.compartment("medial").evaluate_batch(POSES)
+    loads, jacobian, x = arrays(ONE, POSES)
+    wanted = arrays(KNEE.compartment("medial"), POSES)
     assert loads.shape == (len(POSES), 1, 12)
     for found, own in zip((loads, jacobian, x), wanted, strict=True):
         np.testing.assert_array_equal(found[:, 0], own)
-    here, slope = ONE.loads_and_jacobian(Pose.from_array(POSES[0]))
+    here = ONE.loads(Pose.from_array(POSES[0]), 1)
     assert here.compartments == ONE.compartments == ("patellofemoral",)
     np.testing.assert_array_equal(here.patellofemoral.array, wanted[0][0])
-    np.testing.assert_array_equal(slope, wanted[1][0])
-    np.testing.assert_array_equal(
-        ONE.standard_error(Pose.from_array(POSES[0]))[0],
-        KNEE.compartment("medial").standard_error(POSES[:1])[0],
-    )
+    np.testing.assert_array_equal(here.total_jacobian, wanted[1][0])
 
 
 def test_compartments_of_a_knee_are_the_same_under_other_names():
-    loads, jacobian, x = THREE.evaluate_batch(POSES)
-    both = KNEE.evaluate_batch(POSES)
+    loads, jacobian, x = arrays(THREE, POSES)
+    both = arrays(KNEE, POSES)
     for found, wanted in zip((loads, jacobian, x), both, strict=True):
         np.testing.assert_array_equal(found[:, :2], wanted)
         np.testing.assert_array_equal(found[:, 2], wanted[:, 0])
@@ -264,9 +263,9 @@ def test_files_keep_names_in_their_order(pair, tmp_path):
     assert isinstance(again, ContactSurrogate)
     assert again.compartments == pair.compartments
     assert again.header["version"] == persistence.VERSION
-    np.testing.assert_array_equal(again.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
+    np.testing.assert_array_equal(again.loads(POSES).values, pair.loads(POSES).values)
     copied = deepcopy(pair)
-    np.testing.assert_array_equal(copied.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
+    np.testing.assert_array_equal(copied.loads(POSES).values, pair.loads(POSES).values)
 
 
 def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):

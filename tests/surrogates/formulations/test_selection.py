@@ -63,7 +63,7 @@ def errors_at_poses(surrogate, seed=8):
     x = manufactured.draw(400, seed)
     poses = TRUE.poses(x[:, :5], TRUE.over(x))
     loads = TRUE.loads(poses)[:, :6]
-    miss = surrogate.evaluate_batch(poses)[0][:, :6] - loads
+    miss = surrogate.loads(poses).array[:, :6] - loads
     height = surrogate.at_load(poses, loads[:, 1])[0][:, 4] - poses[:, 4]
     nrmse = np.sqrt((miss**2).mean(axis=0)) / np.abs(loads).max(axis=0)
     return nrmse.max(), np.sqrt((height**2).mean())

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from made_knees import HALF_HEIGHT, compartment, knee_of, poses_about
 from numpy.testing import assert_allclose, assert_array_equal
+from surrogate_arrays import arrays
 
 import surrogates
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.outside import OutsideDomainError
 from surrogates.formulations.registry import FORMULATIONS
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
@@ -89,19 +89,19 @@ def test_nothing_changes_inside_at_higher_loads():
     sharp = smoothable("inverted", "polynomial", 0.0)
     smooth = sharp.smoothed(WIDTH)
     high = trained(sharp, 100, low=0.2, high=0.9)
-    for old, new in zip(sharp.evaluate_batch(high), smooth.evaluate_batch(high), strict=True):
+    for old, new in zip(arrays(sharp, high), arrays(smooth, high), strict=True):
         # the search for the height begins elsewhere, and ends within rounding
         assert_allclose(new, old, rtol=1e-9, atol=1e-18)
     low = trained(sharp, 100, high=-0.9)
-    assert not np.array_equal(sharp.evaluate_batch(low)[1], smooth.evaluate_batch(low)[1])
+    assert not np.array_equal(sharp.loads(low, 1).jacobian, smooth.loads(low, 1).jacobian)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_recommended_width_changes_no_load_by_more_than_a_thousandth(formulation):
     sharp = smoothable(formulation, "kriging", 0.0)
     poses = trained(sharp, 4000, 3)
-    loads = sharp.evaluate_batch(poses)[0][:, :9]
-    change = sharp.smoothed().evaluate_batch(poses)[0][:, :9] - loads
+    loads = sharp.loads(poses).array[:, :9]
+    change = sharp.smoothed().loads(poses).values[:, :9] - loads
     share = np.abs(change).max(axis=0) / np.abs(loads).max(axis=0)
     assert share.max() <= 1e-3
     assert (share.max() > 0.0) == (formulation == "inverted")
@@ -133,8 +133,8 @@ def off(found, expected, loads, order):
 def test_jacobian_is_the_derivative_of_the_loads(formulation, family, width):
     model = smoothable(formulation, family, width)
     poses = poses_about(model, 60)
-    loads, jacobian, _ = model.evaluate_batch(poses)
-    wanted = central(lambda p: model.evaluate_batch(p)[0][:, :6], poses, 1e-4 * SIZES)
+    loads, jacobian, _ = arrays(model, poses)
+    wanted = central(lambda p: model.loads(p).array[:, :6], poses, 1e-4 * SIZES)
     tolerance = 1e-6 if width < 0.01 else 1e-8
     assert off(jacobian, wanted, loads, 1) < tolerance
 
@@ -147,9 +147,9 @@ def test_hessian_is_the_derivative_of_the_jacobian(formulation, family):
 
 
 def check_hessians(model, poses):
-    loads = model.evaluate_batch(poses)[0]
-    found = model.hessians(poses)
-    wanted = central(lambda p: model.evaluate_batch(p)[1], poses, 2e-5 * SIZES)
+    loads = model.loads(poses).array
+    found = model.loads(poses, 2).hessian
+    wanted = central(lambda p: model.loads(p, 1).jacobian, poses, 2e-5 * SIZES)
     assert off(found, wanted, loads, 2) < 3e-7
     assert_allclose(found, np.swapaxes(found, 2, 3), rtol=1e-9, atol=1e-9 * np.abs(found).max())
     assert (np.abs(found).max(axis=(1, 2, 3)) > 0.0).sum() > 0.3 * len(poses)
@@ -159,11 +159,11 @@ def check_hessians(model, poses):
 def test_hessian_without_smoothing_inside_the_box(formulation):
     model = smoothable(formulation, "polynomial", 0.0)
     poses = trained(model, 100, low=-0.9, high=0.95)
-    loads = model.evaluate_batch(poses)[0]
+    loads = model.loads(poses).array
     inside = loads[:, 1] > 5e-3 * loads[:, 1].max()
     assert inside.sum() > 25
-    wanted = central(lambda p: model.evaluate_batch(p)[1], poses[inside], 2e-5 * SIZES)
-    assert off(model.hessians(poses[inside]), wanted, loads[inside], 2) < 3e-7
+    wanted = central(lambda p: model.loads(p, 1).jacobian, poses[inside], 2e-5 * SIZES)
+    assert off(model.loads(poses[inside], 2).hessian, wanted, loads[inside], 2) < 3e-7
 
 
 # ---- continuity
@@ -180,21 +180,14 @@ def test_knee_sums_up_its_compartments_and_keeps_its_kind(tmp_path):
     assert smooth.header == knee.header
     pose = Pose.from_array(poses_about(parts[0], 40)[20])
     assert_array_equal(
-        smooth.hessian(pose)[1], smooth.compartment("lateral").hessians([pose.array])[0]
+        smooth.loads(pose, 2).hessian[1],
+        smooth.compartment("lateral").loads([pose.array], 2).hessian[0],
     )
     assert {part.smoothing for part in smooth.parts} == {RECOMMENDED_SMOOTHING}
     surrogates.save(smooth, tmp_path / "smooth.npz")
     read = surrogates.load(tmp_path / "smooth.npz")
-    assert_array_equal(read.hessian(pose), smooth.hessian(pose))
+    assert_array_equal(read.loads(pose, 2).hessian, smooth.loads(pose, 2).hessian)
     assert read.compartment("medial").smoothing == RECOMMENDED_SMOOTHING
-
-
-def test_leaving_the_domain_with_errors_stops_a_hessian():
-    model = smoothable("inverted", "polynomial")
-    knee = knee_of(model, model).on_leaving("error")
-    far = Pose.from_array(model.space.path.poses([0.5])[0] + [3.0, 0, 0, 0, 0, 0])
-    with pytest.raises(OutsideDomainError, match="flexion"):
-        knee.hessian(far)
 
 
 def test_rough_correlations_are_refused():
@@ -210,6 +203,6 @@ def test_heights_below_the_path_by_the_fall():
     model = smoothable("inverted", "polynomial")
     pose = trained(model, 1, low=1.0)[0] - HALF_HEIGHT * np.eye(6)[4]
     deeper = pose - HALF_HEIGHT * np.eye(6)[4]
-    roots = np.sqrt(model.evaluate_batch([pose, deeper])[0][:, 1] / model.largest)
+    roots = np.sqrt(model.loads([pose, deeper]).array[:, 1] / model.largest)
     # s = 2 root - 1 falls by one for `fall`
     assert roots[1] - roots[0] == pytest.approx(0.5 * HALF_HEIGHT / model.fall, rel=1e-9)

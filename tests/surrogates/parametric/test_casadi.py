@@ -5,6 +5,7 @@ import pytest
 from lazily import casadi as ca
 from made_designs import designs_of, fourth_order, knee_over_designs, off, poses_of_design
 from some_slow import first_rows, slow_rows
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.formulations.registry import FORMULATIONS
@@ -47,7 +48,7 @@ def check_without_smoothing(formulation, family, count):
     for design in designs_of(knee):
         poses = poses_of_design(knee, design, count)
         single = knee.at(design)
-        wanted, jacobian, _ = single.evaluate_batch(poses)
+        wanted, jacobian, _ = arrays(single, poses)
         assert (wanted[:, :, 1] > 0.0).mean() > 0.3
         loads, _, by_pose, by_design = at(poses, design)
         assert off(loads, wanted) < 1e-12
@@ -68,13 +69,13 @@ def test_smoothed_as_of_single_designs(formulation, family):
     knee = knee_over_designs(formulation, family, width=0.05)
     at, design = differentiated(knee), designs_of(knee, 1)[0]
     poses = poses_of_design(knee, design, 40)
-    wanted, jacobian, variables = knee.at(design).evaluate_batch(poses)
+    wanted, jacobian, variables = arrays(knee.at(design), poses)
     assert (variables[..., 5] > 1.0).sum() > 5
     loads, _, by_pose, by_design = at(poses, design)
     assert off(loads, wanted) < 1e-12
     assert off(by_pose[:, :, :6], jacobian) < 1e-11
     steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
-    slopes = fourth_order(lambda d: knee.at(d).evaluate_batch(poses)[0], design, steps)
+    slopes = fourth_order(lambda d: knee.at(d).loads(poses).values, design, steps)
     assert off(by_design, slopes) < 1e-7
 
 
@@ -87,9 +88,9 @@ def test_second_derivatives(formulation, family):
     design = designs_of(knee, 1)[0]
     poses = poses_of_design(knee, design, 12)
     bends = differentiated(knee, second=True)(poses, design)[4][:, :, :6]
-    assert off(bends[..., :6], knee.at(design).hessian_batch(poses)) < 1e-9
+    assert off(bends[..., :6], knee.at(design).loads(poses, 2).hessian) < 1e-9
     steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
-    mixed = fourth_order(lambda d: knee.at(d).evaluate_batch(poses)[1], design, steps)
+    mixed = fourth_order(lambda d: knee.at(d).loads(poses, 1).jacobian, design, steps)
     assert off(bends[..., 6:], mixed) < 1e-6
 
 

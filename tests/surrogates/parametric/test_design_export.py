@@ -13,6 +13,7 @@ from made_designs import (
     poses_of_design,
 )
 from some_slow import first_rows
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.export.c_export import export_designs
@@ -49,7 +50,7 @@ def check_without_smoothing(folder, knee, count, *options):
     library = compiled(folder, knee, *options)
     for design in designs_of(knee):
         poses = poses_of_design(knee, design, count)
-        wanted, jacobian, variables = knee.at(design).evaluate_batch(poses)
+        wanted, jacobian, variables = arrays(knee.at(design), poses)
         loads, by_pose, by_design, x, status = answers(library, knee, poses, design)
         assert off(loads, wanted) < 1e-11
         assert off(by_pose[:, :, :6], jacobian) < 1e-11
@@ -81,16 +82,16 @@ def test_smoothed_as_python(formulation, family, tmp_path):
     library, design = compiled(tmp_path, knee, "-O0"), designs_of(knee, 1)[0]
     poses = poses_of_design(knee, design, 60)
     single = knee.at(design)
-    wanted, jacobian, variables = single.evaluate_batch(poses)
+    wanted, jacobian, variables = arrays(single, poses)
     assert (variables[..., 5] > 1.0).sum() > 5
     assert (wanted[..., 1] == 0.0).sum() > 5 or formulation == "direct"
     loads, by_pose, by_design, _, _ = answers(library, knee, poses, design)
     assert off(loads, wanted) < 1e-11
     assert off(by_pose[:, :, :6], jacobian) < 1e-11
-    moved = fourth_order(lambda q: single.evaluate_batch(poses + q)[0], np.zeros(6), STEPS)
+    moved = fourth_order(lambda q: single.loads(poses + q).values, np.zeros(6), STEPS)
     assert off(by_pose, moved) < 1e-5
     steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
-    changed = fourth_order(lambda d: knee.at(d).evaluate_batch(poses)[0], design, steps)
+    changed = fourth_order(lambda d: knee.at(d).loads(poses).values, design, steps)
     assert off(by_design, changed) < 1e-7
 
 

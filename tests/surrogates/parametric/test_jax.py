@@ -6,6 +6,7 @@ from lazily import casadi as ca
 from lazily import jax
 from made_designs import designs_of, knee_over_designs, off, poses_of_design
 from some_slow import slow_rows
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 
@@ -33,7 +34,7 @@ def test_without_smoothing_as_of_single_designs(formulation, family):
     for design in designs_of(knee):
         poses = poses_of_design(knee, design, 40)
         loads, _, by_pose, by_design = (np.array(v) for v in at(poses, design))
-        wanted, jacobian, _ = knee.at(design).evaluate_batch(poses)
+        wanted, jacobian, _ = arrays(knee.at(design), poses)
         assert off(loads, wanted) < 1e-12
         assert off(by_pose[:, :, :6], jacobian) < 1e-11
         slopes = knee.loads_and_slopes(poses, design)[1]
@@ -48,7 +49,7 @@ def test_smoothed_as_by_casadi(formulation, family):
     knee = knee_over_designs(formulation, family, width=0.05, with_domain=True)
     at, design = differentiated(knee.jax()), designs_of(knee, 1)[0]
     poses = poses_of_design(knee, design, 40)
-    assert (knee.at(design).evaluate_batch(poses)[2][..., 5] > 1.0).sum() > 5
+    assert (knee.at(design).loads(poses).variables[..., 5] > 1.0).sum() > 5
     pose, values = ca.MX.sym("pose", 6), ca.MX.sym("design", 2)
     loads, domain = knee.casadi()(pose, values)
     slopes = ca.jacobian(loads, pose), ca.jacobian(loads, values)

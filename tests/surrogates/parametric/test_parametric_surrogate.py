@@ -10,6 +10,7 @@ import pytest
 from differences import differences
 from made_designs import knee_over_designs, poses_of_design
 from numpy.testing import assert_array_equal
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
@@ -98,7 +99,7 @@ def poses_in_contact(count=40, seed=5, side=-made.ARM, reach=1.0):
 def test_a_design_that_was_not_learnt_has_the_loads_of_the_truth(name):
     poses = poses_in_contact(side=SIDES[name])
     truth = made.truth(DESIGN, poses, SIDES[name])
-    found = made.knee().at(DESIGN).compartment(name).evaluate_batch(poses)[0]
+    found = made.knee().at(DESIGN).compartment(name).loads(poses).array
     used = [0, 1, 2, 3, 5, 6, 7, 8]  # there is no moment about the vertical axis
     misses = np.sqrt(((found - truth)[:, used] ** 2).mean(axis=0))
     assert (misses / np.abs(truth[:, used]).max(axis=0)).max() < 0.03
@@ -112,7 +113,7 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     poses = poses_in_contact(reach=reach)
 
     def loads(values):
-        return knee.at(values).evaluate_batch(poses)[0]
+        return knee.at(values).loads(poses).values
 
     found, slopes = knee.loads_and_slopes(poses, DESIGN)
     sizes = np.maximum(np.nanmax(np.abs(found), axis=(0, 1)), 1e-12)
@@ -179,12 +180,12 @@ def rows():
 def test_each_row_is_that_of_its_own_design(rows):
     part, z, poses = rows
     over = OverDesigns(part, z)
-    loads, jacobians, variables = over.evaluate_batch(poses)
+    loads, jacobians, variables = arrays(over, poses)
     assert (loads[:, 1] > 0.0).any()
     for k, (pose, own) in enumerate(zip(poses, z, strict=True)):
         single = part.at(own)
         for found, wanted in zip(
-            (loads, jacobians, variables), single.evaluate_batch(pose[None]), strict=True
+            (loads, jacobians, variables), arrays(single, pose[None]), strict=True
         ):
             assert_array_equal(found[k], wanted[0])
         assert over.gaps(poses)[k] == single.gaps(pose[None])[0]
@@ -196,7 +197,7 @@ def test_each_row_is_that_of_its_own_design(rows):
 def test_domain_has_the_parameters_before_the_last_input(rows):
     part, z, poses = rows
     over = OverDesigns(part, z)
-    variables = over.evaluate_batch(poses)[2]
+    variables = over.loads(poses).variables
     inputs = over.domain_inputs(variables)
     assert_array_equal(inputs[:, 5:7], z)
     assert_array_equal(np.delete(inputs, [5, 6], axis=1), variables[:, :6])
@@ -207,7 +208,7 @@ def test_a_copy_gives_the_same_loads():
     copy = deepcopy(knee)
     poses = poses_in_contact(5)
     np.testing.assert_array_equal(
-        copy.at(DESIGN).evaluate_batch(poses)[0], knee.at(DESIGN).evaluate_batch(poses)[0]
+        copy.at(DESIGN).loads(poses).values, knee.at(DESIGN).loads(poses).values
     )
     assert "stiffness_GN_per_m2" in repr(copy)
 

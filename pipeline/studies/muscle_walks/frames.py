@@ -1,4 +1,4 @@
-"""Forces of contacts and groups, loads of bodies between surfaces, and jumps of forces.
+"""Frames of walks and forward simulations: forces of contacts and groups, figures and charts.
 
 A body lies between the bed and the target of a contact if the body has contacts with both. Such a
 body, for example a meniscus, takes over load from the target and hands the load on to the bed.
@@ -7,10 +7,12 @@ body, for example a meniscus, takes over load from the target and hands the load
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal import (
     ArticularContact,
@@ -22,7 +24,11 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.surface_contact import SurfaceContact
 from pipeline.flagged_instants import flagged_sentence
+from pipeline.reports import figures as fig
+from pipeline.reports.charts import chart, lines_of
+from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
+from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
 from pipeline.studies.muscle_walks.tables import Simulated, whole_motion
 
 #: Number at the end of the name of a bundle or a head, before its side.
@@ -306,3 +312,215 @@ def shared_text(shared: Mapping[str, Mapping[str, SharedLoad]]) -> list[str]:
         for contact, parts in shared.items()
         for total in [parts["total"]]
     ]
+
+
+#: Lines in a chart of muscles or ligaments.
+_MOST_LINES = 8
+#: Size of charts with many lines [inch].
+_TALL = (5.2, 4.2)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameCharts:
+    """Charts of a simulation over one horizontal axis, with frames at (N,) [any unit]."""
+
+    #: Motion of all coordinates.
+    motion: CoordinateMotion
+    result: SimulatedFrames
+    #: Horizontal axis in words, for captions, such as "the walk".
+    over: str
+    #: Label of the horizontal axis, with its unit.
+    axis: str
+    #: Places of the frames along the axis, (N,) [any unit].
+    at: FloatArray
+
+    def chart(
+        self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
+    ) -> Picture:
+        """Return a chart of rows (N,) [any unit] by name.
+
+        Further `settings` are those of `pipeline.reports.charts.chart`.
+        """
+        return chart(
+            name, f"{title} over {self.over}", self.axis, label, lines_of(lines), at=self.at,
+            title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
+        )  # fmt: skip
+
+    def secondary(self) -> Iterator[Picture]:
+        """Yield a chart of each secondary coordinate."""
+        for name, unit, shown in shown_secondary(self.motion, self.result):
+            label = f"{name} [{sign_of(unit)}]"
+            yield self.chart(f"secondary-{name}", name, label, {"": shown})
+
+    def contact(self, unit: str = "N", scale: float = 1.0) -> Iterator[Picture]:
+        """Yield a chart of the forces of each contact, in a unit of `scale` newtons."""
+        for k, name in enumerate(self.result.contacts):
+            shown = {p: force / scale for p, force in compartment_forces(self.result, k).items()}
+            title, label = f"{name}: contact force", f"force [{unit}]"
+            yield self.chart(
+                f"contact-force-{name}", title, label, shown, size=fig.WIDE, from_zero=True
+            )
+
+    def shares(self, loads: Iterable[InterposedLoad]) -> Iterator[Picture]:
+        """Yield a chart for each contact with bodies between bed and target."""
+        by_contact: dict[str, dict[str, FloatArray]] = {}
+        for load in loads:
+            by_contact.setdefault(load.contact, {})[load.part] = load.percent
+        for name, lines in by_contact.items():
+            title = f"{name}: part of the load through the bodies between the surfaces"
+            yield self.chart(
+                f"share-{name}", title, "part of the load [%]", lines, size=fig.WIDE, from_zero=True
+            )
+
+    def muscles(self) -> Iterator[Picture]:
+        """Yield no or one chart of the largest muscle forces."""
+        yield from self._largest("muscle", self.result.muscles, self.result.muscle_forces)
+
+    def ligaments(self, names: tuple[str, ...], tensions: FloatArray) -> Iterator[Picture]:
+        """Yield no or one chart of the largest tensions (N, L) [N] of ligaments."""
+        yield from self._largest("ligament", names, tensions)
+
+    def _largest(self, kind: str, names: tuple[str, ...], forces: FloatArray) -> Iterator[Picture]:
+        """Yield a chart of the groups with the largest peaks, without groups that do not pull."""
+        groups = {name: row for name, row in bundled(names, forces).items() if row.max() > 0.0}
+        if not groups:
+            return
+        shown = dict(list(largest_first(groups).items())[:_MOST_LINES])
+        title, label = f"Largest {kind} forces", f"{kind} force [N]"
+        yield self.chart(f"{kind}-forces", title, label, shown, size=_TALL, from_zero=True)
+
+
+def for_people(motion: CoordinateMotion, name: str, values: FloatArray) -> tuple[FloatArray, str]:
+    """Return values (N,) of a coordinate [rad, m] in the unit "deg" or "mm", and the unit."""
+    angle = motion.rotational[motion.names.index(name)]
+    return (np.degrees(values), "deg") if angle else (1e3 * values, "mm")
+
+
+def shown_secondary(
+    motion: CoordinateMotion, result: SimulatedFrames
+) -> list[tuple[str, str, FloatArray]]:
+    """Return name, unit and values (N,) in this unit of each secondary coordinate [deg, mm]."""
+    rows = []
+    for name, values in zip(result.secondary, result.values.T, strict=True):
+        shown, unit = for_people(motion, name, values)
+        rows.append((name, unit, shown))
+    return rows
+
+
+def sign_of(unit: str) -> str:
+    """Return the sign of a unit "deg" or "mm" on an axis."""
+    return "°" if unit == "deg" else unit
+
+
+class Peak(Computed):
+    """Force at the end, and the largest one with its instant."""
+
+    end_N: float | None
+    peak_N: float | None
+    peak_at_s: float
+
+
+class ContactPeaks(Peak):
+    """Largest force, pressure and area of a contact, in total or of a compartment."""
+
+    peak_BW: float | None
+    mean_N: float | None
+    peak_pressure_MPa: float | None
+    largest_area_mm2: float | None
+
+
+class Course(Computed):
+    """First and last, least and largest value of a coordinate in its unit."""
+
+    unit: str
+    start: float | None
+    end: float | None
+    least: float | None
+    most: float | None
+
+
+class FrameSummary(Computed):
+    """What the documents of walks and forward simulations have in common."""
+
+    name: str
+    model: str
+    mass_kg: float
+    body_weight_N: float
+    interval_s: list[float]
+    sides: dict[str, ContactSide]
+    contact: dict[str, dict[str, ContactPeaks]]
+    shared: dict[str, dict[str, SharedLoad]]
+    secondary: dict[str, Course]
+    muscles: dict[str, Peak]
+    ligaments: dict[str, Peak]
+    warnings: list[str]
+    flags: list[str]
+    not_trusted: str | None
+    seconds: dict[str, float]
+
+
+def body_weight(setup: Simulated) -> float:
+    """Return the weight of the model [N]."""
+    return setup.model.mass * STANDARD_GRAVITY
+
+
+def frame_figures(
+    setup: Simulated,
+    springs: Iterable[JointContact],
+    contacts: Sequence[JointContact],
+    result: SimulatedFrames,
+    tensions: FloatArray,
+) -> dict[str, Any]:
+    """Return the figures of a simulation by fields of `FrameSummary`.
+
+    `springs` are the contacts of the model and `contacts` those of the simulation, `tensions` those
+    of the ligaments (N, L) [N].
+    """
+    weight, time = body_weight(setup), result.time
+    return {
+        "mass_kg": setup.model.mass,
+        "body_weight_N": weight,
+        "interval_s": [time[0], time[-1]],
+        "sides": contact_sides(setup.model, springs),
+        "contact": {
+            name: dict(_contact_peaks(result, k, weight)) for k, name in enumerate(result.contacts)
+        },
+        "shared": shared_loads(interposed_loads(setup, contacts, result), time),
+        "secondary": {
+            name: Course(
+                unit=unit, start=shown[0], end=shown[-1], least=shown.min(), most=shown.max()
+            )
+            for name, unit, shown in shown_secondary(setup.plant.motion, result)
+        },
+        "muscles": _peaks(bundled(result.muscles, result.muscle_forces), time),
+        "ligaments": _peaks(bundled(setup.plant.ligaments.names, tensions), time),
+        "not_trusted": not_trusted(result),
+    }
+
+
+def _peak(force: FloatArray, time: FloatArray) -> dict[str, float]:
+    peak = int(force.argmax())
+    return {"end_N": force[-1], "peak_N": force[peak], "peak_at_s": time[peak]}
+
+
+def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Peak]:
+    """Return the peak of each group of forces, the largest first."""
+    return {name: Peak(**_peak(force, time)) for name, force in largest_first(forces).items()}
+
+
+def _contact_peaks(
+    result: SimulatedFrames, contact: int, weight: float
+) -> Iterator[tuple[str, ContactPeaks]]:
+    for part, force in compartment_forces(result, contact).items():
+        loads = [frame[contact][part] for frame in result.loads]
+        pressure = np.array([each.peak_pressure for each in loads])
+        yield (
+            part,
+            ContactPeaks(
+                **_peak(force, result.time),
+                peak_BW=force.max() / weight,
+                mean_N=force.mean(),
+                peak_pressure_MPa=1e-6 * np.nan_to_num(pressure).max(),
+                largest_area_mm2=1e6 * max(each.area for each in loads),
+            ),
+        )

@@ -1,1 +1,0 @@
-"""Calibration of spring laws on finite elements of the same knee."""

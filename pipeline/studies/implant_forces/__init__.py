@@ -1,1 +1,0 @@
-"""Forces that an instrumented implant measured, beside the forces of a simulated walk."""
