@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 import surrogates
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.loads import WRENCH_COLUMNS
+from foundation.base.threads import one_thread
 from foundation.base.wording import counted
 from pipeline import stages
 from pipeline.config.data_folder import data_file, data_files
@@ -108,7 +108,7 @@ def run_study(
     if resume:
         config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with Run(config, folder) as run, threadpool_limits(1):
+    with Run(config, folder) as run, one_thread:
         return _carry_out(run, resume=resume, replace=replace, despite_errors=despite_errors)
 
 

@@ -1,10 +1,9 @@
-"""Small jobs for worker processes, which load nothing else for them."""
+"""Small jobs for workers, which load nothing else for them."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -30,22 +29,6 @@ def die_once(mark: str, number: int) -> int:
             pass
         else:
             os.kill(os.getpid(), signal.SIGKILL)
-    return 2 * number
-
-
-def process_after_a_death(mark: str, number: int) -> int:
-    """Return the process; that of number 2 first waits until others have ended, and dies."""
-    if number == 2 and not Path(mark).exists():
-        Path(mark).touch()
-        time.sleep(1.0)
-        os.kill(os.getpid(), signal.SIGKILL)
-    return os.getpid()
-
-
-def die(number: int) -> int:
-    """Die of number 2."""
-    if number == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
     return 2 * number
 
 

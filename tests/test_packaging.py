@@ -39,7 +39,7 @@ def tree(tmp_path_factory):
     shutil.copytree(ROOT / ".ci", copy / ".ci")
     cache = copy / "foundation" / "__pycache__"
     cache.mkdir()
-    (cache / "kernels.1.nbc").write_bytes(b"compiled")
+    (cache / "kernels.cpython-311.pyc").write_bytes(b"compiled")
     return copy
 
 
@@ -107,7 +107,7 @@ def test_sdist_holds_what_it_takes_to_build_test_and_read(in_sdist):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["in_wheel", "in_sdist"])
 def test_no_caches_are_shipped(request, kind):
-    caches = re.compile(r"__pycache__|\.(pyc|nbc|nbi)$|^runs/|/\.(venv|git|mypy_cache)")
+    caches = re.compile(r"__pycache__|\.pyc$|^runs/|/\.(venv|git|mypy_cache)")
     assert [name for name in request.getfixturevalue(kind) if caches.search(name)] == []
 
 

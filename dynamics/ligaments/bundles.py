@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from foundation.base.checks import (
     check_numbers,
 )
 from foundation.base.pose import Pose
-from foundation.core.library import CORE, address
+from foundation.core.library import CORE, Struct, address
 
 #: Laws of a bundle, and the unit of the stiffness.
 LIGAMENT_KINDS = {"linear": "N/m", "quadratic": "N/m²", "toe": "N"}
@@ -178,8 +179,8 @@ def ligament_potential(
     -d(energy)/d(coordinates); and d(force)/d(coordinates), (6, 6), symmetric.
     """
     force, jacobian = np.zeros(6), np.zeros((6, 6))
-    packed, at = pack(ligaments).packed(), pose.array
-    energy = CORE.add_ligaments(packed.address, address(at), 1, address(force), address(jacobian))
+    bundles, at = _packed(tuple(ligaments)), pose.array
+    energy = CORE.add_ligaments(bundles.address, address(at), 1, address(force), address(jacobian))
     return energy, force, jacobian
 
 
@@ -206,8 +207,14 @@ def ligament_forces(ligaments: Sequence[Ligament], poses: Pose | ArrayLike) -> F
 def _measured(ligaments: Sequence[Ligament], poses: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the lengths [m] and the tensions [N] of bundles at poses (n, 6), each (n, B)."""
     lengths, tensions = np.empty((2, len(poses), len(ligaments)))
-    packed = pack(ligaments).packed()
+    bundles = _packed(tuple(ligaments))
     CORE.measure_ligaments(
-        packed.address, len(poses), address(poses), address(lengths), address(tensions)
+        bundles.address, len(poses), address(poses), address(lengths), address(tensions)
     )
     return lengths, tensions
+
+
+@lru_cache
+def _packed(ligaments: tuple[Ligament, ...]) -> Struct:
+    """Return the struct `ligaments` of bundles."""
+    return pack(ligaments).packed()

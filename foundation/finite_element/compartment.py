@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import PoseError
@@ -19,11 +18,12 @@ from foundation.base.loads import (
     WRENCH,
 )  # fmt: skip
 from foundation.base.pose import Pose, twist_jacobian
+from foundation.base.threads import one_thread
+from foundation.core import lapack
 from foundation.core.library import CORE, SCRATCH, Integers, Record, address, addresses, integers
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
 from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance, add_block
 from foundation.layer_theory.complementarity import NodalContact, solve_contact
-from foundation.layer_theory.single_thread import one_thread
 
 #: Distance of the edge found from nodal pressures outside the true edge, in node spacings. Near any
 #: smooth edge the pressure has the same form; on paraboloids 0.05 to 0.12 were measured at spacings
@@ -176,7 +176,7 @@ class CompartmentContact:
         """
         by_twist, loads = np.zeros((6, 6)), np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
-        with one_thread():
+        with one_thread:
             near = self._overlap(pose, femur)
             contact, femoral = self._solved(pose, near)
             state = PatchState(self.layer, near, contact, femoral, loads, by_twist)
@@ -197,8 +197,8 @@ class CompartmentContact:
         loads[WRENCH] = -state.forces @ gradients
         state = state._replace(sharpness=self._measure(state))
         if jacobian:
-            with one_thread():
-                solved = cho_solve(contact.factor, slopes, check_finite=False)
+            with one_thread:
+                solved = lapack.solve_factored(contact.factor, slopes)
             by_pose = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
             state = state._replace(jacobian=by_pose)
         return state
@@ -269,7 +269,7 @@ class CompartmentContact:
 
         try:
             return solve_contact(block, near.overlaps), femoral
-        except LinAlgError as error:
+        except lapack.LinAlgError as error:
             raise PoseError(
                 f"the surfaces overlap by {1e3 * near.overlaps.max():.2f} mm, where the compliance "
                 "of the layers is not positive definite: expected less overlap, or closer nodes"

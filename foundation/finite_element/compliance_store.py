@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.files import replacing
+from foundation.base.threads import one_thread
 from foundation.finite_element.condensation import ElasticBody, compliance
 from foundation.finite_element.condensed_layer import MeshedLayer
 
@@ -104,7 +104,7 @@ def condense(
         nodes = sum(len(each.layer.candidates) for each in new)
         progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
     # One thread of BLAS each, so that the bits do not depend on the number of cores.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:
+    with one_thread, ThreadPoolExecutor() as pool:
         list(pool.map(lambda each: each.get(), layers))
 
 

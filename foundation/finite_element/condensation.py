@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.base.threads import one_thread
+from foundation.core import lapack
 from foundation.finite_element.hexahedra import stiffness
 
 #: Elements of a part that is not bisected.
@@ -51,12 +51,12 @@ def compliance(body: ElasticBody) -> FloatArray:
     folded.
     """
     # Several threads of BLAS wait for each other where a core is taken by another process.
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread:
         matrix, unknowns = _Substructures(body).condensed(np.arange(len(body.hexahedra)))
         place = np.searchsorted(unknowns, 3 * body.retained + 2)
         factor = _factor(matrix[np.ix_(place, place)])
         del matrix
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, overwrite_b=True)
+        inverse = lapack.solve_lower(factor, np.eye(len(factor)))
         # The product of a matrix and its transpose is symmetric to the last bit.
         found = inverse.T @ inverse
     size = body.youngs_modulus * float(np.ptp(body.nodes, axis=0).max())
@@ -148,9 +148,7 @@ class _Substructures:
         parts.clear()
         if len(own):
             factor = _factor(eliminated)
-            solved = solve_triangular(
-                factor, coupling, lower=True, overwrite_b=True, check_finite=False
-            )
+            solved = lapack.solve_lower(factor, coupling)
             remaining -= solved.T @ solved
         return remaining, rest
 
@@ -168,8 +166,8 @@ def _sum(parts: list[tuple[FloatArray, IntArray]], rows: IntArray, columns: IntA
 def _factor(matrix: FloatArray) -> FloatArray:
     """Return the Cholesky factor (K, K), lower triangle, of a stiffness (K, K)."""
     try:
-        return cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError as error:
+        return lapack.cholesky(matrix)
+    except lapack.LinAlgError as error:
         raise _singular() from error
 
 

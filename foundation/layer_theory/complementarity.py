@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from foundation.base.checks import FloatArray, IntArray
+from foundation.core import lapack
 from foundation.core.library import CONSTANTS
 
 START, TOLERANCE = CONSTANTS["START"], CONSTANTS["WRONG"]
@@ -40,13 +40,13 @@ class NodalContact(NamedTuple):
         Nodes in contact.
     forces : (A,) float64
         Force at each [N].
-    factor : tuple
-        Factor of C over the active nodes, as of `scipy.linalg.cho_factor`.
+    factor : (A, A) float64
+        Factor of C over the active nodes, as of `foundation.core.lapack.cholesky`.
     """
 
     active: IntArray
     forces: FloatArray
-    factor: tuple[FloatArray, bool]
+    factor: FloatArray
 
 
 def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact | None:
@@ -83,10 +83,8 @@ def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact 
 
 def _held(compliance: Compliance, overlaps: FloatArray, active: IntArray) -> NodalContact:
     """Return the contact when the active nodes (A,), and no others, are held."""
-    factor = cho_factor(
-        compliance(active, active), lower=True, overwrite_a=True, check_finite=False
-    )
-    return NodalContact(active, cho_solve(factor, overlaps[active], check_finite=False), factor)
+    factor = lapack.cholesky(compliance(active, active))
+    return NodalContact(active, lapack.solve_factored(factor, overlaps[active]), factor)
 
 
 def _wrong(

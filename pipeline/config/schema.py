@@ -44,10 +44,10 @@ class ExecutionConfig(Section):
     workers: int = Field(
         0,
         ge=0,
-        description="number of processes; 0 uses one per core. A scheduler has its own workers",
+        description="number of workers; 0 uses one per core. A scheduler has its own",
     )
-    backend: Literal["loky", "dask"] = Field(
-        "loky", description="processes of this machine (loky), or workers of Dask"
+    backend: Literal["threads", "dask"] = Field(
+        "threads", description="threads of this process, or processes of Dask"
     )
     scheduler: str = Field(
         "",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ import pandas as pd
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.threads import without_warnings
 from pipeline.config.designs import design_config
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
@@ -31,13 +32,11 @@ def design_knee(config: Config, values: Mapping[str, float]) -> Knee:
     return _knee_of(dump_config(design_config(config, values)))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1 + (os.cpu_count() or 1))
 def _knee_of(text: str) -> Knee:
     """Return the contact model of a configuration as TOML."""
     config = checked_section(tomllib.loads(text), Config, "design")
-    with warnings.catch_warnings():
-        # What is doubtful about the base design is told once.
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings:  # what is doubtful about the base design is told once
         knee = build_knee(config)
     # Finite elements are condensed once for each design, here.
     knee.prepare(silent)
@@ -77,8 +76,7 @@ def settled_path(config: Config, values: Mapping[str, float]) -> tuple[Reference
     """Return the reference path of a design, or None and why there is none."""
     try:
         knee = design_knee(config, values)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+        with without_warnings:
             return knee.reference_path(config), ""
     except (InputError, EquilibriumError) as error:
         return None, str(error)

@@ -53,10 +53,10 @@ def compared_cycles(
     """Return the gait cycles of a design by models of `BOTH`; `own` stand for those given."""
 
     def original() -> ContactModel:
-        return own.original or design_knee(config, values).model
+        return design_knee(config, values).model if own.original is None else own.original
 
     def surrogate() -> ContactModel:
-        return own.surrogate or knee.at(values)
+        return knee.at(values) if own.surrogate is None else own.surrogate
 
     makes = {"original": original, "surrogate": surrogate}
     gait = gait_of_design(config, knee, values)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -126,13 +125,9 @@ def _fit_compartment(
     Raises `StageError`, which names the compartment and the samples, if the fit is not possible.
     """
     try:
-        # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
-            samples = design_samples(config, designs, rows)
-            fitter = designs_fitter(settings, config.run.seed)
-            return fit_parametric(
-                settings.formulation, space, samples, fitter, settings.load_degree
-            )
+        samples = design_samples(config, designs, rows)
+        fitter = designs_fitter(settings, config.run.seed)
+        return fit_parametric(settings.formulation, space, samples, fitter, settings.load_degree)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
             f"fitting {settings.formulation}, {name}, to {len(rows)} samples with an answer within "

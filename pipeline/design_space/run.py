@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 import surrogates
 from foundation.base.checks import FloatArray
+from foundation.base.threads import one_thread
 from pipeline.config.designs import check_designs, design_space_of
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
@@ -56,7 +56,7 @@ def run_designs(
     """
     check_designs(config)
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with Run(config, folder) as run, threadpool_limits(1):
+    with Run(config, folder) as run, one_thread:
         return _carry_out(run, resume=resume, replace=replace)
 
 

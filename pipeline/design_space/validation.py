@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -94,10 +93,8 @@ def _domain(
     z = parameters.scaled_rows(values.to_numpy(float)).reshape(len(rows), len(parameters))
     loads = loads_of(rows)
     feasible = infeasibility(loads, bounds, 0.0) == ""
-    # One thread: sums in threaded linear algebra depend on the number of cores.
-    with threadpool_limits(1):
-        samples = DomainSamples(poses_of(rows), loads, feasible)
-        return fit_parametric_domain(part, z, samples, limits, bounds.margin)
+    samples = DomainSamples(poses_of(rows), loads, feasible)
+    return fit_parametric_domain(part, z, samples, limits, bounds.margin)
 
 
 def judged_designs(

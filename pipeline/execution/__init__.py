@@ -1,1 +1,1 @@
-"""Work in parallel: processes of this machine or workers of a Dask cluster."""
+"""Work in parallel: threads of this process or workers of a Dask cluster."""

@@ -1,4 +1,4 @@
-"""Work in parallel: in processes of this machine (joblib's loky) or by the workers of Dask.
+"""Work in parallel: in threads of this process or by the workers of Dask.
 
 Results are yielded as jobs end, so that each can be stored at once. Jobs of a lost worker are
 restarted. No result depends on where, in which order or by how many workers it is computed.
@@ -10,16 +10,14 @@ import os
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
-from functools import partial
 from typing import Any, Self
 
-from joblib import Parallel, delayed
-
+from foundation.base.threads import one_thread
 from pipeline.config.schema import ExecutionConfig
 from pipeline.execution import dask_cluster
-from pipeline.execution.interrupts import shielded_from_interrupts
-from pipeline.execution.worker_checks import ExecutionError, Job, in_process
+from pipeline.execution.worker_checks import ExecutionError
 from pipeline.progress import bar
 
 #: Number of restarts after workers were lost.
@@ -27,13 +25,13 @@ _REPEATS = 3
 
 
 class Execution:
-    """Parallel execution on processes, 0 for one per core, by the backend "loky" or "dask".
+    """Parallel execution by workers, 0 for one per core, of the backend "threads" or "dask".
 
     Connections are opened when they are first needed. `scheduler` is the address of a Dask
     scheduler; if empty, a Dask cluster is started on this machine.
     """
 
-    def __init__(self, workers: int = 0, backend: str = "loky", scheduler: str = "") -> None:
+    def __init__(self, workers: int = 0, backend: str = "threads", scheduler: str = "") -> None:
         self._workers = workers or os.cpu_count() or 1
         self._backend = backend
         self._scheduler = scheduler
@@ -56,7 +54,7 @@ class Execution:
 
     @property
     def workers(self) -> int:
-        """Number of processes; with a connected scheduler, its present number of workers."""
+        """Number of workers; with a connected scheduler, its present number of workers."""
         return len(self._client.nthreads()) if self._client is not None else self._workers
 
     def open(self) -> None:
@@ -96,15 +94,20 @@ class Execution:
         arguments once. Raises `ExecutionError` if workers are lost repeatedly, or the scheduler is
         lost.
         """
+        self.open()
+        if self._client is None:
+            yield from self._by_threads(function, jobs, shared)
+            return
         missing = dict(enumerate(jobs))
         for repeat in range(_REPEATS + 1):
             try:
                 todo = list(missing.items())
-                for position, result in self._started(function, todo, shared, repeated=repeat > 0):
+                found = dask_cluster.results_of_workers(self._client, function, todo, shared)
+                for position, result in found:
                     del missing[position]
                     yield position, result
                 return
-            except dask_cluster.losses(connected=self._client is not None) as error:
+            except dask_cluster.losses() as error:
                 reason = " ".join(str(error).split()).partition(".")[0]
             # The state of the old connection is unknown. A lost scheduler is found by opening.
             self.close()
@@ -120,31 +123,25 @@ class Execution:
             "memory (fewer workers need less) or are killed"
         )
 
-    def _started(
-        self,
-        function: Callable[..., Any],
-        jobs: list[Job],
-        shared: tuple[Any, ...],
-        *,
-        repeated: bool,
+    def _by_threads(
+        self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], shared: tuple[Any, ...]
     ) -> Iterator[tuple[int, Any]]:
-        """Start jobs and return their results as they end.
+        """Yield the results of jobs as threads finish them.
 
-        A single job is carried out in this process, unless the process of that job was lost before.
+        At an error or an interrupt, jobs that have not begun are dropped, and none is waited for.
         """
-        self.open()
-        if self._client is not None:
-            return dask_cluster.results_of_workers(self._client, function, jobs, shared)
-        # With batches, finished jobs would wait for others before they can be stored.
-        pool = Parallel(
-            n_jobs=min(self._workers, max(2 if repeated else 1, len(jobs))),
-            return_as="generator_unordered",
-            max_nbytes=None,
-            batch_size=1,
-        )
-        carry_out = delayed(partial(in_process, os.getpid(), function))
-        with shielded_from_interrupts():
-            return iter(pool(carry_out(job, *shared) for job in jobs))
+        with one_thread:
+            if min(self._workers, len(jobs)) < 2:
+                for position, job in enumerate(jobs):
+                    yield position, function(*shared, *job)
+                return
+            pool = ThreadPoolExecutor(min(self._workers, len(jobs)))
+            try:
+                places = {pool.submit(function, *shared, *job): k for k, job in enumerate(jobs)}
+                for done in as_completed(places):
+                    yield places.pop(done), done.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
 
 #: Execution in this process alone.

@@ -38,7 +38,7 @@ def connect(address: str, workers: int, opened: ExitStack) -> Any:
     except ImportError as error:
         raise ExecutionError(
             'backend = "dask": the package distributed is missing; install it with '
-            '`pip install "knee-contact[dask]"`, or use backend = "loky"'
+            '`pip install "knee-contact[dask]"`, or use backend = "threads"'
         ) from error
     for name in _LOUD:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -137,10 +137,8 @@ def results_of_workers(
         yield future.result()
 
 
-def losses(*, connected: bool) -> tuple[type[BaseException], ...]:
+def losses() -> tuple[type[BaseException], ...]:
     """Return the errors that mean that a worker, or the connection to Dask, was lost."""
-    if not connected:
-        return (BrokenProcessPool,)
     from distributed import CancelledError, KilledWorker
     from distributed.comm import CommClosedError
 

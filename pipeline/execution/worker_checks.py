@@ -1,24 +1,21 @@
-"""Checks and jobs of worker processes: the same environment, one thread, an end with the owner."""
+"""Checks and jobs of worker processes: the same environment, one thread."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
-import signal
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from foundation.base.threads import one_thread
+
 #: Packages of the project that compute, and packages that they compute with.
 _OWN = ("foundation", "surrogates", "dynamics")
 _SOURCES = ("*.py", "*.[ch]")
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "pandas", "joblib")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "pandas")
 
 Job = tuple[int, tuple[Any, ...]]
 
@@ -76,7 +73,8 @@ def in_cluster(
 
     if message := _error_of_this_worker(tuple(expected.items())):
         raise ExecutionError(f"worker {get_worker().address} {message}")
-    return job[0], function(*shared, *job[1])
+    with one_thread:
+        return job[0], function(*shared, *job[1])
 
 
 @cache
@@ -84,27 +82,3 @@ def _error_of_this_worker(expected: tuple[tuple[str, str], ...]) -> str:
     from distributed import get_worker
 
     return worker_error(dict(expected), get_worker())
-
-
-def in_process(owner: int, function: Callable[..., Any], job: Job, *shared: Any) -> tuple[int, Any]:
-    """Carry out a job in a process of loky, which ends with the process `owner`."""
-    if os.getpid() != owner:
-        _end_with(owner)
-    return job[0], function(*shared, *job[1])
-
-
-@cache
-def _end_with(owner: int) -> None:
-    """Let this worker process end when its owner does, even if the owner was killed.
-
-    An interrupt, which a terminal sends to all processes, is left to the owner.
-    """
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == owner:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.pose import Pose
+from foundation.base.threads import without_warnings
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, ContactConfig
@@ -132,8 +132,7 @@ class KneeInputs:
         The warnings of the reference path are given where the path of the run is found.
         """
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with without_warnings:
                 return reference_path(self.config, self.springs, self.start)
         except EquilibriumError as error:
             raise InputError(f"space.path: {error}") from error

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from pipeline import stages
@@ -102,11 +101,9 @@ def learn_domain(
         return Domain.within((1.0 + 0.5 * margin) * limits)
     loads = loads_of(rows)
     feasible = stages.infeasibility(loads, feasibility, 0.0) == ""
-    # One thread: sums in threaded linear algebra depend on the number of cores.
-    with threadpool_limits(1):
-        seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
-        samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
-        return fit_domain(surrogate, samples, limits, margin)
+    seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
+    samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
+    return fit_domain(surrogate, samples, limits, margin)
 
 
 def with_domains(knee: ContactSurrogate, *domains: Domain) -> ContactSurrogate:

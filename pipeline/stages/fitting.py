@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -209,17 +208,15 @@ def _fit_compartment(
     formulation, family = pair
     start = time.perf_counter()
     try:
-        # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
-            samples = compartment_samples(rows)
-            fitted: Trained | Selected
-            if family == AUTO:
-                assert candidates is not None
-                drawn = _drawn(candidates, name)
-                fitted = _fit_cheapest(space, samples, settings, seed, drawn)
-            else:
-                fitter = family_fitter(settings, family, seed, folds)
-                fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
+        samples = compartment_samples(rows)
+        fitted: Trained | Selected
+        if family == AUTO:
+            assert candidates is not None
+            drawn = _drawn(candidates, name)
+            fitted = _fit_cheapest(space, samples, settings, seed, drawn)
+        else:
+            fitter = family_fitter(settings, family, seed, folds)
+            fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
             f"fitting {formulation}/{family}, {name}, to {len(rows)} samples with an answer within "

@@ -399,7 +399,7 @@ class ChunkStore:
                 shown.update(len(result))
         except (ExecutionError, WriteError) as error:
             stored = sum(map(len, done.values())) if self.folder.is_dir() else 0
-            told = f"{stored} of {len(table)} {shown.unit}s of {shown.desc} are stored"
+            told = f"{stored} of {len(table)} {shown.unit}s are stored"
             if isinstance(error, WriteError):
                 error.kept = told
                 raise

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.base.pose import Pose
+from foundation.base.threads import one_thread
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.advice import command_line
@@ -352,7 +352,7 @@ def _carry_out(knee: ComparedKnee, job: Job) -> Outcome:
 
     Raises `StageError` if the finite elements fail at most of the samples.
     """
-    with threadpool_limits(1):
+    with one_thread:
         samples = knee.samples.value
         start = time.perf_counter()
         rows = list(calibrated_rows(knee, samples, settings_of(knee.config)))

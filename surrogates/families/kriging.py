@@ -16,18 +16,19 @@ from scipy import linalg
 
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError
+from foundation.core import lapack
 from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.kriging_likelihood import (
     Likelihood,
     Parameters,
-    correlations,
     factorise_safely,
     maximise,
     solve,
 )
 from surrogates.families.kriging_search import SEARCHES, other_search
+from surrogates.families.posterior import correlations
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.families.training import (
     check_training,
@@ -226,7 +227,7 @@ class Posterior:
         trend = basis_matrix(regressor.points, regressor.exponents, regressor.wave)
         factors, _ = factorise_safely(parameters, regressor.points, regressor.kinds, trend)
         self._kinds = regressor.kinds
-        self._whitened = linalg.solve_triangular(factors.cholesky, near.T, lower=True)
+        self._whitened = lapack.solve_lower(factors.cholesky, near.T)
         basis = basis_matrix(z, regressor.exponents, regressor.wave)
         lack = factors.orthogonal.T @ self._whitened
         # R^T e = H^T K^-1 r - h

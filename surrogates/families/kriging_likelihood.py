@@ -21,8 +21,10 @@ from scipy import linalg
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.core import lapack
 from foundation.core.library import CORE, address, addresses, integers
 from surrogates.families.optimisation import minimise
+from surrogates.families.posterior import lower_correlations
 
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
 LENGTH_BOUNDS = (0.05, 300.0)
@@ -34,34 +36,6 @@ _IMPOSSIBLE = 1e3
 #: Floor of the variance of a scaled output, for outputs that the trend describes exactly.
 _LEAST_VARIANCE = 1e-20
 _LARGEST_NUGGET = 1e-2
-
-
-def correlations(first: FloatArray, second: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
-    """Return the correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths.
-
-    kinds (d,) are codes of `surrogates.core.regressor_data.CORRELATIONS`: Rasmussen & Williams
-    2006, Eq. 4.9 (squared exponential) and 4.17 (Matern), as products over the inputs.
-    """
-    matrix = np.empty((len(first), len(second)))
-    _fill(first, second, kinds, matrix, lower=0)
-    return matrix
-
-
-def lower_correlations(points: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
-    """Return the lower triangle (n, n) [1] of the correlations between points (n, d)."""
-    matrix = np.eye(len(points))
-    _fill(points, points, kinds, matrix, lower=1)
-    return matrix
-
-
-def _fill(
-    first: FloatArray, second: FloatArray, kinds: NDArray[np.int64], matrix: FloatArray, lower: int
-) -> None:
-    codes, rows, columns = integers(kinds), first.T.copy(), second.T.copy()
-    CORE.fill_correlation_matrix(
-        len(codes), address(codes), len(first), address(rows), len(second), address(columns),
-        lower, address(matrix),
-    )  # fmt: skip
 
 
 def point_gradient(
@@ -93,10 +67,10 @@ class Factors(NamedTuple):
 def factorise(matrix: FloatArray, trend: FloatArray) -> Factors | None:
     """Return factors of a matrix (n, n) and trend (n, T) [1]; None if not positive definite."""
     try:
-        lower = linalg.cholesky(matrix, lower=True, check_finite=False)
-    except linalg.LinAlgError:
+        lower = lapack.cholesky(matrix)
+    except lapack.LinAlgError:
         return None
-    whitened = linalg.solve_triangular(lower, trend, lower=True, check_finite=False)
+    whitened = lapack.solve_lower(lower, trend)
     orthogonal, upper = linalg.qr(whitened, mode="economic", check_finite=False)
     return Factors(lower, np.asarray(orthogonal), np.asarray(upper))
 
@@ -176,14 +150,12 @@ class Likelihood:
         factors = factorise(matrix, self.trend)
         if factors is None:
             return _IMPOSSIBLE, np.zeros_like(vector)
-        whitened = linalg.solve_triangular(factors.cholesky, self.y, lower=True, check_finite=False)
+        whitened = lapack.solve_lower(factors.cholesky, self.y)
         residual = whitened - factors.orthogonal @ (factors.orthogonal.T @ whitened)
         variance = (residual**2).mean(axis=0) + _LEAST_VARIANCE
         value = 0.5 * n * np.log(variance).sum() + k * np.log(np.diag(factors.cholesky)).sum()
-        solved = linalg.solve_triangular(
-            factors.cholesky, residual, lower=True, trans="T", check_finite=False
-        )
-        inverse = linalg.lapack.dpotri(factors.cholesky, lower=1)[0]
+        solved = lapack.solve_lower(factors.cholesky, residual, transposed=True)
+        inverse = lapack.inverse_of_factored(factors.cholesky)
         weights = k * inverse - (solved / variance) @ solved.T
         gradient = self._gradient(parameters, points, correlation, weights)
         return float(value) / (n * k), gradient / (n * k)
@@ -241,12 +213,12 @@ def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     """
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape
-    whitened = linalg.solve_triangular(lower, y, lower=True, check_finite=False)
+    whitened = lapack.solve_lower(lower, y)
     beta = linalg.solve_triangular(upper, orthogonal.T @ whitened, check_finite=False)
     residual = whitened - orthogonal @ (orthogonal.T @ whitened)
     variance = (residual**2).sum(axis=0) / (n - terms)
-    gamma = linalg.solve_triangular(lower, residual, lower=True, trans="T", check_finite=False)
-    inverse = np.tril(linalg.lapack.dtrtri(lower, lower=1)[0])
+    gamma = lapack.solve_lower(lower, residual, transposed=True)
+    inverse = np.tril(lapack.inverse_of_lower(lower))
     diagonal = (inverse**2).sum(axis=0)
     precision = diagonal - ((orthogonal.T @ inverse) ** 2).sum(axis=0)
     if (precision <= 1e-10 * diagonal).any():

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from foundation.base.checks import FloatArray
+from foundation.core import lapack
 from surrogates.families.basis import basis_matrix, row_blocks
 from surrogates.families.optimisation import minimise
 from surrogates.families.training import polynomial_exponents
@@ -101,14 +101,14 @@ class Evidence:
         matrix = weighted @ weighted.T
         matrix[np.diag_indices(n)] += noise / self._weights
         try:
-            lower = linalg.cholesky(matrix, lower=True, check_finite=False)
-        except linalg.LinAlgError:  # a line search steps back from this value
+            lower = lapack.cholesky(matrix)
+        except lapack.LinAlgError:  # a line search steps back from this value
             return 1e3, np.zeros_like(vector)
-        white = linalg.solve_triangular(lower, self._y, lower=True, check_finite=False)
+        white = lapack.solve_lower(lower, self._y)
         scale = (white**2).mean(axis=0) + 1e-20
-        solved = linalg.solve_triangular(lower, white, lower=True, trans="T", check_finite=False)
+        solved = lapack.solve_lower(lower, white, transposed=True)
         value = 0.5 * n * np.log(scale).sum() + k * np.log(np.diag(lower)).sum()
-        half = np.tril(linalg.lapack.dpotri(lower, lower=1)[0])
+        half = np.tril(lapack.inverse_of_factored(lower))
         inverse = half + np.tril(half, -1).T
         outer = k * inverse - (solved / scale) @ solved.T
         share = (weighted * (outer @ weighted)).sum(axis=0)
@@ -139,7 +139,7 @@ class Ridge:
             normal += rows.T @ rows
             right += rows.T @ (y[block] * np.sqrt(weights[block])[:, None])
         self._lower = _cholesky_with_noise(normal, prior.noise)
-        self._solution = linalg.cho_solve((self._lower, True), right, check_finite=False)
+        self._solution = lapack.solve_factored(self._lower, right)
 
     def _rows(self, z: FloatArray) -> FloatArray:
         return basis_matrix(z, self._exponents, self._wave) * self._scale
@@ -154,7 +154,7 @@ class Ridge:
         residuals = np.empty_like(y)
         for block in row_blocks(len(z), len(self._scale)):
             rows = self._rows(z[block])
-            white = linalg.solve_triangular(self._lower, rows.T, lower=True, check_finite=False)
+            white = lapack.solve_lower(self._lower, rows.T)
             leverage = weights[block] * (white**2).sum(axis=0)
             rest = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)
             residuals[block] = (y[block] - rows @ self._solution) / rest[:, None]
@@ -168,6 +168,6 @@ def _cholesky_with_noise(normal: FloatArray, noise: float) -> FloatArray:
         matrix = normal.copy()
         matrix[np.diag_indices(len(matrix))] += level
         try:
-            return np.asarray(linalg.cholesky(matrix, lower=True, check_finite=False))
-        except linalg.LinAlgError:
+            return lapack.cholesky(matrix)
+        except lapack.LinAlgError:
             level *= 10.0

@@ -1,14 +1,14 @@
-"""Factors of the correlations of Kriging, for the standard error of a prediction."""
+"""Correlations of Kriging, and their factors for the standard error of a prediction."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from surrogates.core.packing import sheared
+from foundation.base.threads import one_thread
+from foundation.core.library import CORE, address, integers
 from surrogates.core.regressor_data import RegressorData
 from surrogates.families.basis import basis_matrix
 
@@ -24,9 +24,11 @@ def posterior_factors(regressor: RegressorData) -> tuple[FloatArray, FloatArray,
             f"exponents: expected at most {len(regressor.points)} terms for the standard error, "
             f"the number of points, found {len(regressor.exponents)}"
         )
-    matrix = _point_correlations(regressor)
+    places = regressor.points.copy()
+    places[:, 0] += regressor.points @ regressor.shear
+    matrix = lower_correlations(places / regressor.lengths, regressor.kinds)
     matrix[np.diag_indices_from(matrix)] += regressor.nugget
-    with _one_thread():
+    with one_thread:
         try:
             factor: FloatArray = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
         except np.linalg.LinAlgError as error:
@@ -40,26 +42,29 @@ def posterior_factors(regressor: RegressorData) -> tuple[FloatArray, FloatArray,
     return factor, orthogonal, triangle
 
 
-def _one_thread() -> AbstractContextManager[object]:
-    """Return a context of one thread: sums in threaded linear algebra depend on their number.
+def correlations(first: FloatArray, second: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
+    """Return the correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths.
 
-    Without threadpoolctl, which a trained surrogate does not need, the threads stay as they are.
+    kinds (d,) are codes of `surrogates.core.regressor_data.CORRELATIONS`: Rasmussen & Williams
+    2006, Eq. 4.9 (squared exponential) and 4.17 (Matern), as products over the inputs.
     """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    return threadpool_limits(1)
+    matrix = np.empty((len(first), len(second)))
+    _fill(first, second, kinds, matrix, lower=0)
+    return matrix
 
 
-def _point_correlations(regressor: RegressorData) -> FloatArray:
-    """Return the correlations (n, n) between the points."""
-    places = sheared(regressor, regressor.points)
-    exponent = np.zeros((len(places), len(places)))
-    factor = np.ones_like(exponent)
-    for j, kind in enumerate(regressor.kinds):
-        a = np.abs(places[:, None, j] - places[None, :, j])
-        exponent -= a * a if kind == 0 else a
-        if kind:
-            factor *= 1.0 + a + (a * a / 3.0 if kind == 1 else 0.0)
-    return factor * np.exp(exponent)
+def lower_correlations(points: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
+    """Return the lower triangle (n, n) [1] of the correlations between points (n, d)."""
+    matrix = np.eye(len(points))
+    _fill(points, points, kinds, matrix, lower=1)
+    return matrix
+
+
+def _fill(
+    first: FloatArray, second: FloatArray, kinds: NDArray[np.int64], matrix: FloatArray, lower: int
+) -> None:
+    codes, rows, columns = integers(kinds), first.T.copy(), second.T.copy()
+    CORE.fill_correlation_matrix(
+        len(codes), address(codes), len(first), address(rows), len(second), address(columns),
+        lower, address(matrix),
+    )  # fmt: skip

@@ -19,11 +19,12 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, optimize
+from scipy import optimize
 from scipy.interpolate import BSpline
 
 from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
+from foundation.core import lapack
 from surrogates.core.regressor_data import SPLINE_ORDER
 from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
@@ -280,7 +281,7 @@ class SplineFit:
         for own, here, matrix in self._blocks():
             normal[np.ix_(here, here)] += matrix.T @ (self._weights[own, None] * matrix)
         normal[np.diag_indices(size)] += _RIDGE * weights.sum()
-        self._factor = linalg.cholesky(normal, lower=True, overwrite_a=True, check_finite=False)
+        self._factor = lapack.cholesky(normal)
 
     def _blocks(self, slope: int = 0) -> Iterator[tuple[NDArray[np.int64], ...]]:
         """Yield rows (m,) of each piece, place and values (m, 4 T + columns) of nonzero features.
@@ -304,7 +305,7 @@ class SplineFit:
         right = np.zeros((len(self._factor), y.shape[1]))
         for own, here, matrix in self._blocks():
             right[here] += matrix.T @ (self._weights[own, None] * y[own])
-        return np.asarray(linalg.cho_solve((self._factor, True), right, check_finite=False))
+        return lapack.solve_factored(self._factor, right)
 
     def slopes_by_first(self, y: FloatArray) -> FloatArray:
         """Return the derivative (N,) [1] by the first input of the fit to y (N, 1)."""
@@ -335,7 +336,7 @@ class SplineFit:
     def left_out(self, y: FloatArray) -> FloatArray:
         """Return the leave-one-out residuals (N, k) [1] of the fit to y (N, k) [1]."""
         solution, residuals = self.coefficients(y), np.empty_like(y)
-        inverse = linalg.lapack.dpotri(self._factor, lower=1)[0]
+        inverse = lapack.inverse_of_factored(self._factor)
         for own, here, matrix in self._blocks():
             block = np.tril(inverse[np.ix_(here, here)])
             block += np.tril(block, -1).T

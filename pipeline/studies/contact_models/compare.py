@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
 from foundation.base.pose import ANTERIOR, ROTATION
+from foundation.base.threads import one_thread
 from pipeline.config.pairs import require_knee
 from pipeline.config.schema import Config
 from pipeline.originals.finite_element_layer import CONDENSED
@@ -213,7 +213,7 @@ def _carry_out(knee: ComparedKnee, _: Job) -> Outcome:
     Raises `StageError` if the finite elements cannot drive the gait cycle: there is nothing to
     compare with. A failure of another model is a row with its reason.
     """
-    with threadpool_limits(1):
+    with one_thread:
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
         content = comparison_content(knee, measured, truth)

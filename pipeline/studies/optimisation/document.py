@@ -326,7 +326,7 @@ def _pairs(
 ) -> Iterator[Picture]:
     """Yield the front, and the verified designs, in each pair of objectives."""
     for x, y in combinations(objectives, 2):
-        shown = [line("front", front[y], x=front[x], colour=fig.BLUE, width=3.0, points=True)]
+        shown = [line("front", front[y], x=front[x], colour=fig.GREY, width=3.0, points=True)]
         values, places = (
             {each.name: [each.surrogate[key]] for each in document.chosen} for key in (y, x)
         )

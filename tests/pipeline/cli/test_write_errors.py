@@ -62,10 +62,7 @@ def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
     told = refused(capsys, words)
     assert told.startswith(f"{tmp_path / 'run' / 'samples' / 'chunks-first'}/")
     reason = os.strerror(errno.ENOSPC).lower()
-    assert (
-        f"cannot be written ({reason}); 60 of 120 samples of first are stored; free disk space, "
-        in told
-    )
+    assert f"cannot be written ({reason}); 60 of 120 samples are stored; free disk space, " in told
     mended()
     again = words_of(told)
     assert again == [*words[:-1], "--resume"]

@@ -8,19 +8,19 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
-from functools import partial
 
 import jobs
 import numpy as np
 import pandas as pd
 import pytest
 from studies import ROOT, SMOKE, TINY, run_command
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.execution import backends as module
 from pipeline.execution import memory
 from pipeline.execution.backends import Execution
 from pipeline.execution.memory import check_room, is_of_memory
@@ -44,31 +44,36 @@ def test_results_are_those_of_the_jobs(workers):
     assert sorted(execution.results(max, [(3,), (9,)], 5)) == [(0, 5), (1, 9)]
 
 
-def test_a_killed_process_costs_only_what_it_had_begun(tmp_path):
-    job = partial(jobs.die_once, str(tmp_path / "mark"))
-    with pytest.warns(
-        UserWarning, match=r"workers were lost .*restarting their tasks \(1 of 3\)"
-    ) as told:
-        found = list(Execution(2).results(job, JOBS))
-    # Each once, whether it ended before or after.
-    assert sorted(found) == list(enumerate(DOUBLED))
-    assert len(told) == 1
+def test_jobs_are_carried_out_side_by_side():
+    """Each waits for the other."""
+    assert Execution(2).map(threading.Barrier(2).wait, [(60.0,)] * 2) in ([0, 1], [1, 0])
 
 
-@pytest.mark.filterwarnings("ignore:workers were lost")
-def test_what_killed_its_process_is_not_begun_again_in_this_one(tmp_path):
-    """Also if it is the only job that is left."""
-    execution = Execution(2)
-    execution.map(jobs.double, JOBS)  # starts the processes
-    job = partial(jobs.process_after_a_death, str(tmp_path / "mark"))
-    assert os.getpid() not in execution.map(job, [(0,), (2,)])
+def test_an_error_of_a_job_ends_the_work():
+    """Neither is another job waited for, nor does a third one begin."""
+    begun, gate = [], threading.Event()
+
+    def refuse(number):
+        begun.append(number)
+        return gate.wait(60.0) if number else jobs.refuse(number)
+
+    try:
+        with pytest.raises(ValueError, match="no answer to 0"):
+            Execution(2).map(refuse, JOBS)
+        assert not gate.is_set()
+    finally:
+        gate.set()
+    assert len(begun) <= 3
 
 
-@pytest.mark.filterwarnings("ignore:workers were lost")
-def test_processes_that_die_again_and_again_end_the_work(monkeypatch):
-    monkeypatch.setattr(module, "_REPEATS", 1)
-    with pytest.raises(ExecutionError, match=r"lost 2 times .*run out of memory"):
-        Execution(2).map(jobs.die, JOBS)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_linear_algebra_of_jobs_uses_one_thread(workers):
+    def threads(_):
+        return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        assert Execution(workers).map(threads, JOBS) == [{1}] * len(JOBS)
+        assert threads(0) == {2}
 
 
 def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypatch):
@@ -81,7 +86,7 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
     config = load_config(SMOKE, ("run.chunk=4",))
     with Run(config, tmp_path / "run") as run:
         run.prepare(resume=False)
-        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples of first are"):
+        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples are"):
             run.evaluate("first", table, Evaluation(jobs.double))
     assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
 
@@ -241,7 +246,7 @@ def begun(*arguments, **environment):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
 def test_interrupt_of_all_processes_is_one_line(tmp_path):
-    """A terminal sends the interrupt to the workers, too; here while they start and work."""
+    """No thread that works is waited for."""
     folder = tmp_path / "run"
     command = run_command(folder, *TINY, "run.workers=2", "run.chunk=1")
     command.remove("--quiet")
