@@ -33,7 +33,6 @@ GOOD = Evidence(
     spacing_key=CONTACT_WORDS["finite_element"].spacing_key,
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
-OTHERS = {"area_percent": 0.2, "centre_mm": 0.01, "poses": 26, "unresolved": 0}
 SHARES = ("peak_pressure", "mean_pressure", "area", "stiffness", "approach")
 FIGURES = dict.fromkeys((f"{key}_share" for key in SHARES), 0.4)
 MEDIAL = {
@@ -55,11 +54,7 @@ MORE = "knee-contact run RUN_FOLDER/config.toml --set design.budget=1400"
 
 def spacing(spacing_mm: float, errors: dict[str, float] | None) -> dict[str, Any]:
     """Return a node spacing with some of its errors."""
-    found = None if errors is None else OTHERS | errors
-    return {
-        **{"spacing_mm": spacing_mm, "coarser_mm": 2.0 * spacing_mm},
-        **{"reason": "", "errors": found},
-    }
+    return {"spacing_mm": spacing_mm, "errors": errors}
 
 
 def judged(**changes: Any) -> Verdict:

@@ -70,9 +70,8 @@ def test_figures_are_those_of_the_feasible_samples(knee, held_out):
         own = feasible(usable(held_out, name), bounds)
         assert found.points(AT_POSE, name) == len(rows) == len(own)
         error = rows["predicted_force_y_N"] - rows["force_y_N"]
-        rmse, largest = (
-            found.value(AT_POSE, name, "force_y_N", key) for key in ("rmse", "maximum")
-        )
+        rmse = found.value(AT_POSE, name, "force_y_N", "rmse")
+        largest = found.value(AT_POSE, name, "force_y_N", "maximum")
         assert rmse == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
         assert largest == pytest.approx(np.abs(error).max(), rel=1e-9)
         assert set(found.quantities(AT_POSE, name)) == set(LOAD_COLUMNS)
