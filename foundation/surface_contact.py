@@ -18,7 +18,7 @@ import numpy as np
 from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.checks import FloatArray, IntArray, check_number
+from foundation.base.checks import FloatArray, IntArray, check_number, frozen
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import (
     STRAIN_LIMIT,
@@ -197,13 +197,12 @@ class SurfaceContact(ABC):
         with ThreadPoolExecutor(threads) as pool:
             found = list(chain.from_iterable(pool.map(compute, range(0, len(rows), size))))
         n, count = len(rows), len(self.compartment_names)
-        values = np.array([loads.values for loads in found]).reshape(n, count, 12)
         jacobians = [np.array([loads.jacobian for loads in found]) for _ in range(order)]
         return ContactLoads.trusted(
-            values,
-            self.compartment_names,
-            tuple(loads.flags for loads in found),
-            tuple(each.reshape(n, count, 6, 6) for each in jacobians),
+            values=frozen(np.array([loads.values for loads in found]).reshape(n, count, 12)),
+            compartments=self.compartment_names,
+            flags=tuple(loads.flags for loads in found),
+            derivatives=tuple(each.reshape(n, count, 6, 6) for each in jacobians),
         )
 
     def prepare(self) -> None:  # noqa: B027 - a model may have nothing to prepare
@@ -283,9 +282,12 @@ class SurfaceContact(ABC):
     ) -> ContactLoads:
         """Return the loads of all compartments with their flags."""
         flags = [flag for side in self._sides for flag in self._flags(pose, side, states[side])]
-        values = np.array([state.loads for state in states])
-        jacobian = (np.array([state.jacobian for state in states]),) if order else ()
-        return ContactLoads.trusted(values, self.compartment_names, tuple(flags), jacobian)
+        return ContactLoads.trusted(
+            values=frozen(np.array([state.loads for state in states])),
+            compartments=self.compartment_names,
+            flags=tuple(flags),
+            derivatives=(np.array([state.jacobian for state in states]),) if order else (),
+        )
 
     def _index(self, compartment: str) -> int:
         """Return the place of a compartment; raise `InputError` for another name."""

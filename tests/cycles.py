@@ -8,7 +8,6 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult, Statistics
 from foundation.base.loads import ContactLoads
-from foundation.base.pose import Pose
 
 NO_CONTACT = np.concatenate([np.zeros(9), np.full(3, np.nan)])
 
@@ -46,9 +45,8 @@ def result_of(poses, rates, medial, lateral=NO_CONTACT, time=None):
 
 def carried_out(model, poses, rates, time=None):
     """Result of a model led along given poses (N, 6) at given rates."""
-    found = [model.loads(Pose.from_array(pose)) for pose in poses]
-    medial, lateral = ([getattr(f, side).array for f in found] for side in ("medial", "lateral"))
-    return result_of(poses, rates, np.array(medial), np.array(lateral), time)
+    loads = model.loads(poses)
+    return result_of(poses, rates, loads.medial.array, loads.lateral.array, time)
 
 
 def swinging_poses(implant, instants, depth=0.2e-3):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
-from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_number, frozen
 from foundation.base.loads import MEAN_PRESSURE, PEAK_PRESSURE, ContactLoads
 from foundation.base.pose import Pose, pose_array
 
@@ -55,7 +55,12 @@ class VariedContact:
         loads = self.model.loads(placed, order)
         values = scaled_loads(loads.values, self.stiffness)
         derivatives = tuple(self.stiffness * each for each in loads.derivatives)
-        return ContactLoads.trusted(values, loads.compartments, loads.flags, derivatives)
+        return ContactLoads.trusted(
+            values=frozen(values),
+            compartments=loads.compartments,
+            flags=loads.flags,
+            derivatives=derivatives,
+        )
 
 
 def without_variation(model: ContactModel) -> tuple[ContactModel, FloatArray, float]:

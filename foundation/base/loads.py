@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -284,25 +284,14 @@ class ContactLoads(_Quantities):
         return cls(values, (compartment,), flags, derivatives)
 
     @classmethod
-    def trusted(
-        cls,
-        values: FloatArray,
-        compartments: tuple[str, ...] = COMPARTMENTS,
-        flags: tuple[Any, ...] | Callable[[], tuple[Any, ...]] = (),
-        derivatives: tuple[FloatArray, ...] = (),
-        **known: Any,
-    ) -> Self:
-        """Return the loads from arrays as the constructor, unchecked [SI].
+    def trusted(cls, **attributes: Any) -> Self:
+        """Return the loads of read-only arrays and names, unchecked [SI].
 
-        The values become read-only. Flags may be a function that returns them when they are first
-        asked for; `known` are `variables` and other attributes, such as `total_jacobian`.
+        The attributes are those of the constructor, `total_jacobian`, and, instead of flags,
+        `_flags`, a function that returns the flags when they are first asked for.
         """
-        values.flags.writeable = False
         loads = object.__new__(cls)
-        loads.__dict__.update(
-            values=values, compartments=compartments, derivatives=derivatives, **known
-        )
-        loads.__dict__["_flags" if callable(flags) else "flags"] = flags
+        loads.__dict__.update(attributes)
         return loads
 
     def __repr__(self) -> str:

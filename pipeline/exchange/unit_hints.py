@@ -59,8 +59,8 @@ def check_some_trusted(
     for text, others in _readings(poses, motion, columns):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Most units give no pose of a knee.
-            flags = model.loads(others[chosen]).flags
-        inside = float(np.mean([not own for own in flags]))
+            loads = model.loads(others[chosen])
+        inside = float(np.mean([not own for own in loads.flags]))
         if inside > best:
             hint, best = text, inside
     raise InputError(

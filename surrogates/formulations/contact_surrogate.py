@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.base.checks import FloatArray, check_in
+from foundation.base.checks import FloatArray, check_in, frozen
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads, check_names, check_order
@@ -167,15 +167,19 @@ class ContactSurrogate(ArrayRecord):
             if x is not None:
                 flags = self.flags_of(x[None], values[None])[0]
                 treat(flags, self.outside)
+            names = self.compartments
             if not order:
-                return ContactLoads.trusted(values, self.compartments, flags)
+                return ContactLoads.trusted(values=values, compartments=names, flags=flags)
             return ContactLoads.trusted(
-                values, self.compartments, flags, (slopes,), total_jacobian=total
+                values=values,
+                compartments=names,
+                flags=flags,
+                derivatives=(slopes,),
+                total_jacobian=total,
             )
         rows = pose_array(poses)
         # The values with and without derivatives differ by rounding.
         outside, found = self.packed.loads(rows.reshape(-1, 6), max(check_order(order), 1))
-        flags_of: Any = partial(self._all_flags, found[0], found[1], rows.ndim == 1)
         if outside and self.outside != "clamp":
             for flags in self._all_flags(found[0], found[1], one=False):
                 treat(flags, self.outside)
@@ -183,7 +187,11 @@ class ContactSurrogate(ArrayRecord):
             each.reshape(*rows.shape[:-1], *each.shape[1:]) for each in found
         )
         return ContactLoads.trusted(
-            values, self.compartments, flags_of, tuple(derivatives[:order]), variables=variables
+            values=frozen(values),
+            compartments=self.compartments,
+            derivatives=tuple(derivatives[:order]),
+            variables=variables,
+            _flags=partial(self._all_flags, found[0], found[1], rows.ndim == 1),
         )
 
     def _all_flags(self, x: FloatArray, values: FloatArray, one: bool) -> tuple[Any, ...]:

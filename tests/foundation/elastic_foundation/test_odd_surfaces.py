@@ -153,8 +153,7 @@ def test_jacobian_where_lines_bear_by_their_cosine():
     middle = np.array([0.1, 0.2, 0.05, 0.3e-3, 5.5e-3, 0.2e-3])
 
     def wrench(pose):
-        total = model.loads(Pose.from_array(pose)).total
-        return np.concatenate([total.force, total.moment])
+        return model.loads(pose).wrench
 
     found = model.loads(Pose.from_array(middle), 1).total_jacobian
     for k, step in enumerate(np.diag([1e-4] * 3 + [1e-6] * 3)):
