@@ -133,5 +133,6 @@ def layer_lines(content: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def signed(percent: float) -> str:
-    """Return a difference [%] with its sign and two digits."""
+    """Return a difference [%] with its sign and two digits, 0 below a hundredth of a per cent."""
+    percent = round(percent, 2)
     return f"{'+' if percent > 0.0 else ''}{number(percent, 2)}"

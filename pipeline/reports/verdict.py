@@ -281,7 +281,7 @@ def _sign_of(finding: RuleFinding, found: Mapping[str, Any] | None) -> str:
     figure = finding.figure_percent
     if figure is not None and found is not None and not found["compartments"]:
         return "peak ±"
-    return "" if figure is None else "peak +" if figure > 0.0 else "peak "
+    return "" if figure is None else "peak +" if round(figure, 2) > 0.0 else "peak "
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -299,7 +299,9 @@ def part_of(what: str, findings: list[RuleFinding], sign: str) -> JudgedPart:
     figure = (max(known) if sign else findings[0].figure_percent) if known else None
     wrong = [finding for finding in findings if level and finding.level == level]
     reasons = [_words(finding, figure) for finding in wrong]
-    text = f"{what}: {LEVELS[level]}" + ("" if figure is None else f", {sign}{number(figure, 2)} %")
+    text = f"{what}: {LEVELS[level]}" + (
+        "" if figure is None else f", {sign}{number(round(figure, 2), 2)} %"
+    )
     if level:
         text += f": {'; '.join(reasons)}"
     return JudgedPart(
