@@ -15,7 +15,14 @@ from setuptools.command.build_py import build_py
 
 PACKAGES = ("foundation", "surrogates", "dynamics", "pipeline")
 CORE = Path("foundation") / "core"
-#: Platform of the wheel, one of `PLATFORMS` of `building.py`; without one, that of this machine.
+#: Platforms of wheels: what `ziglang` calls them, and the ending of their libraries.
+PLATFORMS = {
+    "manylinux2014_x86_64": ("x86_64-linux-gnu.2.17", ".so"),
+    "manylinux2014_aarch64": ("aarch64-linux-gnu.2.17", ".so"),
+    "macosx_11_0_arm64": ("aarch64-macos.11.0", ".dylib"),
+    "win_amd64": ("x86_64-windows-gnu", ".dll"),
+}
+#: Platform of the wheel, one of `PLATFORMS`; without one, that of this machine.
 PLATFORM = os.environ.get("KNEE_PLATFORM")
 
 
@@ -28,8 +35,17 @@ class WithLibrary(build_py):
         building = runpy.run_path(str(CORE / "building.py"))
         if self.editable_mode:
             building["build"]()
-        else:
-            building["build_for"](PLATFORM, Path(self.build_lib) / CORE)
+            return
+        folder = Path(self.build_lib) / CORE
+        for other in folder.glob("libknee-*"):
+            other.unlink()
+        if PLATFORM is None:
+            building["build"](folder)
+            return
+        target, suffix = PLATFORMS[PLATFORM]
+        library, builds = building["library"], building["builds"](target)
+        made = {name: library(name, folder).with_suffix(suffix) for name in builds}
+        building["compiled"]([*building["ZIGLANG"], "-target", target], made)
 
 
 class OfPlatform(Distribution):

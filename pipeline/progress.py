@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from tqdm import tqdm
 
+from foundation.base.threads import Shared
 from pipeline.streams import or_silent
 
 #: Shorter remaining times are not written [s].
@@ -46,6 +47,17 @@ def heard_warnings() -> Iterator[list[str]]:
         told += dict.fromkeys(str(warning.message) for warning in caught)
         for each in caught:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+#: A context without warnings.
+without_warnings = Shared(_silent)
 
 
 def say(text: str) -> None:

@@ -6,8 +6,6 @@ import os
 import signal
 from pathlib import Path
 
-import numpy as np
-
 
 def double(number: int) -> int:
     """Return twice a number."""
@@ -35,8 +33,3 @@ def die_once(mark: str, number: int) -> int:
 def refuse(number: int) -> int:
     """Raise an error of the job itself."""
     raise ValueError(f"no answer to {number}")
-
-
-def take(count: int) -> int:
-    """Return the size of an array of so many numbers, which takes memory."""
-    return int(np.ones(count).size)

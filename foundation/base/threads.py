@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
@@ -49,15 +48,6 @@ def _limited() -> AbstractContextManager[Any]:
     return limited
 
 
-@contextmanager
-def _silent() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 #: One thread of linear algebra: the sums of several depend on their number, and several wait for
 #: each other. Without threadpoolctl, which a trained surrogate does not need, there is no limit.
 one_thread = Shared(_limited)
-#: No warnings.
-without_warnings = Shared(_silent)

@@ -31,16 +31,9 @@ OPTIONS = (
 )
 INCLUDES = tuple(f"-I{each}" for each in FOLDERS)
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-#: Platforms of wheels: what `ziglang` calls them, and the ending of their libraries.
-PLATFORMS = {
-    "manylinux2014_x86_64": ("x86_64-linux-gnu.2.17", ".so"),
-    "manylinux2014_aarch64": ("aarch64-linux-gnu.2.17", ".so"),
-    "macosx_11_0_arm64": ("aarch64-macos.11.0", ".dylib"),
-    "win_amd64": ("x86_64-windows-gnu", ".dll"),
-}
 #: Compilers in the order of preference.
 COMPILERS = ("cc", "gcc", "clang")
-_ZIGLANG = (sys.executable, "-m", "ziglang", "cc")
+ZIGLANG = (sys.executable, "-m", "ziglang", "cc")
 
 
 def compiler() -> list[str]:
@@ -54,7 +47,7 @@ def compiler() -> list[str]:
     if found:
         return [found]
     if importlib.util.find_spec("ziglang"):
-        return [*_ZIGLANG]
+        return [*ZIGLANG]
     raise OSError(
         f"C compiler: expected one of {', '.join(COMPILERS)} or the package ziglang, found none; "
         "install one of them, for example by: pip install ziglang"
@@ -86,26 +79,11 @@ def build(folder: Path = FOLDER) -> None:
 
     Raises `OSError` if there is no compiler or the compiler fails.
     """
-    _compile(compiler(), {name: library(name, folder) for name in builds()})
+    compiled(compiler(), {name: library(name, folder) for name in builds()})
 
 
-def build_for(wheel: str | None, folder: Path) -> None:
-    """Compile all builds for the platform of a wheel, by `ziglang`, or for this machine.
-
-    Nothing is left in the folder of another platform. Raises `OSError` as `build`, and `KeyError`
-    for another platform than `PLATFORMS`.
-    """
-    for other in folder.glob("libknee-*"):
-        other.unlink()
-    if wheel is None:
-        build(folder)
-        return
-    target, suffix = PLATFORMS[wheel]
-    made = {name: library(name, folder).with_suffix(suffix) for name in builds(target)}
-    _compile([*_ZIGLANG, "-target", target], made)
-
-
-def _compile(compiler: list[str], made: dict[str, Path]) -> None:
+def compiled(compiler: list[str], made: dict[str, Path]) -> None:
+    """Compile each build of the library to its path."""
     for name, path in made.items():
         part = path.with_suffix(f".{os.getpid()}")  # another process may build or load it too
         command = [*compiler, *options(compiler, name), str(FOLDER / "core.c")]

@@ -30,32 +30,23 @@ def cholesky(matrix: FloatArray) -> FloatArray:
 
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> FloatArray:
-    """Return the solution (n, k) of L X = B, or of L^T X = B, with a factor L (n, n)."""
+    """Return the solution (n,) or (n, k) of L X = B, or L^T X = B, with L (n, n) [any unit]."""
     found, size = np.array(right, order="F"), len(factor)
     letters = b"L", b"T" if transposed else b"N", b"N"
-    if info := _call("dtrtrs", *letters, size, found[0].size, factor, size, found, size):
+    if info := _call("dtrtrs", *letters, size, found[:1].size, factor, size, found, size):
         raise LinAlgError(f"element {info} of the diagonal of the factor is 0")
     return found
 
 
 def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the solution (n,) or (n, k) of L L^T X = B with a factor L (n, n)."""
-    found, size = np.array(right, order="F"), len(factor)
-    _call("dpotrs", b"L", size, found[:1].size, factor, size, found, size)
-    return found
+    """Return the solution (n,) or (n, k) of L L^T X = B with a factor L (n, n) [any unit]."""
+    return solve_lower(factor, solve_lower(factor, right), transposed=True)
 
 
 def inverse_of_factored(factor: FloatArray) -> FloatArray:
-    """Return the lower triangle (n, n) of the inverse of L L^T of a factor L (n, n)."""
+    """Return the lower triangle (n, n) of the inverse of L L^T of a factor L (n, n) [any unit]."""
     found, size = np.array(factor, order="F"), len(factor)
     _call("dpotri", b"L", size, found, size)
-    return found
-
-
-def inverse_of_lower(factor: FloatArray) -> FloatArray:
-    """Return the inverse (n, n) of a factor L (n, n), in the lower triangle."""
-    found, size = np.array(factor, order="F"), len(factor)
-    _call("dtrtri", b"L", b"N", size, found, size)
     return found
 
 

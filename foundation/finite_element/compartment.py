@@ -189,6 +189,7 @@ class CompartmentContact:
                 )  # fmt: skip
                 self._add_hessians(pose, femur, near.nodes, near.exits, spread, by_twist)
                 slopes = self._slopes(pose, femur, state, contact)
+                solved = lapack.solve_factored(contact.factor, slopes)
         if contact is None:
             return state
         gradients = near.gradients[contact.active]
@@ -197,8 +198,6 @@ class CompartmentContact:
         loads[WRENCH] = -state.forces @ gradients
         state = state._replace(sharpness=self._measure(state))
         if jacobian:
-            with one_thread:
-                solved = lapack.solve_factored(contact.factor, slopes)
             by_pose = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
             state = state._replace(jacobian=by_pose)
         return state

@@ -124,33 +124,6 @@ class CondylarImplant:
         points, normals = dish.surface(*_angles(u, v), self.minimum_thickness)
         return self._placed(points, sign), normals * (1.0, 1.0, sign)
 
-    def insert_height(self, x: ArrayLike, z: ArrayLike) -> FloatArray:
-        """Return the height of the surface of the insert, tibial frame.
-
-        Parameters
-        ----------
-        x, z : (N,) float64
-            Anterior and lateral position [m], on a plateau.
-
-        Returns
-        -------
-        (N,) float64
-            y [m].
-
-        Raises
-        ------
-        InputError
-            If a position is off the plateaus.
-        """
-        forward, sideways = check_array("x", x, (None,)), check_array("z", z, (None,))
-        height = np.empty(len(forward))
-        for side, sign in _SIDES.items():
-            here = sign * sideways >= 0.0 if sign > 0.0 else sideways < 0.0
-            dish = self._side(side)[1]
-            across = sign * sideways[here] - 0.5 * self.spacing
-            height[here] = dish.height(forward[here], across, self.minimum_thickness)
-        return height
-
     def thickness(self, points: ArrayLike, normals: ArrayLike) -> FloatArray:
         """Return the polyethylene thickness under points of the insert, along minus the normals.
 
@@ -199,43 +172,6 @@ class CondylarImplant:
         at = check_array("points", points, (None, 3))
         sides = [self._side(s)[0].locate(self._local(at, sign))[0] for s, sign in _SIDES.items()]
         return np.minimum(*sides)
-
-    def femur_depth(
-        self, points: ArrayLike, directions: ArrayLike, pose: Pose, *, reach: float = 20e-3
-    ) -> FloatArray:
-        """Return the exact indentation of springs into the femoral condyles.
-
-        Parameters
-        ----------
-        points, directions : (N, 3) float64
-            Spring positions [m] and unit directions out of the femur (minus the tibial normals)
-            [1], tibial frame.
-        pose : Pose
-            Pose of the femur.
-        reach : float
-            Largest indentation of the search [m]; less than the coronal radii.
-
-        Returns
-        -------
-        (N,) float64
-            Distance along the direction to the exit from a condyle [m], 0 outside both condyles.
-
-        Raises
-        ------
-        InputError
-            If the shapes differ, or a line is tangent to a condyle.
-        """
-        at = check_array("points", points, (None, 3))
-        along = check_array("directions", directions, at.shape)
-        check_number("reach", reach, above=0.0, unit="m")
-        # Row vectors: v @ R transforms tibial to femoral components.
-        at = (at - pose.translation) @ pose.rotation_matrix
-        along = along @ pose.rotation_matrix
-        depths = [
-            self._side(side)[0].depth(self._local(at, sign), along * (1.0, 1.0, sign), reach)
-            for side, sign in _SIDES.items()
-        ]
-        return np.maximum(*depths)
 
     def tessellate(self, edge_length: float) -> tuple[TriangleMesh, TriangleMesh, NDArray[np.int8]]:
         """Triangulate the condyles and the plateaus.

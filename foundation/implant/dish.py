@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from foundation.base.checks import FloatArray, check_number
-from foundation.base.errors import InputError
 from foundation.implant.condyle import sagittal_normal
 
 
@@ -51,10 +50,11 @@ class Dish:
         check_number(
             "dish |bottom_anterior|", abs(self.bottom_anterior), below=self.half_length, unit="m"
         )
+        drop = self.coronal_radius * (1.0 - np.cos(self.half_angle))
         check_number(
             "dish half_length + |bottom_anterior|",
             self.half_length + abs(self.bottom_anterior),
-            below=float(self._arm(np.array(self.half_width))),
+            below=float(self.sagittal_radius - drop),
             unit="m",
         )
 
@@ -73,11 +73,6 @@ class Dish:
     def half_angle(self) -> float:
         """Coronal angle at the edge of the plateau [rad]."""
         return float(np.arcsin(self.half_width / self.coronal_radius))
-
-    def _arm(self, across: FloatArray) -> FloatArray:
-        """Return the distance of the surface from the axis of revolution [m]."""
-        drop = self.coronal_radius - np.sqrt(self.coronal_radius**2 - across**2)
-        return self.sagittal_radius - drop
 
     def surface(self, u: FloatArray, v: FloatArray, bottom: float) -> tuple[FloatArray, FloatArray]:
         """Return points and upward normals at sagittal angle u and coronal angle v.
@@ -100,35 +95,3 @@ class Dish:
         points[:, :2] += (self.sagittal_radius - self.coronal_radius) * in_plane
         points += (self.bottom_anterior, bottom + self.sagittal_radius, 0.0)
         return points, -outward
-
-    def height(self, x: FloatArray, across: FloatArray, bottom: float) -> FloatArray:
-        """Return the height (N,) [m] of the surface.
-
-        Parameters
-        ----------
-        x, across : (N,) float64
-            Anterior position and distance from the plateau's own sagittal plane [m].
-        bottom : float
-            Height of the lowest point [m].
-
-        Raises
-        ------
-        InputError
-            If a position is beyond the edge of the plateau.
-        """
-        arm = self._arm(np.clip(np.abs(across), 0.0, self.half_width))
-        sine = (x - self.bottom_anterior) / arm
-        # A point of the edge must not be outside by rounding.
-        slack = 1e-12
-        low, high = np.sin(self.limits)
-        beyond = (np.abs(across) > self.half_width + slack) | (sine < low - slack)
-        beyond |= sine > high + slack
-        if beyond.any():
-            first = int(np.flatnonzero(beyond)[0])
-            raise InputError(
-                f"insert height: expected positions on the plateau (|x| up to about "
-                f"{self.half_length:g} m, within {self.half_width:g} m of the middle plane), found "
-                f"x = {x[first]:g} m, {across[first]:g} m from the middle plane"
-            )
-        cosine = np.sqrt(1.0 - sine**2)
-        return bottom + self.sagittal_radius - arm * cosine

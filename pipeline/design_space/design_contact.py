@@ -13,13 +13,13 @@ import pandas as pd
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
-from foundation.base.threads import without_warnings
 from pipeline.config.designs import design_config
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Knee
+from pipeline.progress import without_warnings
 from pipeline.store.samples import FAILED
 from surrogates.sampling.space import ReferencePath
 

@@ -22,7 +22,7 @@ from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_again
-from pipeline.store.made_with import check_configuration
+from pipeline.store.job import check_configuration
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
 from pipeline.store.workspace_lock import RunError

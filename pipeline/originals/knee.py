@@ -14,17 +14,16 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.pose import Pose
-from foundation.base.threads import without_warnings
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
-from pipeline.originals.reference_path import reference_path
+from pipeline.originals.reference_path import middle_pose, reference_path
 from pipeline.originals.spring_bed import springs_beside
+from pipeline.progress import without_warnings
 from pipeline.store.run_documents import FromModel
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace

@@ -218,7 +218,7 @@ def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     residual = whitened - orthogonal @ (orthogonal.T @ whitened)
     variance = (residual**2).sum(axis=0) / (n - terms)
     gamma = lapack.solve_lower(lower, residual, transposed=True)
-    inverse = np.tril(lapack.inverse_of_lower(lower))
+    inverse = lapack.solve_lower(lower, np.eye(n))
     diagonal = (inverse**2).sum(axis=0)
     precision = diagonal - ((orthogonal.T @ inverse) ** 2).sum(axis=0)
     if (precision <= 1e-10 * diagonal).any():

@@ -11,11 +11,11 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+import warnings
 
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from foundation.base.threads import without_warnings
 from surrogates.families.basis import basis_matrix
 from surrogates.families.kriging_likelihood import LENGTH_BOUNDS, Parameters
 from surrogates.families.training import polynomial_exponents
@@ -39,13 +39,14 @@ def other_search(
     """
     find = _smt if search == "smt" else _scikit_learn
     seed = int(rng.integers(2**31))
-    with _ONE_SEARCH, without_warnings:
+    with _ONE_SEARCH, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         lengths, estimate = find(correlation, z, y, nugget, seed)
     shear = np.zeros(z.shape[1])
     return Parameters(np.clip(lengths, *LENGTH_BOUNDS), float(np.clip(estimate, *nugget)), shear)
 
 
-#: SMT's output is caught, which only one thread at a time can do.
+#: Output and warnings are caught, which only one thread at a time can do.
 _ONE_SEARCH = threading.Lock()
 
 

@@ -26,12 +26,12 @@ from pipeline.originals.candidates import sample_space
 from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
+from pipeline.store.figures import AT_POSE, Validation
 from pipeline.store.run_documents import Combinations, Ended, RunRecord, Simulation
 from pipeline.store.samples import OK, loads_of, poses_of, read_table
-from pipeline.store.validation_document import Validation
 from surrogates import load
 from surrogates.families.regressor import FAMILY_NAMES
 
@@ -201,8 +201,8 @@ def test_six_surrogates_over_the_pose_pull(study):
 @pytest.mark.slow
 def test_other_quantities(study):
     """Section 3.8, concept 10: also contact pressures, areas and the centre of pressure."""
-    parts = study.validation.models[0].compartments.values()
-    worst = max(part.at_pose[column].nrmse or 0.0 for part in parts for column in QUANTITY_COLUMNS)
+    errors = study.validation.figures.of(AT_POSE, "nrmse", *QUANTITY_COLUMNS)
+    worst = max(row.value or 0.0 for row in errors)
     assert worst < PRINTED
 
 

@@ -87,7 +87,11 @@ class CondyleOnDish:
     def depth(self, at: FloatArray) -> FloatArray:
         """Return the indentation along minus the dish's normal, (N,) [m]."""
         points, normals = self.points(at)
-        along = -(normals @ self.pose.rotation_matrix) * (1.0, 1.0, self.sign)
+        return self.depth_of(points, -normals)
+
+    def depth_of(self, points: FloatArray, directions: FloatArray) -> FloatArray:
+        """Return the distance of points (N, 3) [m] to the exit along directions [1], (N,) [m]."""
+        along = directions @ self.pose.rotation_matrix * (1.0, 1.0, self.sign)
         return self.condyle.depth(self._to_condyle(points), along, _REACH)
 
     def femoral_normal(self, points: FloatArray) -> FloatArray:
@@ -274,6 +278,14 @@ def _at_force(implant: CondylarImplant, start: Pose, force: float) -> Pose:
     pose = replace(start, superior=float(height))
     exact_loads(implant, pose)  # raises where the fine rule finds a cut patch
     return pose
+
+
+def femur_depth(
+    implant: CondylarImplant, points: FloatArray, directions: FloatArray, pose: Pose
+) -> FloatArray:
+    """Return the larger `CondyleOnDish.depth_of` of both condyles, (N,) [m]."""
+    sides = (_side(implant, name, pose) for name in COMPARTMENTS)
+    return np.maximum(*(side.depth_of(points, directions) for side in sides))
 
 
 def _side(implant: CondylarImplant, name: str, pose: Pose) -> CondyleOnDish:

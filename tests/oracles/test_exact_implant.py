@@ -17,6 +17,7 @@ from tests.oracles.exact_implant import (
     PatchError,
     contact_poses,
     exact_loads,
+    femur_depth,
     polyethylene,
     stiffness_of,
 )
@@ -126,7 +127,7 @@ def midpoint_rule(implant: CondylarImplant, pose: Pose, step: float) -> tuple[np
         near = implant.femur_distance((points - pose.translation) @ pose.rotation_matrix) < 0.0
         points, normals, vv = points[near], normals[near], vv[near]
         areas = step**2 * (outer - inner + inner * np.cos(vv)) / outer
-        depth = implant.femur_depth(points, -normals, pose)
+        depth = femur_depth(implant, points, -normals, pose)
         force += STIFFNESS * (areas * depth) @ normals
         energy += 0.5 * STIFFNESS * float(areas @ depth**2)
     return force, energy

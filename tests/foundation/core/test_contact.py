@@ -66,8 +66,8 @@ def test_builds_agree(name, build, monkeypatch):
     for module in (springs, compartment):
         monkeypatch.setattr(module, "CORE", open_library(build))
     for own, other in zip(loads_of(model), wanted, strict=True):
-        # Peak and edge of finite elements come from fits, and coupled forces from linear systems.
-        np.testing.assert_allclose(own, other, rtol=0, atol=1e-11)
+        # Coupled forces come from linear systems: 1e-13 was found, and 1e-14 of the other models.
+        np.testing.assert_allclose(own, other, rtol=0, atol=1e-12 if name == "coupled" else 1e-13)
 
 
 @pytest.mark.parametrize("name", ["linear", "in series", "coupled"])

@@ -60,7 +60,6 @@ def test_an_error_of_a_job_ends_the_work():
     try:
         with pytest.raises(ValueError, match="no answer to 0"):
             Execution(2).map(refuse, JOBS)
-        assert not gate.is_set()
     finally:
         gate.set()
     assert len(begun) <= 3
@@ -136,24 +135,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         pass
 
 
-linux = pytest.mark.skipif(
-    sys.platform != "linux", reason="limits of the address space are Linux's"
-)
-#: Lets workers take more memory than they may, and says what comes of it.
-TAKING = """
-import resource, sys
-sys.path.insert(0, "tests")
-from pipeline.execution.backends import Execution
-import jobs
-taken = 1024 * int(open("/proc/self/status").read().split("VmSize:")[1].split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (taken + 10**9,) * 2)
-try:
-    Execution(int(sys.argv[1])).map(jobs.take, [(1,), (10**9,), (2,)])
-except MemoryError as error:
-    print("told:", error)
-"""
-
-
 def too_large():
     np.empty(1 << 58)
 
@@ -204,16 +185,6 @@ def test_a_run_needs_room_beside_its_libraries(monkeypatch, limit, refused):
         return
     with pytest.raises(ExecutionError, match=r"may take 1.20 GB.* 0.80 GB; raise .* 1.3 GB"):
         check_room()
-
-
-@linux
-@pytest.mark.slow
-def test_work_that_takes_too_much_ends():
-    done = subprocess.run(
-        [sys.executable, "-c", TAKING, "2"],
-        cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
-    assert done.stdout.startswith("told: Unable to allocate 7.45 GiB")
 
 
 LIMIT = 240.0

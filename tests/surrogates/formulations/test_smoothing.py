@@ -101,7 +101,7 @@ def test_recommended_width_changes_no_load_by_more_than_a_thousandth(formulation
     sharp = smoothable(formulation, "kriging", 0.0)
     poses = trained(sharp, 4000, 3)
     loads = sharp.loads(poses).array[:, :9]
-    change = sharp.smoothed().loads(poses).values[:, :9] - loads
+    change = sharp.smoothed().loads(poses).array[:, :9] - loads
     share = np.abs(change).max(axis=0) / np.abs(loads).max(axis=0)
     assert share.max() <= 1e-3
     assert (share.max() > 0.0) == (formulation == "inverted")
