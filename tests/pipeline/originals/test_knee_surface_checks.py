@@ -244,8 +244,8 @@ def test_every_code_has_a_test():
     codes = written | of_both | {"scale", "inverted", "orientation"}
     tested = {code for _, code, _, _ in DAMAGES.values()}
     turns = {"opposed", "notch", "tibia-opposed", "femur-turned", "tibia-turned"}
-    # Beds of other pairs: tests/pipeline/test_contact_pair.py.
-    assert tested | turns | {"scale", "bed"} == codes
+    # Beds of other pairs and sides have tests of their own.
+    assert tested | turns | {"scale", "bed", "side", "different-sides"} == codes
 
 
 def test_check_and_run_say_the_same(pair, tmp_path):
