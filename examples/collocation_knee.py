@@ -52,7 +52,7 @@ def step_function(wrench: ca.Function, motion: KneeExpressions, first: np.ndarra
 def rest(knee, simulator, cycle, now: float) -> np.ndarray:
     """Return the pose (6,) [rad, m] of the static equilibrium under the inputs at a time [s]."""
     flexion, loads = cycle.at(now)
-    near = Pose.from_array(knee.spaces[0].path.poses([flexion])[0])
+    near = Pose.from_array(knee.path([flexion])[0])
     return settle(knee, simulator, flexion=flexion, start=near, **vars(loads)).array
 
 
@@ -100,7 +100,7 @@ def main(run: Path, intervals: int = 300) -> dict[str, float]:
     """Solve the cycle both ways; return the cost and the largest differences [rad, m]."""
     trained = surrogates.load(run / "knee.npz")
     knee, cycle = trained.smoothed(), load_gait_cycle(LEVEL_WALKING, period_s=1.0)
-    start = Pose.from_array(knee.spaces[0].path.poses([cycle.at(0.0)[0]])[0])
+    start = Pose.from_array(knee.path([cycle.at(0.0)[0]])[0])
     simulator = KneeSimulator(neutral=start)
     with tempfile.TemporaryDirectory() as folder:
         solved = collocate(knee, simulator, cycle, contact(knee, folder), intervals)

@@ -11,7 +11,6 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import mujoco
-import numpy as np
 from mujoco import mjx
 
 import surrogates
@@ -44,7 +43,7 @@ def main(run: Path, steps: int = 20) -> dict[str, float]:
     """Step; return the drift from rest [m] and the derivative of the height by the load [m/N]."""
     jax.config.update("jax_enable_x64", True)
     knee = surrogates.load(run / "knee.npz").smoothed()
-    start = Pose.from_array(knee.spaces[0].path.poses([np.radians(20.0)])[0])
+    start = knee.reference_pose(20.0)
     rest = settle(
         knee, KneeSimulator(neutral=start), flexion=start.flexion, axial_force=AXIAL, start=start
     )

@@ -43,7 +43,7 @@ def main(run: Path, cycles: int = 5) -> dict[str, float]:
     """Simulate; return the cost and the RMS differences from `dynamics.simulate` [degrees, mm]."""
     knee, cycle = surrogates.load(run / "knee.npz"), load_gait_cycle(LEVEL_WALKING, period_s=1.0)
     flexion, loads = cycle.at(0.0)
-    neutral = Pose.from_array(knee.spaces[0].path.poses([flexion])[0])
+    neutral = Pose.from_array(knee.path([flexion])[0])
     simulator = KneeSimulator(neutral=neutral, adduction_inertia=0.02, rotation_inertia=0.02)
     model = build_model(simulator, neutral)
     data, poses, stamps = mujoco.MjData(model), [], []

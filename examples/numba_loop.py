@@ -51,7 +51,7 @@ def pressures(poses, contact, axial, work):
 def main(run: Path, count: int = 10_000, seed: int = 1) -> dict[str, float]:
     """Run the study, print and return its figures."""
     knee = surrogates.load(run / "knee.npz")
-    poses = np.tile(knee.spaces[0].path.poses([np.radians(20.0)]), (count, 1))
+    poses = np.tile(knee.path([np.radians(20.0)]), (count, 1))
     poses[:, [1, 2, 3, 5]] += SPREAD * np.random.default_rng(seed).standard_normal((count, 4))
     contact, work = knee.packed.address, knee.packed.work()
     pressures(poses[:1].copy(), contact, AXIAL, work)  # compiles

@@ -92,7 +92,7 @@ def program(run: Path, intervals: int) -> tuple[dict, dict, dict, ca.Function]:
     slopes, _, weights = ca.collocation_coeff(points)
     times = (width * np.add.outer(np.arange(intervals), points)).ravel()
     measured = CubicSpline(np.arange(len(SWING)) / 30.0, np.radians(SWING))(times)
-    path = knee.spaces[0].path.poses(np.clip(measured, *np.radians([0.0, 60.0]))).T
+    path = knee.path(np.clip(measured, *np.radians([0.0, 60.0]))).T
     begin, x = ca.MX.sym("begin", 2), ca.MX.sym("x", 16, len(times))
     poses = path + SIZE * x[:6, :]
     motion = ca.vertcat(poses[0, :], RATE * x[6, :])

@@ -22,7 +22,7 @@ SCALE = np.array([1e-3, 1e-2, 1e-3, 1e-4, 1e-3])  # rad, rad, m, m, m: the heigh
 def main(run: Path) -> dict[str, float]:
     """Solve both problems, print and return what comes out."""
     knee = surrogates.load(run / "knee.npz")
-    start = knee.spaces[0].path.poses([np.radians(20.0)])[0]
+    start = knee.path([np.radians(20.0)])[0]
 
     def forces(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the generalised forces (6,) and their derivatives (6, 6) at a pose."""

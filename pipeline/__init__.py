@@ -1,1 +1,16 @@
 """Configuration, stages a to h, sample store, runner, report and command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline.stages.trained_run import TrainedRun
+
+
+def open_run(folder: str | Path) -> TrainedRun:
+    """Open the folder of a finished run; errors as of `pipeline.stages.trained_run.TrainedRun`."""
+    from pipeline.stages.trained_run import TrainedRun
+
+    return TrainedRun.open(Path(folder))

@@ -17,6 +17,7 @@ import pandas as pd
 import surrogates
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
+from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.threads import one_thread
 from foundation.base.wording import counted
 from pipeline import stages
@@ -37,18 +38,25 @@ from pipeline.progress import StageCounter, say
 from pipeline.reports.report import Report, write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
-from pipeline.stages.assessment import assess, feasible, held_out_point, prediction_table
+from pipeline.stages.assessment import (
+    assess,
+    compared,
+    feasible,
+    front_rows,
+    held_out_point,
+    prediction_table,
+)
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
-from pipeline.store.made_with import configuration_digest
+from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Fitted, Validation
+from pipeline.store.job import configuration_digest
 from pipeline.store.run_documents import FromModel, FromTable, RunRecord, StoredFinding, Triangles
 from pipeline.store.samples import digest, without, write_table
-from pipeline.store.validation_document import Judged, Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.selection import MOST_FOR_KRIGING
 from surrogates.sampling.space import SampleSpace
@@ -137,7 +145,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
         held_out = run.table("heldout", lambda: run.evaluate("heldout", rows(), evaluation))
     with run.timed("validation"):
         validation = _validate(run, original, trained, sampled, held_out)
-        say(_held_out_errors(validation.models[0]))
+        say(_held_out_errors(validation.figures))
     main = _with_header(run, trained[0].knee, original, sampled.training, validation)
     if config.surrogate.fields is not None:
         with run.timed("g: pressure fields"):
@@ -225,15 +233,27 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
-    models = [
-        assess(fitted.knee, held_out, feasibility, fitted.checks, fitted.fronts)
-        for fitted in trained
-    ]
+    judged = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
+    judged.append(assess(sampled.early.knee, held_out, feasibility))
     points = [*sampled.curve, learning_point(trained[0], sampled.training)]
     fits = [*sampled.fits, trained[0]]
+    knees = {"g: all samples": trained, "c: last round": [sampled.early]}
+    others = [row for k, found in enumerate(judged[1:], start=1) for row in compared(found, k)]
     content = Validation(
-        models=models,
-        first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
+        models=[
+            Fitted(
+                formulation=fitted.knee.compartment(fitted.knee.compartments[0]).formulation,
+                family=fitted.knee.header.get("family", ""),
+                trained_on=stage,
+                fit_s=fitted.knee.header.get("fit_seconds"),
+            )
+            for stage, found in knees.items()
+            for fitted in found
+        ],
+        figures=Figures([*judged[0].figures, *others]),
+        standardised=judged[0].standardised,
+        worst=judged[0].worst,
+        front=front_rows(trained[0].fronts),
         learning_curve=[
             point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))
             for point, fitted in zip(points, fits, strict=True)
@@ -246,18 +266,17 @@ def _validate(
     return content
 
 
-def _held_out_errors(judged: Judged) -> str:
+def _held_out_errors(figures: Figures) -> str:
     """Return the errors of a surrogate on held-out samples, of the worse compartment, in a line."""
-    parts = judged.compartments.values()
     told = []
-    if judged.worst_load_nrmse is not None:
-        told.append(f"{100.0 * judged.worst_load_nrmse:.2g} % of the worst load at a pose")
-    if peaks := [
-        error for part in parts if (error := part.at_pose["peak_pressure_Pa"].nrmse) is not None
-    ]:
-        told.append(f"{100.0 * max(peaks):.2g} % of the peak pressure (RMS over range)")
-    if heights := [part.height[0] for part in parts if part.height is not None]:
-        told.append(f"{1e6 * max(heights):.2g} um of the height at a load (RMS)")
+    for about, statistic, columns, words in (
+        (AT_POSE, "nrmse", WRENCH_COLUMNS, "% of the worst load at a pose"),
+        (AT_POSE, "nrmse", ("peak_pressure_Pa",), "% of the peak pressure (RMS over range)"),
+        (AT_LOAD, "rmse", ("height_m",), "um of the height at a load (RMS)"),
+    ):
+        worst = figures.worst(about, statistic, *columns)
+        if worst is not None and worst.value is not None:
+            told.append(f"{worst.displayed['value']:.2g} {words}")
     return f"  errors on held-out samples: {', '.join(told)}"
 
 
@@ -271,7 +290,7 @@ def _with_header(
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
         **{k: v for k, v in knee.header.items() if k != "fit_seconds"},
-        "errors": validation.models[0].content()["compartments"],
+        "errors": [row.content() for row in validation.figures.root],
         "provenance": {
             "package": version("knee-contact"),
             "original": original.digest,

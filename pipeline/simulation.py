@@ -30,11 +30,10 @@ from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
-from pipeline.config.key_names import naming_keys
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
-from pipeline.config.schema_base import near, table_expected
+from pipeline.config.schema_base import naming_keys, near, table_expected
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.store.quantities import quantity_of
 from pipeline.store.run_documents import Difference

@@ -63,7 +63,7 @@ def twin_root(model, u, over):
     if missing(-1.0) <= 0.0:
         return None
     if missing(1.0) > 0.0:
-        slope = model.regressors[0].predict_with_jacobian(np.append(u, 1.0))[1][0, 5]
+        slope = model.regressors[0].predict_with_jacobian([np.append(u, 1.0)])[1][0, 0, 5]
         return 1.0 - missing(1.0) / slope
     return brentq(missing, -1.0, 1.0, xtol=1e-15, rtol=1e-14)
 

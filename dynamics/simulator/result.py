@@ -60,7 +60,7 @@ class Statistics:
     elapsed: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
     """Motion and loads over the last gait cycle of a simulation.
 
@@ -106,6 +106,9 @@ class SimulationResult:
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, frozen(np.array(value, dtype=np.float64)))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {len(self.time)} instants, {self.flagged} flagged>"
 
     def columns(self) -> dict[str, FloatArray]:
         """Return the columns (N,) [any unit] of the result by name, which ends with the unit."""

@@ -44,7 +44,7 @@ class Quantity:
     @property
     def column(self) -> str:
         """Name of the column in SI units, such as "moment_x_Nm"."""
-        return f"{self.name}_{unit_token(self.unit)}"
+        return f"{self.name}_{unit_token(self.unit)}" if self.unit else self.name
 
     @property
     def column_for_people(self) -> str:

@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
-from pipeline.config.key_names import naming_keys
-from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
+from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section, naming_keys
 from pipeline.config.shape_schema import ShapeConfig
 
 #: Largest distance between corners that the repair of a mesh welds, by default.

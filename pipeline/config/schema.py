@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.calibration_schema import CalibrationConfig
-from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
 from pipeline.config.contact_schema import ContactConfig as ContactConfig
 from pipeline.config.contact_schema import LayerConfig as LayerConfig

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -13,6 +14,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from pydantic.fields import FieldInfo
 
 from foundation.base.errors import InputError
+
+
+@contextmanager
+def naming_keys(keys: Mapping[str, str]) -> Iterator[None]:
+    """Name keys of the configuration in errors about the arguments that the keys give.
+
+    `keys` maps the name of an argument to the dotted key; the bounds of a key in mm are in mm.
+    Raises `InputError` in place of the error about such an argument.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.name not in keys:
+            raise
+        raise error.under(keys[error.name]) from error
 
 
 def ascending(limits: tuple[float, float]) -> tuple[float, float]:

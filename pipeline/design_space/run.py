@@ -37,7 +37,7 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.progress import StageCounter
 from pipeline.stages.run_folder import Run
-from pipeline.store.made_with import configuration_digest
+from pipeline.store.job import configuration_digest
 from pipeline.store.samples import digest
 from surrogates.parametric.compartment import ParametricSpace
 from surrogates.parametric.surrogate import ParametricSurrogate

@@ -14,7 +14,7 @@ from pipeline.originals.knee import Knee
 from pipeline.store.designs_folder import DESIGNS
 from pipeline.store.designs_folder import is_over_designs as is_over_designs
 from pipeline.store.documents import make_again
-from pipeline.store.made_with import check_configuration
+from pipeline.store.job import check_configuration
 from pipeline.store.workspace_lock import RunError
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.surrogate import ParametricSurrogate

@@ -22,7 +22,7 @@ from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_again
-from pipeline.store.made_with import check_configuration
+from pipeline.store.job import check_configuration
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
 from pipeline.store.workspace_lock import RunError
@@ -96,7 +96,7 @@ def contact_of(source: Path, *, original: bool = False) -> ContactModel:
     check_single_knee(source)
     if source.is_dir():
         run = TrainedRun.open(source)
-        return run.contact if original else run.surrogate
+        return run.reference_model if original else run.surrogate
     if original:
         raise RunError(f"{source}: expected a run directory for --original, found a file")
     return surrogates.load(source)
@@ -126,10 +126,9 @@ def loads_along(
         Flags of the model, each with its first instant and the number of rows.
     """
     rows = check_array("poses", poses, (None, 6))
-    columns = {"time_s": check_array("time", time, (len(rows),))}
-    columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
     loads = model.loads(rows)
-    table = pd.concat([pd.DataFrame(columns), loads.to_frame()], axis=1)
+    table = pd.concat([pd.DataFrame(rows, columns=POSE_COLUMNS), loads.to_frame()], axis=1)
+    table.insert(0, "time_s", check_array("time", time, (len(rows),)))
     flags = [(t, flag) for t, own in zip(time.tolist(), loads.flags, strict=True) for flag in own]
     # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())

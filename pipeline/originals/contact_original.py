@@ -5,13 +5,31 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from foundation.base.findings import Finding
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.schema import Config
-from pipeline.originals.finite_elements import FINITE_ELEMENTS
+from pipeline.config.schema import Config, ContactConfig
+from pipeline.originals.finite_element_layer import FINITE_ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.layer_checks import check_layers, check_strength
-from pipeline.originals.springs import SPRINGS
+from pipeline.originals.layer_checks import check_laws, check_layers, check_strength
+from pipeline.originals.patch_resolution import check_triangles
+from pipeline.originals.spring_bed import bed_digest, build_bed
+
+
+def _build(inputs: KneeInputs) -> Knee:
+    contact = inputs.config.contact
+    model = build_bed(contact, inputs.surfaces)
+    # Coupled springs take long, and ridges of a scan keep them from settling.
+    quick = inputs.springs if contact.law == "coupled" else None
+    return Knee(model, inputs.start, bed_digest(model), quick)
+
+
+def _check_resolution(knee: Knee, contact: ContactConfig, area: float) -> Finding:
+    return check_triangles(knee.model.tibia, area, contact.surface)
+
+
+SPRINGS = ContactKind(build=_build, check_resolution=_check_resolution, check=check_laws)
+
 
 #: Kinds of contact models, by the value of `contact.model`.
 CONTACT_KINDS: dict[str, ContactKind] = {

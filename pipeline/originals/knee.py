@@ -20,9 +20,8 @@ from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
-from pipeline.originals.reference_path import reference_path
+from pipeline.originals.reference_path import middle_pose, reference_path
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.progress import without_warnings
 from pipeline.store.run_documents import FromModel

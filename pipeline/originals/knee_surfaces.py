@@ -19,16 +19,15 @@ from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
-from pipeline.config.key_names import naming_keys
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig
+from pipeline.config.schema_base import naming_keys
 from pipeline.originals.component_placement import (
     femoral_placement,
     placed,
     tibial_placement,
     unplaced,
 )
-from pipeline.originals.knee_sides import check_sides
-from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
+from pipeline.originals.knee_surface_checks import check_pair, check_sides, check_surfaces
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.shape_surfaces import finished, shaped_surfaces
 

@@ -26,15 +26,16 @@ from pipeline.originals.pose_load_checks import (
     check_signs,
     check_units,
 )
-from pipeline.store.sample_schema import UNITS, unit_of
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
     FAILED,
     OK,
     POSE_COLUMNS,
     RESULT_COLUMNS,
+    UNITS,
     digest,
     read_table,
+    unit_of,
 )
 
 #: Columns of the tables of a run that mean nothing here, or are read otherwise.

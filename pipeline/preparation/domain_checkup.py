@@ -20,13 +20,12 @@ from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
-from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.contact_original import kind_of, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Cost, Knee, KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import strength_of
-from pipeline.originals.roughness import SMOOTH, loaded_patches, roughness
+from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches, roughness
 from pipeline.preparation.expected_time import expected_figures
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.peaks import check_peaks
@@ -36,7 +35,7 @@ from pipeline.preparation.swing import LONGEST, TooLong, swing
 from pipeline.progress import rounded, say
 from pipeline.simulation import gait_cycle
 from pipeline.stages import infeasibility
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.store.samples import OK, candidate_table, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import SampleSpace

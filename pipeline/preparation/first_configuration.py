@@ -14,10 +14,10 @@ from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.files import write_text
-from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import check_strength
+from pipeline.originals.roughness import coarse_surfaces
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law

@@ -21,8 +21,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 from pipeline.config.data_folder import data_path
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
 from pipeline.config.reading import tuples_of
-from pipeline.originals.knee_sides import check_sides
-from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
+from pipeline.originals.knee_surface_checks import check_pair, check_sides, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.findings import Findings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,10 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
-from pipeline.reports.accuracy_document import CompartmentAccuracy, FrontEntry, LearningPoint
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.trained_domain import is_flagged
+from pipeline.store.figures import Standardised
 from pipeline.store.quantities import axis_label
 from pipeline.store.samples import poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
@@ -118,19 +119,19 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
     return figure
 
 
-def learning_pictures(rows: Sequence[LearningPoint], *, both: bool) -> Iterator[Picture]:
+def learning_pictures(rows: Sequence[Mapping[str, Any]], *, both: bool) -> Iterator[Picture]:
     """Yield the learning curve, a picture for each quantity with a known error.
 
     `both` says whether the samples are those of two compartments.
     """
-    counts = np.array([row.samples for row in rows], dtype=float)
+    counts = np.array([row["samples"] for row in rows], dtype=float)
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
-        ("height_error_um", "height at a load", "µm"),
+        ("height_um", "height at a load", "µm"),
     ):
         # None, an unknown error, becomes NaN.
         crossed, held_out = (
-            np.array([getattr(row, name) for row in rows], dtype=float)
+            np.array([row.get(name) for row in rows], dtype=float)
             for name in (key, f"held_out_{key}")
         )
         if np.isfinite([*crossed, *held_out]).any():
@@ -168,29 +169,30 @@ def _learning(
     return figure
 
 
-def front_pictures(rows: Sequence[FrontEntry], wanted: float | None) -> Iterator[Picture]:
+def front_pictures(rows: Sequence[Mapping[str, Any]], wanted: float | None) -> Iterator[Picture]:
     """Yield the front of the surrogates, error over cost, if there is a choice."""
     if len(rows) > 1:
         yield _front("Error over cost of the surrogates", rows, wanted)
 
 
 @picture("svg")
-def _front(rows: Sequence[FrontEntry], wanted: float | None) -> Figure:
+def _front(rows: Sequence[Mapping[str, Any]], wanted: float | None) -> Figure:
     """Draw the errors over the multiplications; the chosen surrogates are marked."""
     label = "forces and moments at a pose [% of the peak]"
     figure, axes = fig.panel(x="multiplications of an evaluation", y=label)
     for name, (colour, marker) in fig.compartment_styles(
-        dict.fromkeys(r.compartment for r in rows)
+        dict.fromkeys(row["part"] for row in rows)
     ).items():
         own = sorted(
-            (row for row in rows if row.compartment == name), key=lambda row: row.operations
+            (row for row in rows if row["part"] == name), key=lambda row: row["operations"]
         )
-        costs = [row.operations for row in own]
-        errors = [row.load_error_percent for row in own]
+        costs = [row["operations"] for row in own]
+        errors = [row["load_error_percent"] for row in own]
         axes.plot(costs, errors, f"{marker}-", color=colour, lw=1.4, ms=4.5, label=name)
         for row in own:
-            if row.chosen:
-                axes.plot(row.operations, row.load_error_percent, marker, color=colour, ms=9.0)
+            if row["chosen"]:
+                place = row["operations"], row["load_error_percent"]
+                axes.plot(*place, marker, color=colour, ms=9.0)
     if wanted is not None:
         axes.axhline(wanted, color=fig.GREY, lw=1.0, ls="--", label="wanted")
     axes.set_xscale("log")
@@ -202,11 +204,11 @@ def _front(rows: Sequence[FrontEntry], wanted: float | None) -> Figure:
     return figure
 
 
-def quantile_pictures(compartments: Mapping[str, CompartmentAccuracy]) -> Iterator[Picture]:
+def quantile_pictures(compartments: Mapping[str, Standardised]) -> Iterator[Picture]:
     """Yield the quantile plots of the standardised residuals of compartments."""
     styles = fig.compartment_styles(compartments)
     for name, style in styles.items():
-        pair = compartments[name].quantiles
+        pair = compartments[name]
         if pair.normal_ratio:
             normal, held_out = np.array(pair.normal_ratio), np.array(pair.held_out_ratio)
             text = f"Quantiles of standardised residuals, {name}"

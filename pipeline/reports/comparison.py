@@ -8,24 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.advice import in_folder
 from pipeline.files import write_document
 from pipeline.reports.charts import cycle_chart
+from pipeline.reports.contact_figures import medial_share
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import FIGURES, KneeFigures
-from pipeline.reports.overview_picture import bounds_of, peak_map, peak_pressure
+from pipeline.reports.knee_figures import FIGURES
 from pipeline.reports.pages import write_page
+from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.report import Report, report_of
 from pipeline.reports.units import ASCII, number
 from pipeline.reports.verdict import ascii_line
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.run_documents import Part
-from pipeline.store.verdict_document import Verdict
 from pipeline.store.workspace_lock import differing_keys, flat_keys
 
 #: The page of a comparison.
@@ -67,7 +65,7 @@ def compare_runs(one: Path, other: Path, out: Path, labels: Sequence[str] = ()) 
     named = dict(zip(LETTERS, labels, strict=True))
     comparison = comparison_of(files, named)
     commands = {
-        letter: in_folder(run.verdict.next.command, folders[letter])
+        letter: in_folder(run["verdict"].next.command, folders[letter])
         for letter, run in comparison.runs.items()
     }
     pictures = _pictures(files, named)
@@ -86,108 +84,69 @@ def folder_labels(one: Path, other: Path) -> tuple[str, str]:
     raise InputError(f"{other}: expected another run than the first, found the same folder")
 
 
-class ComparedRun(Part):
-    """Run of a comparison; `label` names the run on the page, `name` is that of the run itself."""
-
-    label: str
-    name: str
-    date: str
-    knee: KneeFigures
-    compared_in_gait: bool
-    verdict: Verdict
-    not_trusted: str | None
-    warnings: list[str]
-    original_sha256: str | None
-
-
-class ComparedFigure(Part):
-    """Figure of both runs, B less A, and that over A [%].
-
-    A share has no share: its difference is in points already.
-    """
-
-    key: str
-    label: str
-    unit: str
-    A: float | None
-    B: float | None
-    difference: float | None
-    difference_percent: float | None
-
-
-class DifferingKey(Part):
-    """Key in which two configurations differ, with its values as TOML."""
-
-    key: str
-    A: str
-    B: str
-
-
 class Comparison(Part):
     """`compared_runs.json`: figures in units for people, differing keys, and both verdicts.
 
-    `summary` are lines for the terminal.
+    `keys` are those in which the configurations differ, with their values as TOML; `summary` are
+    lines for the terminal.
     """
 
-    runs: dict[str, ComparedRun]
-    figures: list[ComparedFigure]
-    keys: list[DifferingKey]
+    runs: dict[str, dict[str, Any]]
+    figures: list[dict[str, Any]]
+    keys: list[dict[str, str]]
     summary: list[str]
 
 
 def comparison_of(files: dict[str, RunFiles], labels: Mapping[str, str]) -> Comparison:
     """Return the comparison of the runs A and B from their files and labels."""
     runs = {letter: _run(labels[letter], report_of(each)) for letter, each in files.items()}
-    knees = [run.knee for run in runs.values()]
+    knees = [run["knee"] for run in runs.values()]
     figures = [
         row
         for row in (_figure(*figure, *knees) for figure in FIGURES)
-        if (row.A, row.B) != (None, None)
+        if (row["A"], row["B"]) != (None, None)
     ]
     keys = _differing(*(each.config for each in files.values()))
     lines = list(_summary(runs, figures, keys))
     return Comparison(runs=runs, figures=figures, keys=keys, summary=lines)
 
 
-def _run(label: str, report: Report) -> ComparedRun:
-    assert report.knee is not None  # both runs have a simulated cycle
-    return ComparedRun(
-        label=label,
-        name=report.overview.name,
-        date=report.provenance.date,
-        knee=report.knee,
-        compared_in_gait=bool(report.gait.differences),
-        verdict=report.verdict,
-        not_trusted=report.gait.not_trusted,
-        warnings=[r.words for r in report.remarks if r.level != "note"],
-        original_sha256=report.provenance.sha256.get("original"),
-    )
+def _run(label: str, report: Report) -> dict[str, Any]:
+    """Return a run of a comparison: `label` names it on the page, `name` is its own name."""
+    return {
+        "label": label,
+        "name": report.overview.name,
+        "date": report.provenance.date,
+        "knee": report.knee,
+        "compared_in_gait": bool(report.gait.differences),
+        "verdict": report.verdict,
+        "not_trusted": report.gait.not_trusted,
+        "warnings": [r.words for r in report.remarks if r.level != "note"],
+        "original_sha256": report.provenance.sha256.get("original"),
+    }
 
 
 def _figure(
-    key: str, label: str, unit: str, one: KneeFigures, other: KneeFigures
-) -> ComparedFigure:
-    before, after = getattr(one, key), getattr(other, key)
+    key: str, label: str, unit: str, one: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a figure of both runs, B less A, and that over A [%].
+
+    A share has no share: its difference is in points already.
+    """
+    before, after = one[key], other[key]
     difference = share = None
     if before is not None and after is not None:
         difference = after - before
         share = 100.0 * difference / abs(before) if before and unit != "%" else None
-    return ComparedFigure(
-        key=key,
-        label=label,
-        unit=unit,
-        A=before,
-        B=after,
-        difference=difference,
-        difference_percent=share,
-    )
+    figure = {"key": key, "label": label, "unit": unit, "A": before, "B": after}
+    return figure | {"difference": difference, "difference_percent": share}
 
 
-def _differing(one: dict[str, Any], other: dict[str, Any]) -> list[DifferingKey]:
+def _differing(one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, str]]:
     """Return the keys in which two configurations differ, with their values as TOML."""
     before, after = flat_keys(one), flat_keys(other)
     return [
-        DifferingKey(key=key, A=_written(before, key), B=_written(after, key))
+        {"key": key, "A": _written(before, key), "B": _written(after, key)}
         for key in differing_keys(one, other, "run")
     ]
 
@@ -199,21 +158,23 @@ def _written(keys: dict[str, Any], key: str) -> str:
 
 
 def _summary(
-    runs: dict[str, ComparedRun], figures: list[ComparedFigure], keys: list[DifferingKey]
+    runs: Mapping[str, Mapping[str, Any]],
+    figures: Sequence[Mapping[str, Any]],
+    keys: Sequence[Mapping[str, str]],
 ) -> Iterator[str]:
     """Yield the lines for the terminal, in units of ASCII characters."""
-    a, b = (run.label for run in runs.values())
+    a, b = (run["label"] for run in runs.values())
     for row in figures:
-        unit = row.unit.replace("°", "deg").translate(ASCII)
-        values = f"{a} {number(row.A)}, {b} {number(row.B)}, difference {number(row.difference)}"
-        yield f"{row.label} [{unit}]: {values}"
+        unit = row["unit"].replace("°", "deg").translate(ASCII)
+        one, other, difference = (number(row[key]) for key in ("A", "B", "difference"))
+        yield f"{row['label']} [{unit}]: {a} {one}, {b} {other}, difference {difference}"
     for key in keys:
-        yield f"{key.key}: {a} {key.A}, {b} {key.B}"
+        yield f"{key['key']}: {a} {key['A']}, {b} {key['B']}"
     for run in runs.values():
-        yield f"verdict of {run.label}: {ascii_line(run.verdict)}"
+        yield f"verdict of {run['label']}: {ascii_line(run['verdict'])}"
     for run in runs.values():
-        if run.not_trusted:
-            yield f"gait of {run.label}: {run.not_trusted}"
+        if run["not_trusted"]:
+            yield f"gait of {run['label']}: {run['not_trusted']}"
 
 
 def _pictures(files: dict[str, RunFiles], labels: Mapping[str, str]) -> dict[str, Any]:
@@ -241,13 +202,6 @@ def _cycles(files: dict[str, RunFiles], labels: Mapping[str, str]) -> Iterator[P
         if lines:
             text = f"Gait cycle of {both}: {quantity.label}"
             yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
-    shares = {name: (cycle["gait_percent"], _share(cycle)) for name, cycle in cycles.items()}
+    shares = {name: (cycle["gait_percent"], medial_share(cycle)) for name, cycle in cycles.items()}
     text = f"Gait cycle of {both}: medial share of the load"
     yield cycle_chart("medial-share", text, shares, "medial share of the load [%]")
-
-
-def _share(cycle: pd.DataFrame) -> FloatArray:
-    """Return the medial part of the axial force (N,) [%]; NaN without force."""
-    medial, lateral = (cycle[f"{name}_force_y_N"].to_numpy() for name in ("medial", "lateral"))
-    total = medial + lateral
-    return np.where(total > 0.0, 100.0 * medial / np.where(total > 0.0, total, 1.0), np.nan)

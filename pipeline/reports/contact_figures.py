@@ -22,9 +22,10 @@ from pipeline.reports.charts import Chart, chart, line, shaded
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of
-from pipeline.reports.units import given, scaled
+from pipeline.reports.units import given
 from pipeline.stages.frames import Frames
-from pipeline.store.run_documents import MODELS, Part
+from pipeline.store.quantities import to_display
+from pipeline.store.run_documents import MODELS
 
 #: A setting on the page: what it is, and its value in words.
 SettingRow = tuple[str, str]
@@ -86,27 +87,11 @@ _LEVELS = 61
 _MAP = (5.2, 3.6)
 
 
-class CompartmentContact(Part):
-    """Travel of contact and low point, largest pressure and area of a compartment."""
+def contact_of(files: RunFiles) -> dict[str, Any] | None:
+    """Return the contact over the cycle of the first model of a run, on its own motion.
 
-    contact_ap_travel_mm: float | None
-    contact_ml_travel_mm: float | None
-    low_point_ap_travel_mm: float | None
-    largest_pressure_MPa: float
-    area_touched_mm2: float
-
-
-class Contact(Part):
-    """Contact over the cycle of the first model of the run, on its own motion."""
-
-    compartments: dict[str, CompartmentContact]
-    medial_share_mean_percent: float
-    medial_share_least_percent: float
-    medial_share_largest_percent: float
-
-
-def contact_of(files: RunFiles) -> Contact | None:
-    """Return the section on the contact of the report of a run, None without frames."""
+    None without frames.
+    """
     if (fields := files.fields) is None:
         return None
     frames = fields.frames
@@ -116,20 +101,22 @@ def contact_of(files: RunFiles) -> Contact | None:
     rows = {}
     for k, name in enumerate(COMPARTMENTS):
         at = frames.tibia_faces[fields.side == k]
-        rows[name] = CompartmentContact(
-            contact_ap_travel_mm=scaled(_travel(centres[:, k, 0]), 1e3),
-            contact_ml_travel_mm=scaled(_travel(centres[:, k, 2]), 1e3),
-            low_point_ap_travel_mm=scaled(_travel(low[:, k, 0]), 1e3),
-            largest_pressure_MPa=max(0.0, 1e-6 * float(largest[at].max())),
-            area_touched_mm2=1e6 * float(swept[k]),
+        rows[name] = to_display(
+            {
+                "contact_ap_travel_m": _travel(centres[:, k, 0]),
+                "contact_ml_travel_m": _travel(centres[:, k, 2]),
+                "low_point_ap_travel_m": _travel(low[:, k, 0]),
+                "largest_pressure_Pa": max(0.0, float(largest[at].max())),
+                "area_touched_m2": float(swept[k]),
+            }
         )
     share = medial_share(files.cycles[MODELS[0]])
-    return Contact(
-        compartments=rows,
-        medial_share_mean_percent=float(np.nanmean(share)),
-        medial_share_least_percent=float(np.nanmin(share)),
-        medial_share_largest_percent=float(np.nanmax(share)),
-    )
+    return {
+        "compartments": rows,
+        "medial_share_mean_percent": float(np.nanmean(share)),
+        "medial_share_least_percent": float(np.nanmin(share)),
+        "medial_share_largest_percent": float(np.nanmax(share)),
+    }
 
 
 def contact_pictures(files: RunFiles) -> Iterator[Picture]:

@@ -10,9 +10,9 @@ import numpy as np
 from pipeline.config.contact_schema import OWN_KEYS, LayerConfig
 from pipeline.originals.layer_reference import ITSELF
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.units import ASCII, number, scaled
-from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
-from pipeline.store.run_documents import FromTable, Part
+from pipeline.reports.units import ASCII, number
+from pipeline.store.quantities import to_display
+from pipeline.store.run_documents import ElasticLayer, FromTable
 
 #: Strain of a layer, and by how much a neo-Hookean layer under a sphere differs there from the
 #: linear layer [1]: in the force at equal approach, and in the peak pressure at equal force. The
@@ -27,104 +27,7 @@ _DOUBTED = 3.0
 _LINEAR = 9.0
 
 
-class Differences(Part):
-    """Contact model less elastic layer at equal axial load, over the elastic layer [%]."""
-
-    peak_pressure_percent: float
-    mean_pressure_percent: float
-    area_percent: float
-    stiffness_percent: float
-    approach_percent: float
-
-    @classmethod
-    def of(cls, figures: LayerFigures) -> Differences:
-        """Return differences of `elastic_layer.json`."""
-        stored = figures.content()
-        names = (name for name in stored if f"{name}_percent" in cls.model_fields)
-        return cls.model_validate({f"{name}_percent": 100.0 * stored[name] for name in names})
-
-
-class ComparedCompartment(Part):
-    """A compartment where the contact model has its largest peak pressure, and over the poses."""
-
-    instant_percent: float
-    load_N: float
-    peak_pressure_MPa: float
-    layer_peak_pressure_MPa: float
-    at_peak: Differences
-    rms: Differences
-    poses: int
-    uncertainty_percent: float
-    rough: bool
-
-    @property
-    def doubted(self) -> str:
-        """Uncertainty of the peak pressure of the layer in words, "" where it is small."""
-        doubt = self.uncertainty_percent
-        return f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
-
-    @classmethod
-    def of(cls, found: LayerCompartment) -> ComparedCompartment:
-        """Return a compartment of `elastic_layer.json`."""
-        return cls(
-            instant_percent=found.instant_percent,
-            load_N=found.load_N,
-            peak_pressure_MPa=1e-6 * found.peak_pressure_Pa,
-            layer_peak_pressure_MPa=1e-6 * found.layer_peak_pressure_Pa,
-            at_peak=Differences.of(found.at_peak),
-            rms=Differences.of(found.rms),
-            poses=found.poses,
-            uncertainty_percent=100.0 * found.uncertainty,
-            rough=found.rough,
-        )
-
-
-class LargeStrain(Part):
-    """Largest strain of the layer, and the error of linear elasticity there.
-
-    The errors are those of the force at a given approach and of the peak pressure at a given load;
-    None at strains beyond 30 %, where none were measured.
-    """
-
-    strain_percent: float
-    force_percent: float | None
-    peak_pressure_percent: float | None
-
-    @property
-    def words(self) -> str:
-        """Strain and errors in words."""
-        text = f"largest strain of the layer {number(self.strain_percent, 2)} %, where linear "
-        if self.force_percent is None:
-            return f"{text}elasticity does not hold: expected at most 30 %"
-        return (
-            f"{text}elasticity differs from a neo-Hookean layer by about "
-            f"{number(self.force_percent, 2)} % of the force and "
-            f"{number(self.peak_pressure_percent, 2)} % of the peak pressure"
-        )
-
-
-class LayerComparison(Part):
-    """The contact model against the elastic layer in `report.json`.
-
-    `reason` says why there are no compartments; the known error of the peak pressure is then that
-    of coupled springs on other knees. `model` is empty if the run has no contact model at poses of
-    a gait cycle, and then is not judged.
-    """
-
-    model: str
-    reference: str
-    reason: str
-    compartments: dict[str, ComparedCompartment]
-    large_strain: LargeStrain | None
-    known_error_percent: float | None = None
-
-    @property
-    def is_layer(self) -> bool:
-        """Whether the contact model is the elastic layer itself."""
-        return self.reference == ITSELF
-
-
-def layer_of_run(files: RunFiles) -> LayerComparison | None:
+def layer_of_run(files: RunFiles) -> dict[str, Any] | None:
     """Return the comparison of a run in units for people; None without one."""
     if isinstance(files.run.original, FromTable):
         return _not_compared("a table of poses and loads takes the place of the contact model")
@@ -133,33 +36,52 @@ def layer_of_run(files: RunFiles) -> LayerComparison | None:
     return None if files.layer is None else layer_of(files.layer)
 
 
-def _not_compared(reason: str) -> LayerComparison:
-    return LayerComparison(
-        model="", reference="", reason=reason, compartments={}, large_strain=None
-    )
+def _not_compared(reason: str) -> dict[str, Any]:
+    """Return the content for a run without a contact model at poses of a gait cycle."""
+    return layer_of(ElasticLayer(model="", reference="", reason=reason))
 
 
-def layer_of(found: ElasticLayer) -> LayerComparison:
-    """Return a comparison in units for people."""
-    compartments = {n: ComparedCompartment.of(part) for n, part in found.compartments.items()}
-    return LayerComparison(
-        model=found.model,
-        reference=found.reference,
-        reason=found.reason,
-        compartments=compartments,
-        large_strain=_large_strain(found.largest_strain),
-        known_error_percent=scaled(found.known_error, 100.0),
-    )
+def layer_of(found: ElasticLayer) -> dict[str, Any]:
+    """Return a comparison in units for people, with the error of linear elasticity."""
+    return dict(to_display(found)) | {"large_strain": _large_strain(found.largest_strain_share)}
 
 
-def _large_strain(strain: float | None) -> LargeStrain | None:
+def is_layer(found: Mapping[str, Any]) -> bool:
+    """Return whether the contact model of a comparison is the elastic layer itself."""
+    return bool(found["reference"] == ITSELF)
+
+
+def doubted(part: Mapping[str, Any]) -> str:
+    """Return the uncertainty of the peak pressure of the layer in words, "" where it is small."""
+    doubt = part["uncertainty_percent"]
+    return f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
+
+
+def _large_strain(strain: float | None) -> dict[str, float | None] | None:
+    """Return the largest strain of the layer, and the error of linear elasticity there [%].
+
+    The errors are those of the force at a given approach and of the peak pressure at a given load;
+    None at strains beyond 30 %, where none were measured.
+    """
     if strain is None:
         return None
-    errors = [float(np.interp(strain, _STRAINS, each)) for each in (_FORCE, _PEAK)]
-    known = errors if strain <= _STRAINS[-1] else [None, None]
-    force, peak = (scaled(error, 100.0) for error in known)
-    return LargeStrain(
-        strain_percent=100.0 * strain, force_percent=force, peak_pressure_percent=peak
+    force, peak = (
+        float(np.interp(strain, _STRAINS, each)) if strain <= _STRAINS[-1] else None
+        for each in (_FORCE, _PEAK)
+    )
+    errors = {"strain_share": strain, "force_share": force, "peak_pressure_share": peak}
+    return dict(to_display(errors))
+
+
+def strain_words(found: Mapping[str, Any]) -> str:
+    """Return the largest strain, and the errors of linear elasticity there, in words."""
+    text = f"largest strain of the layer {number(found['strain_percent'], 2)} %, where linear "
+    if found["force_percent"] is None:
+        return f"{text}elasticity does not hold: expected at most 30 %"
+    return (
+        f"{text}elasticity differs from a neo-Hookean layer by about "
+        f"{number(found['force_percent'], 2)} % of the force and "
+        f"{number(found['peak_pressure_percent'], 2)} % of the peak pressure"
     )
 
 
@@ -189,27 +111,28 @@ def element_keys(contact: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def layer_lines(content: LayerComparison | None) -> Iterator[str]:
+def layer_lines(content: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield the lines for the terminal, in ASCII characters, of a run that was compared."""
     if content is None:
         return
-    if not content.compartments and not content.is_layer:
-        yield f"contact model: not compared with the elastic layer: {content.reason}"
-    for name, part in content.compartments.items():
+    if not content["compartments"] and not is_layer(content):
+        yield f"contact model: not compared with the elastic layer: {content['reason']}"
+    for name, part in content["compartments"].items():
         differences = ", ".join(
-            f"{key.replace('_', ' ')} {signed(getattr(part.at_peak, f'{key}_percent'))} %"
+            f"{key.replace('_', ' ')} {signed(part['at_peak'][f'{key}_percent'])} %"
             for key in ("peak_pressure", "mean_pressure", "area", "stiffness", "approach")
         )
         text = (
-            f"contact model, {name}: {number(part.peak_pressure_MPa)} MPa by {content.model}; the "
-            f"elastic layer: about {number(part.layer_peak_pressure_MPa, 2)} MPa{part.doubted} "
-            f"({differences})"
+            f"contact model, {name}: {number(part['peak_pressure_MPa'])} MPa by "
+            f"{content['model']}; the elastic layer: about "
+            f"{number(part['layer_peak_pressure_MPa'], 2)} MPa{doubted(part)} ({differences})"
         )
         yield text.translate(ASCII)
-    if (strain := content.large_strain) is not None and strain.strain_percent > _LINEAR:
-        yield f"contact model: {strain.words}".translate(ASCII)
+    if (strain := content["large_strain"]) is not None and strain["strain_percent"] > _LINEAR:
+        yield f"contact model: {strain_words(strain)}".translate(ASCII)
 
 
 def signed(percent: float) -> str:
-    """Return a difference [%] with its sign and two digits."""
+    """Return a difference [%] with its sign and two digits, 0 below a hundredth of a per cent."""
+    percent = round(percent, 2)
     return f"{'+' if percent > 0.0 else ''}{number(percent, 2)}"

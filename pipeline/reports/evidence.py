@@ -1,45 +1,48 @@
-"""Figures of a run that its verdict is made of."""
+"""Figures of a run that its verdict is made of, and what its loads are uncertain by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
-from pipeline.reports.accuracy_document import Accuracy
+from pipeline.reports.accuracy_section import worst_load
 from pipeline.reports.contact_figures import words_of
-from pipeline.reports.elastic_layer import element_keys, layer_keys, layer_of_run
+from pipeline.reports.elastic_layer import (
+    element_keys,
+    is_layer,
+    layer_keys,
+    layer_of_run,
+    strain_words,
+)
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.mesh_resolution import mesh_resolution
-from pipeline.reports.trained_domain import Domain
-from pipeline.reports.units import largest, percent
-from pipeline.reports.verdict import Evidence
+from pipeline.reports.units import largest, number, percent
+from pipeline.reports.verdict import JUDGED, Evidence
 from pipeline.store.quantities import FOR_WEAR
-from pipeline.store.run_documents import FromTable
+from pipeline.store.run_documents import FromTable, Part
 from pipeline.store.verdict_document import OwnError, Verdict
 
 #: End of the columns of peak pressures, and the unit of wear.
 _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 
 
-def evidence_of(
-    files: RunFiles, accuracy: Accuracy, gait: Gait, domain: Domain | None = None
-) -> Evidence:
+def evidence_of(files: RunFiles, gait: Gait, domain: dict[str, Any] | None = None) -> Evidence:
     """Return the figures that the verdict is made of."""
     differences, varied = gait.rms_over_range_percent, gait.combinations
     contact = files.config["contact"]
     return Evidence(
         differences=differences,
         peak_difference_percent=_peak_difference(files) if differences else None,
-        held_out_percent=accuracy.worst_load.nrmse_percent,
+        held_out_percent=worst_load(files.validation.figures).displayed["value"],
         resolution=mesh_resolution(files),
         least_across=TRIANGLES_ACROSS[contact["surface"]],
-        flagged=sum(flag.model == "surrogate" for flag in gait.flags),
-        failed=0 if varied is None else len(varied.failures),
-        combinations=0 if varied is None else len(varied.rows),
+        flagged=sum(flag["model"] == "surrogate" for flag in gait.flags),
+        failed=0 if varied is None else len(varied["failures"]),
+        combinations=0 if varied is None else len(varied["rows"]),
         node_spacing=gait.node_spacing,
         spacing_key=words_of(contact).spacing_key,
         simulated=bool(gait.models),
@@ -61,10 +64,10 @@ def _implant_edge(files: RunFiles) -> float | None:
     return float(knee["implant"]["edge_mm"])
 
 
-def _flagged_percent(domain: Domain | None) -> float | None:
+def _flagged_percent(domain: dict[str, Any] | None) -> float | None:
     """Return the part of the feasible held-out poses with a flag, of the worse compartment [%]."""
-    parts = [] if domain is None else domain.compartments.values()
-    shares = [percent(part.feasible_flagged, part.feasible) for part in parts]
+    parts = [] if domain is None else domain["compartments"].values()
+    shares = [percent(part["feasible_flagged"], part["feasible"]) for part in parts]
     return max((share for share in shares if share is not None), default=None)
 
 
@@ -90,9 +93,9 @@ def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
         for row in files.simulation.differences
     ]
     if gait.wear is not None:
-        apart = gait.wear.per_million_cycles.difference
+        apart = gait.wear["per_million_cycles"]["difference"]
         for name in (*COMPARTMENTS, "total"):
-            off = getattr(apart, f"{name}_percent")
+            off = apart[f"{name}_percent"]
             errors.append(
                 OwnError(
                     column=f"{name}_wear",
@@ -125,3 +128,109 @@ def more_samples(design: Mapping[str, Any]) -> str:
     pairs = [word for key in keys for word in ("--set", f"design.{key}={2 * design[key]}")]
     place = (FOLDER, "--resume") if keys == ["budget"] else (f"{FOLDER}-more",)
     return command_line("run", f"{FOLDER}/config.toml", "--out", *place, *pairs)
+
+
+class BudgetRow(Part):
+    """A source of error: its part in the loads and in the peak pressure [%], and what it is.
+
+    A `signed` error is that of the largest peak pressure: positive where the model has too much.
+    """
+
+    source: str
+    words: str
+    loads_percent: float | None
+    peak_pressure_percent: float | None
+    signed: bool
+
+
+def error_budget(evidence: Evidence) -> list[BudgetRow]:
+    """Return the sources of error that are known of a run: surrogate, model, mesh and nodes."""
+    return [
+        *_surrogate(evidence),
+        *_model(evidence.layer),
+        *_mesh(evidence),
+        *_nodes(evidence),
+        *_strain(evidence.layer),
+    ]
+
+
+def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
+    known = {name: share for name, share in evidence.differences.items() if share is not None}
+    if not known:
+        words = "surrogate against the contact model: worst load at unseen poses"
+        yield BudgetRow(
+            source="surrogate",
+            words=words,
+            loads_percent=evidence.held_out_percent,
+            peak_pressure_percent=None,
+            signed=False,
+        )
+        return
+    pressures = [share for name, share in known.items() if name.endswith("_peak_pressure_Pa")]
+    yield BudgetRow(
+        source="surrogate",
+        words="surrogate against the contact model over the gait cycle, RMS over range",
+        loads_percent=max((known[name] for name in JUDGED if name in known), default=None),
+        peak_pressure_percent=largest([*pressures, evidence.peak_difference_percent or 0.0]),
+        signed=False,
+    )
+
+
+def _model(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
+    if layer is None:
+        return
+    if not layer["compartments"]:
+        yield BudgetRow(
+            source="layer model",
+            words=f"not compared with the elastic layer: {layer['reason']}",
+            loads_percent=0.0 if is_layer(layer) else None,
+            peak_pressure_percent=0.0 if is_layer(layer) else layer["known_error_percent"],
+            signed=False,
+        )
+        return
+    for name, part in layer["compartments"].items():
+        yield BudgetRow(
+            source=f"layer model, {name}",
+            words=f"{layer['model']} against the elastic layer ({layer['reference']}) at equal "
+            "load; the peak of the layer is uncertain by "
+            f"±{number(part['uncertainty_percent'], 2)} %; of the loads, the stiffness",
+            loads_percent=part["at_peak"]["stiffness_percent"],
+            peak_pressure_percent=part["at_peak"]["peak_pressure_percent"],
+            signed=True,
+        )
+
+
+def _mesh(evidence: Evidence) -> Iterator[BudgetRow]:
+    for name, mesh in evidence.resolution.items():
+        yield BudgetRow(
+            source=f"mesh, {name}",
+            words="jumps of the pressure from triangle to triangle, RMS over the peak",
+            loads_percent=None,
+            peak_pressure_percent=mesh.roughness_percent,
+            signed=False,
+        )
+
+
+def _nodes(evidence: Evidence) -> Iterator[BudgetRow]:
+    if (nodes := evidence.node_spacing) is None:
+        return
+    errors = nodes["errors"]
+    yield BudgetRow(
+        source="node spacing",
+        words=f"nodes {nodes['spacing_mm']:g} mm apart, at a given pose, RMS over the largest",
+        loads_percent=None if errors is None else errors["force_percent"],
+        peak_pressure_percent=None if errors is None else errors["peak_pressure_percent"],
+        signed=False,
+    )
+
+
+def _strain(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
+    if layer is None or (strain := layer["large_strain"]) is None:
+        return
+    yield BudgetRow(
+        source="linear elasticity",
+        words=strain_words(strain),
+        loads_percent=strain["force_percent"],
+        peak_pressure_percent=strain["peak_pressure_percent"],
+        signed=False,
+    )

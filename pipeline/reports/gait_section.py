@@ -1,80 +1,264 @@
-"""Section of the report on the simulated gait cycle: differences, cost, speed and flags."""
+"""Section of the report on the simulated gait cycle: differences, cost, wear and combinations."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.quantities import unit_token
 from pipeline.flagged_instants import flagged_sentence
-from pipeline.reports.combinations import (
-    CombinationsTable,
-    Frame,
-    Wear,
-    combinations_of,
-    frames_of,
-    wear_of,
-)
-from pipeline.reports.inputs import MODELS, RunFiles
+from pipeline.reports.inputs import RunFiles
 from pipeline.reports.knee_figures import wears
-from pipeline.reports.mesh_resolution import Spacing, spacing_of
-from pipeline.reports.units import InUnit, scaled
-from pipeline.stages.frames import WearOfCycle
-from pipeline.store.run_documents import Cost, Difference, Part, Simulation
+from pipeline.reports.mesh_resolution import spacing_of
+from pipeline.reports.units import in_unit, percent, scaled
+from pipeline.stages.frames import Frames, WearOfCycle
+from pipeline.store.quantities import quantity_of, to_display
+from pipeline.store.run_documents import (
+    MODELS,
+    Change,
+    Combinations,
+    Cost,
+    Difference,
+    Ended,
+    Failed,
+    Part,
+    Simulation,
+)
+
+#: Limits of the surrogate's errors. Loads: RMS difference over the original's peak; positions: RMS
+#: difference over the range, or absolute; peak pressure: its RMS difference over the cycle's peak,
+#: and the difference of the peaks; wear: difference of the volume.
+BARS = {
+    "load_percent": 0.5,
+    "position_percent": 1.0,
+    "anterior_um": 10.0,
+    "rotation_deg": 0.02,
+    "peak_pressure_percent": 1.0,
+    "wear_percent": 0.5,
+}
+# Bar, column of the accuracy table that the bar judges, and limit of the column in `BARS`.
+_LIMITS = (
+    ("peak_pressure", "peak_difference_percent", "peak_pressure_percent"),
+    ("peak_pressure", "peak_pressure_percent", "peak_pressure_percent"),
+    ("loads", "load_percent", "load_percent"),
+    ("anterior", "anterior_um", "anterior_um"),
+    ("anterior", "anterior_percent", "position_percent"),
+    ("rotation", "rotation_deg", "rotation_deg"),
+    ("rotation", "rotation_percent", "position_percent"),
+    ("wear", "wear_percent", "wear_percent"),
+)
+# A position has two figures, and one of them has to keep its bar.
+_POSITIONS = ("anterior", "rotation")
+#: A load that stays below this share of the largest load of its kind is shown but not judged.
+LEAST_LOAD_PERCENT = 1.0
+_MILLION = 1e6
+#: Columns of the accuracy table with a mark at the worst row.
+_COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, column, _ in _LIMITS))
+
+#: Figures of a combination by the column of the accuracy table.
+Figures = Mapping[str, float | None]
 
 
-class DifferenceRow(InUnit):
-    """Difference of two cycles in a column, in the unit for people."""
+def combinations_of(stored: Combinations) -> dict[str, Any]:
+    """Return the comparison on all combinations of inputs.
 
-    measured: ClassVar[tuple[str, ...]] = ("rms_difference", "largest_difference", "range", "peak")
-    column: str
-    quantity: str
-    rms_difference: float
-    largest_difference: float
-    range: float
-    peak: float
-    rms_over_range_percent: float | None
-
-    @classmethod
-    def of(cls, row: Difference) -> DifferenceRow:
-        """Return a difference of `simulation.json`."""
-        content = row.content()
-        share = scaled(content.pop("rms_over_range"), 100.0)
-        return cls(**content, rms_over_range_percent=share)
-
-
-class CycleCost(Part):
-    """Cost of a simulated cycle."""
-
-    steps: int
-    rejected: int | None = None
-    derivatives: int
-    jacobians: int
-    evaluations: int
-    elapsed_s: float
-
-    @classmethod
-    def of(cls, cost: Cost) -> CycleCost:
-        """Return a cost of `simulation.json`."""
-        content = cost.content()
-        return cls(elapsed_s=content.pop("elapsed"), **content)
-
-
-class SpeedRatios(Part):
-    """Times of an evaluation and of a cycle by both models, and their ratios."""
-
-    original_evaluation_us: float
-    surrogate_evaluation_us: float
-    surrogate_call_us: float
-    evaluation_ratio: float
-    original_cycle_s: float
-    surrogate_cycle_s: float
-    cycle_ratio: float | None
+    `worst` is the name of the combination with the largest magnitude in each column, `within` the
+    number of combinations that keep all bars.
+    """
+    ended = [_compared(row) for row in stored.combinations if isinstance(row, Ended)]
+    known = {row["name"]: row for row in ended}
+    rows = [
+        known[row.name]
+        if isinstance(row, Ended)
+        else {"name": row.name, "factors": _ratios(row), "failure": row.failure.content()}
+        for row in stored.combinations
+    ]
+    ratios = [row["cost"]["cycle_ratio"] for row in ended]
+    return {
+        "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
+        "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
+        "rows": rows,
+        "worst": {column: _worst(ended, column) for column in _COLUMNS},
+        "within": sum(all(row["met"].values()) for row in ended),
+        "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
+        "failures": [
+            {"where": row.name, "text": f"{row.failure.model}: {row.failure.reason}"}
+            for row in stored.combinations
+            if row.failure is not None
+        ],
+        "flags": [
+            {"where": row["name"], "text": f"{model}: {message}"}
+            for row in ended
+            for model in MODELS
+            for message in row["flags"][model]
+        ],
+    }
 
 
-class ModelFlag(Part):
-    """Flag of a model in the cycle."""
+def _worst(rows: Sequence[Mapping[str, Any]], column: str) -> str | None:
+    known = {row["name"]: abs(row[column]) for row in rows if row[column] is not None}
+    return max(known, key=lambda name: known[name]) if known else None
 
-    model: str
-    message: str
+
+def _ratios(row: Ended | Failed) -> dict[str, float]:
+    return {f"{name}_ratio": value for name, value in row.factors.items()}
+
+
+def _compared(row: Ended) -> dict[str, Any]:
+    """Return a combination that both models completed: figures of the table, and the rest."""
+    loads = load_rows(row.loads)
+    share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
+    judged = (load for load in loads if load["judged"])
+    worst = max(judged, key=lambda load: share[load["column"]] or 0.0)
+    anterior, rotation = row.motion["anterior_m"], row.motion["rotation_rad"]
+    pressures = row.pressure.values()
+    wear = wear_rows(row.wear)
+    figures = {
+        "load_percent": worst["rms_over_peak_percent"],
+        **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
+        **to_display({"rotation_rad": rotation.rms}),
+        "anterior_um": 1e6 * anterior.rms,
+        "anterior_percent": percent(anterior.rms, anterior.range),
+        "rotation_percent": percent(rotation.rms, rotation.range),
+        "peak_difference_percent": max(
+            (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
+        ),
+        "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
+        "wear_percent": wear["difference"]["total_percent"],
+    }
+    spent = row.statistics
+    cost: dict[str, int | float] = {
+        "cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed
+    }
+    for name, cycle in spent.items():
+        cost |= {f"{name}_evaluations": cycle.evaluations, f"{name}_steps": cycle.steps}
+        cost[f"{name}_cycle_s"] = cycle.elapsed
+    return {
+        "name": row.name,
+        "factors": _ratios(row),
+        "failure": None,
+        **figures,
+        "worst_load": worst["label"],
+        "met": met(figures),
+        "above": above(figures),
+        "loads": loads,
+        "wear": wear,
+        "cost": cost,
+        "flags": row.flags,
+    }
+
+
+def load_rows(loads: Mapping[str, Change]) -> list[dict[str, Any]]:
+    """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
+    kinds = {column: column.split("_")[1] for column in loads}
+    largest = {
+        kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
+        for kind in kinds.values()
+    }
+    return [
+        {
+            "column": column,
+            **in_unit(quantity_of(column), rms=load.rms, peak=load.peak),
+            "rms_over_peak_percent": percent(load.rms, load.peak),
+            "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
+        }
+        for column, load in loads.items()
+    ]
+
+
+def _kept(figures: Figures) -> dict[str, dict[str, bool]]:
+    """Return for each bar whether each of its defined figures keeps the limit."""
+    kept: dict[str, dict[str, bool]] = {}
+    for bar, column, limit in _LIMITS:
+        columns = kept.setdefault(bar, {})
+        if (figure := figures[column]) is not None:
+            columns[column] = abs(figure) <= BARS[limit]
+    return kept
+
+
+def met(figures: Figures) -> dict[str, bool]:
+    """Return for each bar whether a combination keeps the bar."""
+    return {
+        bar: (any if bar in _POSITIONS else all)(kept.values())
+        for bar, kept in _kept(figures).items()
+    }
+
+
+def above(figures: Figures) -> list[str]:
+    """Return the columns of the accuracy table that miss their bar.
+
+    The two figures of a position are both above their bars or neither is.
+    """
+    bars = met(figures)
+    return [
+        column
+        for bar, columns in _kept(figures).items()
+        for column, kept in columns.items()
+        if not (bars[bar] if bar in _POSITIONS else kept)
+    ]
+
+
+def wear_rows(
+    volumes: Mapping[str, Sequence[float]], density: float | None = None
+) -> dict[str, dict[str, float | None]]:
+    """Return the wear per million cycles of each model and the surrogate's difference.
+
+    The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
+    the insert [kg/m³] there is no mass.
+    """
+    sides = (*COMPARTMENTS, "total")
+    worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
+    rows: dict[str, dict[str, float | None]] = {
+        name: {
+            f"{side}_mm3": 1e9 * _MILLION * volume
+            for side, volume in zip(sides, parts, strict=True)
+        }
+        for name, parts in worn.items()
+    }
+    if density is not None:
+        for name, parts in worn.items():
+            rows[name]["mass_mg"] = 1e6 * _MILLION * density * parts[-1]
+    rows["difference"] = {
+        f"{side}_percent": percent(surrogate - original, original)
+        for side, original, surrogate in zip(sides, *worn.values(), strict=True)
+    }
+    return rows
+
+
+def wear_of(wear: WearOfCycle) -> dict[str, Any]:
+    """Return the wear of the nominal cycle per million cycles."""
+    volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
+    deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
+    apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
+    return {
+        "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
+        "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
+        "deepest_per_million_cycles": {
+            f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
+        },
+        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
+        "field_aspect_ratio": {
+            f"{name}_ratio": value
+            for name, value in zip(COMPARTMENTS, wear.aspect.tolist(), strict=True)
+        },
+    }
+
+
+def frames_of(frames: Frames) -> list[dict[str, float]]:
+    """Return instant, flexion and peak pressures of each frame."""
+    columns = {
+        "instant_percent": frames.gait_percent.tolist(),
+        "flexion_rad": frames.poses[:, 0].tolist(),
+        **{
+            f"{name}_peak_Pa": peak.tolist()
+            for name, peak in zip(MODELS, frames.peak_Pa, strict=True)
+        },
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [to_display(dict(zip(columns, row, strict=True))) for row in rows]
 
 
 class Gait(Part):
@@ -85,22 +269,22 @@ class Gait(Part):
     """
 
     models: list[str]
-    differences: list[DifferenceRow]
-    statistics: dict[str, CycleCost]
-    speed: SpeedRatios | None
+    differences: list[dict[str, Any]]
+    statistics: dict[str, dict[str, Any]]
+    speed: dict[str, float | None] | None
     instants_percent: list[float] | None
     map_peak_pressure_MPa: dict[str, list[float]] | None
-    flags: list[ModelFlag]
+    flags: list[dict[str, str]]
     not_trusted: str | None
-    frames: list[Frame] | None
-    wear: Wear | None
-    combinations: CombinationsTable | None
-    node_spacing: Spacing | None
+    frames: list[dict[str, float]] | None
+    wear: dict[str, Any] | None
+    combinations: dict[str, Any] | None
+    node_spacing: dict[str, Any] | None
 
     @property
     def rms_over_range_percent(self) -> dict[str, float | None]:
         """RMS differences of both cycles over the range by column [%]."""
-        return {row.column: row.rms_over_range_percent for row in self.differences}
+        return {row["column"]: row["rms_over_range_percent"] for row in self.differences}
 
 
 #: The gait cycle of a run without a simulation.
@@ -126,7 +310,7 @@ def gait_of(files: RunFiles) -> Gait:
     if simulation is None:
         return _NO_GAIT
     costs = {name: simulation.statistics.get(name) for name in MODELS}
-    statistics = {name: CycleCost.of(cost) for name, cost in costs.items() if cost is not None}
+    statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
     peaks = None
     if maps is not None:
         found = (1e-6 * maps.pressure_Pa.max(axis=2)).tolist()
@@ -134,13 +318,13 @@ def gait_of(files: RunFiles) -> Gait:
     worn, varied = worn_files(files), files.combinations
     return Gait(
         models=list(statistics),
-        differences=[DifferenceRow.of(row) for row in simulation.differences],
+        differences=[_difference(row) for row in simulation.differences],
         statistics=statistics,
         speed=_speed(simulation),
         instants_percent=None if maps is None else maps.gait_percent.tolist(),
         map_peak_pressure_MPa=peaks,
         flags=[
-            ModelFlag(model=model, message=message)
+            {"model": model, "message": message}
             for model, messages in simulation.flags.items()
             for message in messages
         ],
@@ -163,16 +347,33 @@ def _not_trusted(simulation: Simulation) -> str | None:
     return flagged_sentence(flagged, instants, simulation.flag_kinds.get("surrogate", []))
 
 
-def _speed(simulation: Simulation) -> SpeedRatios | None:
+def _difference(row: Difference) -> dict[str, Any]:
+    """Return a difference of `simulation.json`; the unit ends the keys of its figures."""
+    content, token = row.content(), unit_token(row.unit)
+    share = scaled(content.pop("rms_over_range"), 100.0)
+    return {
+        f"{key}_{token}" if isinstance(value, float) else key: value
+        for key, value in content.items()
+    } | {"rms_over_range_percent": share}
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    """Return a cost of `simulation.json`."""
+    content = cost.content()
+    return {"elapsed_s": content.pop("elapsed"), **content}
+
+
+def _speed(simulation: Simulation) -> dict[str, float | None] | None:
+    """Return the times of an evaluation and of a cycle by both models, and their ratios."""
     if (speed := simulation.speed) is None:
         return None
     original_s, surrogate_s = (simulation.statistics[name].elapsed for name in MODELS)
-    return SpeedRatios(
-        original_evaluation_us=speed.original_us,
-        surrogate_evaluation_us=speed.surrogate_us,
-        surrogate_call_us=speed.surrogate_call_us,
-        evaluation_ratio=speed.ratio,
-        original_cycle_s=original_s,
-        surrogate_cycle_s=surrogate_s,
-        cycle_ratio=original_s / surrogate_s if original_s and surrogate_s else None,
-    )
+    return {
+        "original_evaluation_us": speed.original_us,
+        "surrogate_evaluation_us": speed.surrogate_us,
+        "surrogate_call_us": speed.surrogate_call_us,
+        "evaluation_ratio": speed.ratio,
+        "original_cycle_s": original_s,
+        "surrogate_cycle_s": surrogate_s,
+        "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
+    }

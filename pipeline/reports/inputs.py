@@ -32,13 +32,19 @@ from pipeline.store.documents import (
     read_bytes,
     read_document,
 )
-from pipeline.store.layer_document import ELASTIC_LAYER, ElasticLayer
-from pipeline.store.made_with import check_configuration
-from pipeline.store.quantities import ERRORS
-from pipeline.store.run_documents import MODELS, Combinations, PathKnots, RunRecord, Simulation
-from pipeline.store.sample_schema import unit_of
-from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
-from pipeline.store.validation_document import Validation
+from pipeline.store.figures import Figures, Validation
+from pipeline.store.job import check_configuration
+from pipeline.store.quantities import CATALOGUE
+from pipeline.store.run_documents import (
+    ELASTIC_LAYER,
+    MODELS,
+    Combinations,
+    ElasticLayer,
+    PathKnots,
+    RunRecord,
+    Simulation,
+)
+from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table, unit_of
 from surrogates.files.persistence import SurrogateFileError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
@@ -117,8 +123,13 @@ class RunFiles:
     @cached_property
     def hidden(self) -> set[str]:
         """Names of the quantities that the original model, a table, does not contain."""
-        names = {ERRORS[column].name for column in self.run.not_given}
+        names = {CATALOGUE[column].name for column in self.run.not_given}
         return names | {"cop_distance"} if "cop_x" in names else names
+
+    @cached_property
+    def figures(self) -> Figures:
+        """Figures of the run that are shown."""
+        return self.validation.figures.without(self.hidden)
 
 
 def nearest_rows(cycle: pd.DataFrame, percent: FloatArray) -> pd.DataFrame:
@@ -267,7 +278,7 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
     names = files.compartments
     for file, found in (
         ("run.json", [name for name in run.counts if name != "total"]),
-        ("validation.json", list(files.validation.models[0].compartments)),
+        ("validation.json", list(files.validation.parts)),
         ("knee.npz", names if files.knee is None else files.knee.compartments),
     ):
         if tuple(found) != names:

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 import surrogates
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line, in_folder
-from pipeline.reports.units import ASCII, largest, scaled
+from pipeline.reports.units import ASCII
 from pipeline.reports.verdict import (
     LEVELS,
     MODEL,
@@ -29,7 +29,7 @@ from pipeline.reports.verdict import (
 )
 from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.documents import read_document
-from pipeline.store.run_documents import Optional, Part
+from pipeline.store.figures import AT_POSE, Figures
 from pipeline.store.verdict_document import (
     JudgedPart,
     JudgedReport,
@@ -45,21 +45,6 @@ _OF_CONTACT_MODEL = ("mesh", "ridges", "spacing", "layer", "elements")
 #: Warnings of a run that the terminal shows.
 _MOST = 3
 _PRESSURE, _PRESSURE_COLUMN = "peak pressure", "_peak_pressure_Pa"
-
-
-class _Figure(Part):
-    """Error of a load at held-out poses, in the header of a surrogate's file."""
-
-    nrmse: Optional = None
-
-
-class _AtPose(Part):
-    """Errors of a compartment at held-out poses, in the header of a surrogate's file."""
-
-    at_pose: dict[str, _Figure]
-
-
-_HEADER_ERRORS = TypeAdapter(dict[str, _AtPose])
 
 
 def judgement(source: Path, model: str = "surrogate") -> Judgement | None:
@@ -131,17 +116,12 @@ def _report(folder: Path, header: Mapping[str, Any]) -> JudgedReport | None:
 def _by_header(header: Mapping[str, Any], source: Path) -> Judgement:
     """Return the verdict by the held-out errors in the header of a surrogate."""
     try:
-        parts = _HEADER_ERRORS.validate_python(header["errors"])
+        figures = Figures.model_validate(header["errors"])
     except ValidationError:
-        parts = {}
-    known = [
-        part.at_pose[column].nrmse
-        for part in parts.values()
-        for column in WRENCH_COLUMNS
-        if column in part.at_pose
-    ]
-    worst = scaled(largest(known), 100.0) if known else None
-    found = verdict(Evidence({}, None, worst, {}, 0.0, simulated=False), "")
+        figures = Figures([])
+    worst = figures.worst(AT_POSE, "nrmse", *WRENCH_COLUMNS)
+    percent = None if worst is None else worst.displayed["value"]
+    found = verdict(Evidence({}, None, percent, {}, 0.0, simulated=False), "")
     reason = "not judged, as no report.json of its run is beside the surrogate"
     unknown = part_of("gait and peak pressure", [unjudged(1, reason, "report")], "")
     step = NextStep(

@@ -13,7 +13,7 @@ from foundation.base.loads import COMPARTMENTS
 from foundation.base.quantities import QUANTITIES
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number, percent
-from pipeline.store.run_documents import MODELS, Part
+from pipeline.store.run_documents import MODELS
 
 #: Least Young's modulus of a layer for which wear is shown [MPa]. Archard's law is that of
 #: polyethylene, whose modulus is several hundred MPa; that of cartilage is below 50 MPa.
@@ -33,37 +33,13 @@ FIGURES = (
 )
 
 
-class KneeFigures(Part):
-    """Figures of the knee over the cycle of the original, or of the surrogate alone.
+def knee_of(files: RunFiles) -> dict[str, Any] | None:
+    """Return the figures of the knee over the cycle of the original, or of the surrogate alone.
 
-    A figure is None if the original model, a table, does not contain its quantity. The medial share
-    is that of the impulse over the cycle; `wear_note` is the reason if no wear is shown.
+    None without a simulated cycle. A figure is None if the original model, a table, does not
+    contain its quantity. The medial share is that of the impulse over the cycle; `wear_note` is the
+    reason if no wear is shown.
     """
-
-    model: str
-    medial_peak_pressure_MPa: float | None
-    medial_peak_pressure_at_percent: float | None
-    lateral_peak_pressure_MPa: float | None
-    lateral_peak_pressure_at_percent: float | None
-    largest_area_mm2: float | None
-    largest_area_at_percent: float | None
-    mean_area_mm2: float | None
-    anterior_range_mm: float
-    anterior_least_mm: float
-    anterior_largest_mm: float
-    rotation_range_deg: float
-    rotation_least_deg: float
-    rotation_largest_deg: float
-    medial_share_percent: float | None
-    medial_share_at_largest_load_percent: float | None
-    largest_load_N: float
-    largest_load_at_percent: float
-    wear_mm3_per_million_cycles: float | None
-    wear_note: str | None
-
-
-def knee_of(files: RunFiles) -> KneeFigures | None:
-    """Return the figures of the knee over the cycle, None without a simulated cycle."""
     if not files.cycles:
         return None
     model, cycle = next(iter(files.cycles.items()))
@@ -80,19 +56,17 @@ def knee_of(files: RunFiles) -> KneeFigures | None:
         low, high = float(values.min()), float(values.max())
         motion |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
         motion[f"{name}_largest_{unit}"] = high
-    return KneeFigures.model_validate(
-        {
-            "model": model,
-            **pressures,
-            "largest_area_mm2": _largest(area, 1e6),
-            "largest_area_at_percent": _largest_at(area, at),
-            "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
-            **motion,
-            **_shares(cycle, at),
-            "wear_mm3_per_million_cycles": _wear(files),
-            "wear_note": _wear_note(files),
-        }
-    )
+    return {
+        "model": model,
+        **pressures,
+        "largest_area_mm2": _largest(area, 1e6),
+        "largest_area_at_percent": _largest_at(area, at),
+        "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
+        **motion,
+        **_shares(cycle, at),
+        "wear_mm3_per_million_cycles": _wear(files),
+        "wear_note": _wear_note(files),
+    }
 
 
 def mean_over_cycle(values: FloatArray, at: FloatArray) -> float:
@@ -152,27 +126,25 @@ def wears(contact: Mapping[str, Any]) -> bool:
     return bool(contact["youngs_modulus_MPa"] >= WEARS_FROM_MPa)
 
 
-def knee_lines(knee: KneeFigures | None) -> list[str]:
+def knee_lines(knee: Mapping[str, Any] | None) -> list[str]:
     """Return the lines for the terminal, in units of ASCII characters."""
     if knee is None:
         return []
-    wear, share = knee.wear_mm3_per_million_cycles, number(knee.medial_share_percent)
+    wear, share = knee["wear_mm3_per_million_cycles"], number(knee["medial_share_percent"])
     lines = [
-        f"knee: AP travel {number(knee.anterior_range_mm)} mm, rotation "
-        f"{number(knee.rotation_range_deg)} deg, medial share of the load {share} %"
+        f"knee: AP travel {number(knee['anterior_range_mm'])} mm, rotation "
+        f"{number(knee['rotation_range_deg'])} deg, medial share of the load {share} %"
         + ("" if wear is None else f", wear {number(wear)} mm3 per million cycles")
     ]
-    if knee.medial_peak_pressure_MPa is not None:
+    if knee["medial_peak_pressure_MPa"] is not None:
         peaks = ", ".join(
-            f"{name} {number(pressure)} MPa at {number(at, 2)} %"
-            for name, pressure, at in (
-                ("medial", knee.medial_peak_pressure_MPa, knee.medial_peak_pressure_at_percent),
-                ("lateral", knee.lateral_peak_pressure_MPa, knee.lateral_peak_pressure_at_percent),
-            )
+            f"{name} {number(knee[f'{name}_peak_pressure_MPa'])} MPa at "
+            f"{number(knee[f'{name}_peak_pressure_at_percent'], 2)} %"
+            for name in COMPARTMENTS
         )
         lines.insert(
             0,
             f"knee: peak pressure {peaks} of the cycle; contact area up to "
-            f"{number(knee.largest_area_mm2)} mm2, mean {number(knee.mean_area_mm2)} mm2",
+            f"{number(knee['largest_area_mm2'])} mm2, mean {number(knee['mean_area_mm2'])} mm2",
         )
     return lines

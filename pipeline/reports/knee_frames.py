@@ -16,7 +16,6 @@ from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import half_edges
 from pipeline.reports import figures as fig
-from pipeline.reports.combinations import Frame
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.pressure_field import ContactFields
 from pipeline.store.run_documents import MODELS
@@ -34,8 +33,8 @@ _WIDTH = 2.5
 
 
 def frame_pictures(
-    fields: ContactFields | None, rows: list[Frame] | None
-) -> tuple[Picture | None, list[tuple[Frame, Picture]]]:
+    fields: ContactFields | None, rows: list[dict[str, float]] | None
+) -> tuple[Picture | None, list[tuple[dict[str, float], Picture]]]:
     """Return the colour scale of the frames and pictures of the knee at a few instants.
 
     Each picture has its row of the frames of `report.json`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number
 from pipeline.stages.frames import PressureMaps
 from pipeline.stages.pressure_roughness import Resolution, resolution
-from pipeline.store.run_documents import NodeSpacing, Part
+from pipeline.store.quantities import to_display
+from pipeline.store.run_documents import NodeSpacing
 
 #: Least part of the highest pressure at an instant that is judged.
 _NEAR_PEAK = 0.8
@@ -57,59 +58,22 @@ def _known(rows: FloatArray) -> FloatArray:
     return known if len(known) else np.full((1, rows.shape[1]), np.inf)
 
 
-class Errors(Part):
-    """Errors of the node spacing at poses of the cycle, over the largest value or in mm."""
-
-    force_percent: float
-    peak_pressure_percent: float
-    area_percent: float
-    centre_mm: float
-    poses: int
-    unresolved: int
-
-
-class Spacing(Part):
-    """Node spacing in `report.json`; `reason` says why errors are None."""
-
-    spacing_mm: float
-    coarser_mm: float
-    reason: str
-    errors: Errors | None
-
-
-def spacing_of(found: NodeSpacing | None) -> Spacing | None:
+def spacing_of(found: NodeSpacing | None) -> dict[str, Any] | None:
     """Return the node spacing and its errors in units for people; None without nodes."""
-    if found is None:
-        return None
-    errors = None
-    if (stored := found.errors) is not None:
-        errors = Errors(
-            force_percent=100.0 * stored.force,
-            peak_pressure_percent=100.0 * stored.peak_pressure,
-            area_percent=100.0 * stored.area,
-            centre_mm=1e3 * stored.centre,
-            poses=stored.poses,
-            unresolved=stored.unresolved,
-        )
-    return Spacing(
-        spacing_mm=1e3 * found.spacing_m,
-        coarser_mm=1e3 * found.coarser_m,
-        reason=found.reason,
-        errors=errors,
-    )
+    return None if found is None else dict(to_display(found))
 
 
-def spacing_lines(content: Spacing | None) -> Iterator[str]:
+def spacing_lines(content: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield the line for the terminal, in ASCII characters, of a run whose model has nodes."""
     if content is None:
         return
-    head = f"node spacing {content.spacing_mm:g} mm:"
-    errors = content.errors
+    head = f"node spacing {content['spacing_mm']:g} mm:"
+    errors = content["errors"]
     if errors is None:
-        yield f"{head} error not known: {content.reason}"
+        yield f"{head} error not known: {content['reason']}"
         return
     parts = [
-        f"{name} +-{number(getattr(errors, key), 2)} {unit}"
+        f"{name} +-{number(errors[key], 2)} {unit}"
         for name, key, unit in (
             ("force", "force_percent", "%"),
             ("peak pressure", "peak_pressure_percent", "%"),
@@ -117,7 +81,7 @@ def spacing_lines(content: Spacing | None) -> Iterator[str]:
             ("centre", "centre_mm", "mm"),
         )
     ]
-    line = f"{head} {', '.join(parts)} (from {content.coarser_mm:g} mm)"
-    if errors.unresolved:
-        line += f"; peak not resolved at {errors.unresolved} of {errors.poses} poses"
+    line = f"{head} {', '.join(parts)} (from {content['coarser_mm']:g} mm)"
+    if errors["unresolved"]:
+        line += f"; peak not resolved at {errors['unresolved']} of {errors['poses']} poses"
     yield line

@@ -10,67 +10,16 @@ from typing import Any
 
 from foundation.base.wording import counted
 from pipeline.config.contact_schema import CONTACT_MODELS, OWN_KEYS
-from pipeline.reports.accuracy_document import Accuracy, HeightError, WorstLoad
-from pipeline.reports.accuracy_section import height_error
-from pipeline.reports.combinations import CombinationsTable
+from pipeline.reports.accuracy_section import Accuracy, height_error, worst_load
 from pipeline.reports.contact_figures import model_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.stages_section import Stages
 from pipeline.reports.units import ASCII, largest, number
-from pipeline.store.quantities import ERRORS
-from pipeline.store.run_documents import FromModel, FromTable, Part, RunRecord
+from pipeline.store.quantities import CATALOGUE, to_display
+from pipeline.store.run_documents import FromTable, Part, RunRecord
 
 _LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
-#: Errors of the rows: key in `run.json`, key of the report, factor to its unit.
-_ERRORS = (
-    ("height_m", "height_um", 1e6),
-    ("force_x_over_axial", "ap_force_over_axial_percent", 100.0),
-    ("force_z_over_axial", "ml_force_over_axial_percent", 100.0),
-)
-
-
-class CombinationsHeadline(Part):
-    """Combinations that keep all bars, the worst wear, and the ratio of times."""
-
-    total: int
-    within: int
-    worst_wear_combination: str | None
-    worst_wear_difference_percent: float | None
-    median_cycle_ratio: float | None
-
-
-class Headline(Part):
-    """Figures at the top of the page; the pressure is that of the worse compartment.
-
-    The gait of a table has nothing to compare with.
-    """
-
-    worst_load: WorstLoad
-    height_at_load: HeightError | None
-    gait_medial_force_rms_over_range_percent: float | None
-    gait_ap_position_rms_over_range_percent: float | None
-    gait_peak_pressure_rms_over_range_percent: float | None
-    evaluation_speed_ratio: float | None
-    cycle_speed_ratio: float | None
-    wear_difference_percent: float | None
-    combinations: CombinationsHeadline | None
-    candidates: int
-    evaluated: int
-    training_samples: int
-    held_out_samples: int
-
-
-class Note(Part):
-    """Note to read before the figures."""
-
-    where: str
-    text: str
-
-    @property
-    def words(self) -> str:
-        """The note on one line."""
-        return f"{self.where}: {self.text}"
 
 
 class Overview(Part):
@@ -87,9 +36,9 @@ class Overview(Part):
     layer: dict[str, Any] | None
     femur_layer: dict[str, Any] | None
     settings: dict[str, Any] | None
-    headline: Headline
+    headline: dict[str, Any]
     original: dict[str, Any]
-    notes: list[Note]
+    notes: list[dict[str, str]]
 
 
 def overview_of(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> Overview:
@@ -108,7 +57,7 @@ def overview_of(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait)
         layer=_layer(contact, springs=springs) if modelled else None,
         femur_layer=femur_layer and _layer(femur_layer, springs=springs),
         settings=settings,
-        headline=_headline(files, accuracy, gait),
+        headline=_headline(files, gait),
         original=_original(files.run),
         notes=list(_notes(files, stages, accuracy, gait)),
     )
@@ -144,18 +93,7 @@ def writable(value: Any) -> Any:
 
 def _original(run: RunRecord) -> dict[str, Any]:
     """Return the original model of the surrogate, errors of a table in units for people."""
-    content = run.original.content() | {"kind": run.original.kind}
-    if isinstance(run.original, FromTable) and run.original.errors_found is not None:
-        content["errors_found"] = _errors_found(run.original)
-    return content
-
-
-def _errors_found(table: FromTable) -> dict[str, dict[str, float]]:
-    """Return the standard deviations of the errors of the rows of a table by compartment."""
-    return {
-        name: {key: factor * getattr(errors, stored) for stored, key, factor in _ERRORS}
-        for name, errors in (table.errors_found or {}).items()
-    }
+    return dict(to_display(run.original.content()) | {"kind": run.original.kind})
 
 
 def _names(files: str | list[str]) -> str:
@@ -163,74 +101,75 @@ def _names(files: str | list[str]) -> str:
     return ", ".join(Path(file).name for file in ([files] if isinstance(files, str) else files))
 
 
-def _headline(files: RunFiles, accuracy: Accuracy, gait: Gait) -> Headline:
+def _headline(files: RunFiles, gait: Gait) -> dict[str, Any]:
+    """Return the figures at the top of the page; the pressure is that of the worse compartment."""
     shares = gait.rms_over_range_percent
     force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
     speed, wear, varied = gait.speed, gait.wear, gait.combinations
     total = files.run.counts["total"]
-    return Headline(
-        worst_load=accuracy.worst_load,
-        height_at_load=height_error(files.validation.models[0]),
-        gait_medial_force_rms_over_range_percent=force,
-        gait_ap_position_rms_over_range_percent=anterior,
-        gait_peak_pressure_rms_over_range_percent=largest(pressures),
-        evaluation_speed_ratio=None if speed is None else speed.evaluation_ratio,
-        cycle_speed_ratio=None if speed is None else speed.cycle_ratio,
-        wear_difference_percent=(
-            None if wear is None else wear.per_million_cycles.difference.total_percent
+    return {
+        "gait_medial_force_rms_over_range_percent": force,
+        "gait_ap_position_rms_over_range_percent": anterior,
+        "gait_peak_pressure_rms_over_range_percent": largest(pressures),
+        "evaluation_speed_ratio": None if speed is None else speed["evaluation_ratio"],
+        "cycle_speed_ratio": None if speed is None else speed["cycle_ratio"],
+        "wear_difference_percent": (
+            None if wear is None else wear["per_million_cycles"]["difference"]["total_percent"]
         ),
-        combinations=(
+        "combinations": (
             None if varied is None else _combinations_headline(varied, worn=wear is not None)
         ),
-        candidates=total.candidates,
-        evaluated=total.first + total.evaluated + total.gait,
-        training_samples=total.training + total.gait,
-        held_out_samples=len(files.held_out),
-    )
+        "candidates": total.candidates,
+        "evaluated": total.first + total.evaluated + total.gait,
+        "training_samples": total.training + total.gait,
+        "held_out_samples": len(files.held_out),
+    }
 
 
-def _combinations_headline(varied: CombinationsTable, *, worn: bool) -> CombinationsHeadline:
+def _combinations_headline(varied: dict[str, Any], *, worn: bool) -> dict[str, Any]:
     """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
-    worst = varied.worst["wear_percent"] if worn else None
-    wear = {row.name: row.wear_percent for row in varied.ended}
-    return CombinationsHeadline(
-        total=len(varied.rows),
-        within=varied.within,
-        worst_wear_combination=worst,
-        worst_wear_difference_percent=None if worst is None else wear[worst],
-        median_cycle_ratio=varied.median_cycle_ratio,
-    )
+    worst = varied["worst"]["wear_percent"] if worn else None
+    wear = {row["name"]: row.get("wear_percent") for row in varied["rows"]}
+    return {
+        "total": len(varied["rows"]),
+        "within": varied["within"],
+        "worst_wear_combination": worst,
+        "worst_wear_difference_percent": None if worst is None else wear[worst],
+        "median_cycle_ratio": varied["median_cycle_ratio"],
+    }
 
 
 # ---- Notes and lines -----------------------------------------------------------------------------
 
 
-def _notes(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> Iterator[Note]:
+def _notes(
+    files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait
+) -> Iterator[dict[str, str]]:
     """Yield the notes to read before the figures."""
     original = files.run.original
     for remark in files.run.remarks:
         if remark.level != "note":
-            yield Note(where=remark.about, text=remark.text)
+            yield {"where": remark.about, "text": remark.text}
     if isinstance(original, FromTable):
         for text in _table_notes(original):
-            yield Note(where=original.file, text=text)
+            yield {"where": original.file, "text": text}
     if gait.not_trusted:
-        yield Note(where="gait, surrogate", text=gait.not_trusted)
+        yield {"where": "gait, surrogate", "text": gait.not_trusted}
     for flag in gait.flags:
-        yield Note(where=f"gait, {flag.model}", text=flag.message)
-    for failure in gait.combinations.failures if gait.combinations else ():
-        yield Note(where=f"combination {failure.where}", text=failure.text)
+        yield {"where": f"gait, {flag['model']}", "text": flag["message"]}
+    for failure in gait.combinations["failures"] if gait.combinations else ():
+        yield {"where": f"combination {failure['where']}", "text": failure["text"]}
     total = stages.counts["total"]
     if failed := total.first_failed + total.evaluated_failed:
         evaluated = total.first + total.evaluated
         text = f"{failed} of {evaluated} evaluations have no answer"
-        yield Note(where="training samples", text=text)
+        yield {"where": "training samples", "text": text}
     if accuracy.failed:
         words = ("held-out evaluation has no answer", "held-out evaluations have no answer")
-        yield Note(where="held-out samples", text=counted(accuracy.failed, *words))
+        yield {"where": "held-out samples", "text": counted(accuracy.failed, *words)}
     if accuracy.too_narrow:
         text = f"too narrow, covering less than 90 %: {', '.join(accuracy.too_narrow)}"
-        yield Note(where="predicted 95 % intervals", text=text)
+        yield {"where": "predicted 95 % intervals", "text": text}
 
 
 def _table_notes(table: FromTable) -> Iterator[str]:
@@ -242,7 +181,7 @@ def _table_notes(table: FromTable) -> Iterator[str]:
     if table.not_given:
         # The three coordinates of the centre of pressure are one entry.
         labels = dict.fromkeys(
-            re.sub(r" [xyz]$", "", ERRORS[name].label) for name in table.not_given
+            re.sub(r" [xyz]$", "", CATALOGUE[name].label) for name in table.not_given
         )
         yield f"not given: {', '.join(labels)}; not shown, and wear is not computed"
     for count, words in (
@@ -263,38 +202,38 @@ def warning_lines(run: RunRecord) -> Iterator[str]:
             yield f"warning: {remark.words.translate(ASCII)}"
 
 
-def summary_lines(overview: Overview, original: FromModel | FromTable, gait: Gait) -> list[str]:
+def summary_lines(overview: Overview, files: RunFiles, gait: Gait) -> list[str]:
     """Return the lines for the terminal, in units of ASCII characters."""
-    head = overview.headline
-    worst, height = head.worst_load, head.height_at_load
+    head, original = overview.headline, files.run.original
+    worst, height = worst_load(files.validation.figures), height_error(files.figures)
     compared = []
     if isinstance(original, FromTable):
         compared = [_table_line(original)]
     elif gait.models:
         compared = [
             f"gait: RMS difference over range: medial force "
-            f"{number(head.gait_medial_force_rms_over_range_percent)} %, "
-            f"AP position {number(head.gait_ap_position_rms_over_range_percent)} %, "
-            f"peak pressure {number(head.gait_peak_pressure_rms_over_range_percent)} %",
-            f"speed: {number(head.evaluation_speed_ratio)} times per evaluation, "
-            f"{number(head.cycle_speed_ratio)} times for the gait cycle",
+            f"{number(head['gait_medial_force_rms_over_range_percent'])} %, "
+            f"AP position {number(head['gait_ap_position_rms_over_range_percent'])} %, "
+            f"peak pressure {number(head['gait_peak_pressure_rms_over_range_percent'])} %",
+            f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
+            f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
         ]
     lines = [
-        f"accuracy: worst load NRMSE at given pose {number(worst.nrmse_percent)} % "
-        f"({worst.compartment} {worst.load})",
+        f"accuracy: worst load NRMSE at given pose {number(worst.displayed['value'])} % "
+        f"({worst.part} {CATALOGUE[worst.quantity].label})",
         *compared,
-        f"samples: {head.candidates} candidates, {head.evaluated} evaluated, "
-        f"{head.training_samples} trained on, {head.held_out_samples} held out",
+        f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
+        f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
     ]
     if height is not None:
-        lines[0] += f"; height error at given load {number(height.rmse_um)} um"
-    if (varied := head.combinations) is not None:
-        off = number(varied.worst_wear_difference_percent)
-        most = varied.worst_wear_combination
+        lines[0] += f"; height error at given load {number(height.displayed['value'])} um"
+    if (varied := head["combinations"]) is not None:
+        off = number(varied["worst_wear_difference_percent"])
+        most = varied["worst_wear_combination"]
         lines.append(
-            f"combinations: {varied.within} of {varied.total} within all bars; "
+            f"combinations: {varied['within']} of {varied['total']} within all bars; "
             + ("" if most is None else f"wear at most {off} % off ({most}), ")
-            + f"{number(varied.median_cycle_ratio)} times faster in the median"
+            + f"{number(varied['median_cycle_ratio'])} times faster in the median"
         )
     if overview.notes:
         lines.append(f"notes: {len(overview.notes)}, see the top of the report")
@@ -304,10 +243,10 @@ def summary_lines(overview: Overview, original: FromModel | FromTable, gait: Gai
 def _table_line(table: FromTable) -> str:
     """Return the line of the terminal on a table."""
     text = f"original: table {table.file}, {table.rows} rows"
-    parts = _errors_found(table).values()
+    parts = to_display(table.errors_found or {}).values()
     if not parts:
         return text
-    height, ap, ml = (number(max(part[key] for part in parts)) for _, key, _ in _ERRORS)
+    height, ap, ml = (number(max(part[key] for part in parts)) for key in next(iter(parts)))
     return (
         f"{text}; errors found in them: height {height} um, AP and ML force {ap} % and {ml} % of "
         "the axial force"

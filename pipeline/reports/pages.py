@@ -9,9 +9,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
+from pipeline.reports.accuracy_section import model_row, verdict_of_coverage
 from pipeline.reports.contact_figures import CONTACT_WORDS
-from pipeline.reports.elastic_layer import signed
-from pipeline.reports.units import determination, given, number, shown_name
+from pipeline.reports.elastic_layer import doubted, signed
+from pipeline.reports.trained_domain import stiffness_key
+from pipeline.reports.units import determination, field, given, number, shown_name
+from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import Part
 
 #: Term -> what the term means, for readers who know knees but not surrogates.
@@ -77,10 +80,18 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters.update(num=number, given=given, q2=determination, named=shown_name, term=term)
-_ENVIRONMENT.filters["signed"] = signed
+_ENVIRONMENT.filters |= {
+    "signed": signed,
+    "doubted": doubted,
+    "field": field,
+    "stiffness_key": stiffness_key,
+}
+_ENVIRONMENT.filters["quantity"] = CATALOGUE.__getitem__
+_ENVIRONMENT.filters |= {"coverage": verdict_of_coverage, "model_row": model_row}
 _ENVIRONMENT.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 _ENVIRONMENT.filters["lines"] = lambda text: Markup("<br>").join(text.split("\n"))
 _ENVIRONMENT.filters["zip"] = zip
+_ENVIRONMENT.filters["note_words"] = lambda note: f"{note['where']}: {note['text']}"
 # Figures of typed documents that a script reads.
 _ENVIRONMENT.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": content_of}
 

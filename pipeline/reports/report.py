@@ -20,24 +20,32 @@ from pipeline.config.schema import Config
 from pipeline.files import write_document
 from pipeline.reports import accuracy_pictures as accuracy_panels
 from pipeline.reports import pictures
-from pipeline.reports.accuracy_document import Accuracy
-from pipeline.reports.accuracy_section import accuracy_of
+from pipeline.reports.accuracy_section import (
+    JUDGED_AT_LOAD,
+    Accuracy,
+    accuracy_of,
+    height_error,
+    worst_load,
+)
 from pipeline.reports.contact_figures import (
-    Contact,
     contact_of,
     contact_pictures,
     model_of,
     setting_rows,
 )
-from pipeline.reports.elastic_layer import LayerComparison, layer_lines
-from pipeline.reports.error_budget import BudgetRow, error_budget
-from pipeline.reports.evidence import evidence_of, more_samples, own_errors
+from pipeline.reports.elastic_layer import layer_lines
+from pipeline.reports.evidence import (
+    BudgetRow,
+    error_budget,
+    evidence_of,
+    more_samples,
+    own_errors,
+)
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import KneeFigures, knee_lines, knee_of
+from pipeline.reports.knee_figures import knee_lines, knee_of
 from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.mesh_resolution import spacing_lines
-from pipeline.reports.overview_picture import peak_picture
 from pipeline.reports.overview_section import (
     Overview,
     overview_of,
@@ -46,12 +54,12 @@ from pipeline.reports.overview_section import (
     writable,
 )
 from pipeline.reports.pages import glossary_of, write_page
+from pipeline.reports.pictures import peak_picture
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.stages_section import Stages, stages_of
 from pipeline.reports.trained_domain import (
     COORDINATES,
     INPUTS,
-    Domain,
     Sensitivity,
     domain_of,
     sensitivity_of,
@@ -85,17 +93,18 @@ class Report(Part):
 
     summary: list[str]
     overview: Overview
-    knee: KneeFigures | None
+    knee: dict[str, Any] | None
     verdict: Verdict
-    elastic_layer: LayerComparison | None
+    elastic_layer: dict[str, Any] | None
     error_budget: list[BudgetRow]
     remarks: list[StoredFinding]
     stages: Stages
+    figures: list[dict[str, Any]]
     validation: Accuracy
-    domain: Domain | None
+    domain: dict[str, Any] | None
     sensitivity: Sensitivity | None
     gait: Gait
-    contact: Contact | None
+    contact: dict[str, Any] | None
     provenance: Provenance
 
 
@@ -123,6 +132,11 @@ def write_report(folder: Path) -> Report:
     write_page(
         folder / "report.html",
         report,
+        held_out=files.figures,
+        judged_at_load=JUDGED_AT_LOAD,
+        worst_load=worst_load(files.validation.figures),
+        height=height_error(files.figures),
+        largest_height=height_error(files.figures, "maximum"),
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
         next_command=in_folder(report.verdict.next.command, folder),
@@ -143,12 +157,12 @@ def report_of(files: RunFiles) -> Report:
     stages, accuracy, gait = stages_of(files), accuracy_of(files), gait_of(files)
     overview = overview_of(files, stages, accuracy, gait)
     knee, domain = knee_of(files), domain_of(files)
-    evidence = evidence_of(files, accuracy, gait, domain)
+    evidence = evidence_of(files, gait, domain)
     judged = verdict(evidence, more_samples(files.config["design"]))
     judged.errors = own_errors(files, gait, judged)
     return Report(
         summary=[
-            *summary_lines(overview, run.original, gait),
+            *summary_lines(overview, files, gait),
             *spacing_lines(gait.node_spacing),
             *knee_lines(knee),
             *layer_lines(evidence.layer),
@@ -160,9 +174,10 @@ def report_of(files: RunFiles) -> Report:
         knee=knee,
         verdict=judged,
         elastic_layer=evidence.layer,
-        error_budget=error_budget(evidence, evidence.layer),
+        error_budget=error_budget(evidence),
         remarks=run.remarks,
         stages=stages,
+        figures=files.figures.displayed,
         validation=accuracy,
         domain=domain,
         sensitivity=sensitivity_of(files.knee, files.predictions, run.not_given),
@@ -205,7 +220,7 @@ def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
             accuracy.learning_curve, both=len(files.compartments) == 2
         ),
         "front": accuracy_panels.front_pictures(accuracy.front, accuracy.wanted_error_percent),
-        "quantiles": accuracy_panels.quantile_pictures(accuracy.compartments),
+        "quantiles": accuracy_panels.quantile_pictures(files.validation.standardised),
         "domain": accuracy_panels.domain_pictures(files),
     }
     shown = {section: list(items) for section, items in {**drawn, **_of_gait(files)}.items()}

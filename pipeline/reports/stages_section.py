@@ -3,62 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from foundation.base.quantities import QUANTITIES
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import kind_of
-from pipeline.store.run_documents import Budget, Counts, Part, PathKnots
+from pipeline.store.quantities import to_display
+from pipeline.store.run_documents import Counts, Part, PathKnots
 from pipeline.store.samples import FAILED, POSE_COLUMNS
 
-
-class Reason(Part):
-    """Kind of a reason, the number of samples with the reason, and an example."""
-
-    kind: str
-    count: int
-    example: str
-
-
-class FailureReason(Reason):
-    """Reason of failed evaluations of a stage."""
-
-    stage: str
-
-
-class Sampling(Part):
-    """Keys of [design] and [feasibility], and the budgets of the rounds."""
-
-    rounds: int
-    budget: int
-    infill: str
-    follow: str
-    wanted_error_percent: float
-    budgets: list[Budget]
-    margin_percent: float
-    outside_weight_percent: float
-
-
-class Space(Part):
-    """Range of the flexion and of the load, and half widths of the box about the path."""
-
-    flexion_range_deg: list[float]
-    adduction_half_width_deg: float
-    rotation_half_width_deg: float
-    anterior_half_width_mm: float
-    lateral_half_width_mm: float
-    compartment_load_range_N: list[float]
+#: Keys of [design] that the report shows, and keys of [space] by their keys in the report.
+_SAMPLING = ("rounds", "budget", "infill", "follow", "wanted_error_percent")
+_SPACE = {
+    "flexion_deg": "flexion_range_deg",
+    **{f"{key}_deg": f"{key}_half_width_deg" for key in ("adduction", "rotation")},
+    **{f"{key}_mm": f"{key}_half_width_mm" for key in ("anterior", "lateral")},
+    "load_N": "compartment_load_range_N",
+}
 
 
 class Stages(Part):
     """Samples through the stages; `path` has the knots of the reference path by coordinate."""
 
     counts: dict[str, Counts]
-    drop_reasons: list[Reason]
-    failure_reasons: list[FailureReason]
-    sampling: Sampling
-    space: Space
+    drop_reasons: list[dict[str, Any]]
+    failure_reasons: list[dict[str, Any]]
+    sampling: dict[str, Any]
+    space: dict[str, Any]
     path: dict[str, list[float]]
 
 
@@ -71,39 +44,29 @@ def stages_of(files: RunFiles) -> Stages:
         counts=files.run.counts,
         drop_reasons=_by_kind(dropped),
         failure_reasons=[
-            FailureReason(stage=stage, **row.content())
+            {"stage": stage, **row}
             for stage, table in tables.items()
             for row in _by_kind(table.loc[table["status"] == FAILED, "reason"])
         ],
-        sampling=Sampling(
-            rounds=design["rounds"],
-            budget=design["budget"],
-            infill=design["infill"],
-            follow=design["follow"],
-            wanted_error_percent=design["wanted_error_percent"],
-            budgets=files.run.budgets,
-            margin_percent=100.0 * feasibility["margin"],
-            outside_weight_percent=100.0 * feasibility["outside_weight"],
-        ),
-        space=Space(
-            flexion_range_deg=space["flexion_deg"],
-            adduction_half_width_deg=space["adduction_deg"],
-            rotation_half_width_deg=space["rotation_deg"],
-            anterior_half_width_mm=space["anterior_mm"],
-            lateral_half_width_mm=space["lateral_mm"],
-            compartment_load_range_N=space["load_N"],
-        ),
+        sampling={
+            **{key: design[key] for key in _SAMPLING},
+            "budgets": files.run.budgets,
+            **to_display(
+                {f"{key}_share": feasibility[key] for key in ("margin", "outside_weight")}
+            ),
+        },
+        space={shown: space[key] for key, shown in _SPACE.items()},
         path=knots_of(files.path),
     )
 
 
-def _by_kind(reasons: Iterable[str]) -> list[Reason]:
+def _by_kind(reasons: Iterable[str]) -> list[dict[str, Any]]:
     """Return the kinds of reasons by count, the most frequent first, with an example."""
     kinds: dict[str, list[str]] = {}
     for reason in map(str, reasons):
         kinds.setdefault(kind_of(reason), []).append(reason)
     return [
-        Reason(kind=kind, count=len(texts), example=texts[0])
+        {"kind": kind, "count": len(texts), "example": texts[0]}
         for kind, texts in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
 

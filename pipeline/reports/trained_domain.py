@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import model_serializer
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
@@ -42,85 +41,19 @@ COORDINATES = tuple(
 )
 
 
-class JudgedFlags(Part):
-    """Numbers of evaluated samples of a compartment: flagged, feasible, wrong and far off.
-
-    `covered_without_flag_percent` is the part of the forces without a flag in their 95 % intervals.
-    """
-
-    points: int
-    flagged: int
-    feasible: int
-    feasible_flagged: int
-    wrong: int
-    wrong_without_flag: int
-    far_off: int
-    far_off_without_flag: int
-    covered_without_flag_percent: float | None
-
-
-class Domain(Part):
-    """Numbers of held-out samples with a flag, and of wrong answers without a flag."""
-
-    wrong_percent_of_largest: float
-    standard_errors: float
-    far_off_percent_of_largest: float
-    compartments: dict[str, JudgedFlags]
-
-
-class StiffnessRow(Part):
-    """RMS change of a load per degree or mm of each coordinate.
-
-    The keys in JSON are `<coordinate>_<unit of the load>_per_<unit of the coordinate>`.
-    """
-
-    label: str
-    unit: str
-    changes: dict[str, float]
-
-    @model_serializer(mode="plain")
-    def _flat(self) -> dict[str, Any]:
-        token = unit_token(self.unit)
-        changes = {
-            f"{name}_{token}_per_{unit}": self.changes[name] for name, unit, _ in COORDINATES
-        }
-        return {"label": self.label, "unit": self.unit, **changes}
-
-
-class SobolShare(Part):
-    """Sobol indices of an input: total index, half width of its 95 % interval, first order [%]."""
-
-    total: float
-    total_half_width: float
-    first: float
-
-
-class SobolRow(Part):
-    """Sobol indices of a quantity at a given load; keys in JSON are `<input>_<index>_percent`."""
-
-    key: str
-    label: str
-    inputs: dict[str, SobolShare]
-
-    @model_serializer(mode="plain")
-    def _flat(self) -> dict[str, Any]:
-        shares = {
-            f"{name}_{index}_percent": value
-            for name, share in self.inputs.items()
-            for index, value in share.content().items()
-        }
-        return {"key": self.key, "label": self.label, **shares}
-
-
 class Sensitivity(Part):
     """Sensitivity of the loads of each compartment to pose and load.
+
+    `stiffness` has the RMS change of each load per degree or mm of each coordinate, with the keys
+    `<coordinate>_<unit of the load>_per_<unit of the coordinate>`, `sobol` the Sobol indices of
+    each quantity at a given load [%].
 
     `sobol` is None for formulations that give no height at a load; `base` and `seed` are those of
     Sobol's design.
     """
 
-    stiffness: dict[str, list[StiffnessRow]]
-    sobol: dict[str, list[SobolRow]] | None
+    stiffness: dict[str, list[dict[str, Any]]]
+    sobol: dict[str, list[dict[str, Any]]] | None
     base: int
     seed: int
 
@@ -128,11 +61,11 @@ class Sensitivity(Part):
     def widest_percent(self) -> float:
         """Largest half width of the 95 % intervals of the total indices [%]."""
         rows = [row for found in (self.sobol or {}).values() for row in found]
-        widths = (share.total_half_width for row in rows for share in row.inputs.values())
+        widths = (row[f"{name}_total_half_width_percent"] for row in rows for name in INPUTS)
         return max(widths, default=0.0)
 
 
-def domain_of(files: RunFiles) -> Domain | None:
+def domain_of(files: RunFiles) -> dict[str, Any] | None:
     """Return the numbers of held-out samples with a flag, and of wrong answers without a flag.
 
     None for a run without the file of its surrogate.
@@ -142,23 +75,24 @@ def domain_of(files: RunFiles) -> Domain | None:
     feasibility = FeasibilityConfig.model_validate(
         {k: tuple(v) if isinstance(v, list) else v for k, v in files.config["feasibility"].items()}
     )
-    return Domain(
-        wrong_percent_of_largest=100.0 * WRONG,
-        standard_errors=ERRORS,
-        far_off_percent_of_largest=100.0 * FAR,
-        compartments={
+    return {
+        "wrong_percent_of_largest": 100.0 * WRONG,
+        "standard_errors": ERRORS,
+        "far_off_percent_of_largest": 100.0 * FAR,
+        "compartments": {
             name: judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
             for name in files.compartments
         },
-    )
+    }
 
 
 def judged(
     surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
-) -> JudgedFlags:
-    """Return how many samples of a compartment are flagged, wrong and far off.
+) -> dict[str, float | None]:
+    """Return how many samples of a compartment are flagged, feasible, wrong and far off.
 
-    `rows` are samples that the original model answered.
+    `rows` are samples that the original model answered. `covered_without_flag_percent` is the part
+    of the forces without a flag in their 95 % intervals.
     """
     poses, truth = poses_of(rows), loads_of(rows)
     found = surrogate.loads(poses, order=1)
@@ -170,17 +104,17 @@ def judged(
     kept = rows.index.isin(feasible(rows, feasibility).index)
     known = np.isfinite(expected) & ~flagged[:, None]
     covered = error[known] <= NORMAL_95 * expected[known]
-    return JudgedFlags(
-        points=len(rows),
-        flagged=int(flagged.sum()),
-        feasible=int(kept.sum()),
-        feasible_flagged=int((flagged & kept).sum()),
-        wrong=int(wrong.sum()),
-        wrong_without_flag=int((wrong & ~flagged).sum()),
-        far_off=int(far.sum()),
-        far_off_without_flag=int((far & ~flagged).sum()),
-        covered_without_flag_percent=100.0 * float(covered.mean()) if covered.size else None,
-    )
+    return {
+        "points": len(rows),
+        "flagged": int(flagged.sum()),
+        "feasible": int(kept.sum()),
+        "feasible_flagged": int((flagged & kept).sum()),
+        "wrong": int(wrong.sum()),
+        "wrong_without_flag": int((wrong & ~flagged).sum()),
+        "far_off": int(far.sum()),
+        "far_off_without_flag": int((far & ~flagged).sum()),
+        "covered_without_flag_percent": 100.0 * float(covered.mean()) if covered.size else None,
+    }
 
 
 def is_flagged(variables: FloatArray) -> np.ndarray:
@@ -208,28 +142,35 @@ def sensitivity_of(
     return Sensitivity(stiffness=stiffness, sobol=sobol or None, base=_BASE, seed=_SEED)
 
 
-def stiffness_rows(jacobian: FloatArray) -> list[StiffnessRow]:
+def stiffness_rows(jacobian: FloatArray) -> list[dict[str, Any]]:
     """Return the root mean square of d(load)/d(coordinate), a row per load.
 
     The Jacobian (N, 6, 6) has the six loads by the coordinates [N/rad, N/m, N·m/rad, N·m/m].
     """
     changes = np.sqrt((jacobian**2).mean(axis=0))
     return [
-        StiffnessRow(
-            label=load.label,
-            unit=load.unit_for_people,
-            changes={
-                name: load.factor * float(value) / steps
-                for (name, _, steps), value in zip(COORDINATES, per_coordinate, strict=True)
+        {
+            "label": load.label,
+            "unit": load.unit_for_people,
+            **{
+                stiffness_key(name, load.unit_for_people, unit): load.factor * float(value) / steps
+                for (name, unit, steps), value in zip(COORDINATES, per_coordinate, strict=True)
             },
-        )
+        }
         for load, per_coordinate in zip(
             [QUANTITIES[c] for c in WRENCH_COLUMNS], changes, strict=True
         )
     ]
 
 
-def sobol_rows(surrogate: CompartmentSurrogate, not_given: Collection[str] = ()) -> list[SobolRow]:
+def stiffness_key(coordinate: str, load_unit: str, unit: str) -> str:
+    """Return the key of the change of a load by a coordinate."""
+    return f"{coordinate}_{unit_token(load_unit)}_per_{unit}"
+
+
+def sobol_rows(
+    surrogate: CompartmentSurrogate, not_given: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Return the total Sobol indices of quantities at given load, a row per quantity [%].
 
     Quantities that do not vary and those `not_given` have no row.
@@ -241,9 +182,10 @@ def sobol_rows(surrogate: CompartmentSurrogate, not_given: Collection[str] = ())
         indices = sobol_indices(list(INPUTS), loads[:, LOAD_COLUMNS.index(column)], _SEED)
         if indices is not None:
             shares = {
-                name: SobolShare(**{kind: 100.0 * indices[name][kind] for kind in _INDICES})
+                f"{name}_{kind}_percent": 100.0 * indices[name][kind]
                 for name in INPUTS
+                for kind in _INDICES
             }
             quantity = QUANTITIES[column]
-            rows.append(SobolRow(key=quantity.name, label=quantity.label, inputs=shares))
+            rows.append({"key": quantity.name, "label": quantity.label, **shares})
     return rows

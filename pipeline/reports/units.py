@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
-
-from foundation.base.quantities import unit_token
-from pipeline.store.run_documents import Part
+from foundation.base.quantities import Quantity, unit_token
 
 _NAMES = {"poly_fourier": "Poly-Fourier"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
@@ -20,22 +17,18 @@ ASCII = str.maketrans({"²": "2", "³": "3", "µ": "u", "°": " deg", "−": "-"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-class InUnit(Part):
-    """Figures of a quantity in its unit for people; their keys in JSON end with the unit.
+def in_unit(quantity: Quantity, **figures: float | None) -> dict[str, Any]:
+    """Return label and unit of a quantity, and figures [SI] in the unit, which ends their keys."""
+    token = unit_token(quantity.unit_for_people)
+    shown = {f"{key}_{token}": scaled(value, quantity.factor) for key, value in figures.items()}
+    return {"label": quantity.label, "unit": quantity.unit_for_people, **shown}
 
-    `measured` names these figures: with the unit "µm", `rmse` has the key `rmse_um`.
-    """
 
-    measured: ClassVar[tuple[str, ...]] = ()
-    unit: str
-
-    @model_serializer(mode="wrap")
-    def _with_unit(self, content: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        token = unit_token(self.unit)
-        return {
-            f"{key}_{token}" if key in self.measured else key: value
-            for key, value in content(self).items()
-        }
+def field(record: Any, key: str) -> Any:
+    """Return a value of a record by its key, or by its key with the unit of the record."""
+    if isinstance(record, dict) and key not in record and "unit" in record:
+        return record[f"{key}_{unit_token(record['unit'])}"]
+    return record[key] if isinstance(record, dict) else getattr(record, key)
 
 
 def shown_name(name: str) -> str:

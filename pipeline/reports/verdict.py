@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_reference import COUPLED_SPRINGS
-from pipeline.reports.elastic_layer import ComparedCompartment, LayerComparison
-from pipeline.reports.mesh_resolution import Spacing
+from pipeline.reports.elastic_layer import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.verdict_document import (
@@ -85,7 +84,7 @@ class Evidence:
     failed: int = 0
     combinations: int = 0
     #: Node spacing and its errors, None for a contact model without nodes.
-    node_spacing: Spacing | None = None
+    node_spacing: Mapping[str, Any] | None = None
     #: Key of the configuration of the node spacing [mm].
     spacing_key: str = ""
     #: Whether a cycle was simulated.
@@ -93,7 +92,7 @@ class Evidence:
     #: Part of the feasible held-out poses with a flag, of the worse compartment [%].
     flagged_percent: float | None = None
     #: The contact model against the elastic layer; None if no comparison was made.
-    layer: LayerComparison | None = None
+    layer: dict[str, Any] | None = None
     #: Pairs KEY=VALUE that give the configuration coupled springs.
     coupled_keys: tuple[str, ...] = ()
     #: Pairs KEY=VALUE that give the configuration finite elements.
@@ -220,31 +219,32 @@ def _spacing(
 ) -> Iterator[RuleFinding]:
     """Yield the finding on the error of the node spacing in a load, if there are elements."""
     if evidence.node_spacing is not None:
-        errors = evidence.node_spacing.errors
-        yield _judged(
-            None if errors is None else getattr(errors, load), "spacing", words, "spacing"
-        )
+        errors = evidence.node_spacing["errors"]
+        yield _judged(None if errors is None else errors[load], "spacing", words, "spacing")
 
 
-def _layer(found: LayerComparison | None) -> RuleFinding | None:
+def _layer(found: Mapping[str, Any] | None) -> RuleFinding | None:
     """Return the finding on the contact model against the elastic layer, None without any.
 
     The compartment of the worst level counts, and of equal levels that of the largest pressure.
     """
-    if found is None or found.is_layer or not found.model:
+    if found is None or is_layer(found) or not found["model"]:
         return None
-    if not found.compartments:
+    if not found["compartments"]:
         return _known_of_layer(found)
     findings = [
-        (_of_layer(name, part, found), part.peak_pressure_MPa)
-        for name, part in found.compartments.items()
+        (_of_layer(name, part, found), part["peak_pressure_MPa"])
+        for name, part in found["compartments"].items()
     ]
     return max(findings, key=lambda each: (each[0].level, each[1]))[0]
 
 
-def _known_of_layer(found: LayerComparison) -> RuleFinding:
+def _known_of_layer(found: Mapping[str, Any]) -> RuleFinding:
     """Return the finding on a contact model that could not be compared with the elastic layer."""
-    words, known = f"not compared with the elastic layer: {found.reason}", found.known_error_percent
+    words, known = (
+        f"not compared with the elastic layer: {found['reason']}",
+        found["known_error_percent"],
+    )
     if known is None:
         return unjudged(1, words, "elements")
     return RuleFinding(
@@ -252,35 +252,36 @@ def _known_of_layer(found: LayerComparison) -> RuleFinding:
     )
 
 
-def _of_layer(name: str, part: ComparedCompartment, found: LayerComparison) -> RuleFinding:
+def _of_layer(name: str, part: Mapping[str, Any], found: Mapping[str, Any]) -> RuleFinding:
     """Return the finding on a compartment: its peak pressure by both models, at equal load."""
-    off, doubt = part.at_peak.peak_pressure_percent, part.uncertainty_percent
+    off, doubt = part["at_peak"]["peak_pressure_percent"], part["uncertainty_percent"]
     if doubt > MOST_UNCERTAIN:
         text = (
             f"ridges of the mesh leave the {name} peak of the elastic layer uncertain by "
-            f"±{number(doubt, 2)} %, mean pressure {part.at_peak.mean_pressure_percent:+.2g} %"
+            f"±{number(doubt, 2)} %, mean pressure "
+            f"{part['at_peak']['mean_pressure_percent']:+.2g} %"
         )
         return unjudged(1, text.replace("-", "\N{MINUS SIGN}"), "ridges")
     text = (
         f"the {name} peak of the elastic layer is about "
-        f"{number(part.layer_peak_pressure_MPa, 2)} MPa{part.doubted} where {found.model} say "
-        f"{number(part.peak_pressure_MPa)} MPa"
+        f"{number(part['layer_peak_pressure_MPa'], 2)} MPa{doubted(part)} where {found['model']} "
+        f"say {number(part['peak_pressure_MPa'])} MPa"
     )
     return RuleFinding(
         level=_level(abs(off), LIMITS["layer"]),
         figure_percent=off,
         reason=text,
         # Coupled springs of a coarse lattice do not resolve ridges.
-        remedy="layer" if found.reference == COUPLED_SPRINGS else "elements",
+        remedy="layer" if found["reference"] == COUPLED_SPRINGS else "elements",
     )
 
 
-def _sign_of(finding: RuleFinding, found: LayerComparison | None) -> str:
+def _sign_of(finding: RuleFinding, found: Mapping[str, Any] | None) -> str:
     """Return what stands before the figure of the contact model: it is that of the peak."""
     figure = finding.figure_percent
-    if figure is not None and found is not None and not found.compartments:
+    if figure is not None and found is not None and not found["compartments"]:
         return "peak ±"
-    return "" if figure is None else "peak +" if figure > 0.0 else "peak "
+    return "" if figure is None else "peak +" if round(figure, 2) > 0.0 else "peak "
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -298,7 +299,9 @@ def part_of(what: str, findings: list[RuleFinding], sign: str) -> JudgedPart:
     figure = (max(known) if sign else findings[0].figure_percent) if known else None
     wrong = [finding for finding in findings if level and finding.level == level]
     reasons = [_words(finding, figure) for finding in wrong]
-    text = f"{what}: {LEVELS[level]}" + ("" if figure is None else f", {sign}{number(figure, 2)} %")
+    text = f"{what}: {LEVELS[level]}" + (
+        "" if figure is None else f", {sign}{number(round(figure, 2), 2)} %"
+    )
     if level:
         text += f": {'; '.join(reasons)}"
     return JudgedPart(
@@ -349,7 +352,7 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
             command_line("run", _CONFIG, "--out", f"{FOLDER}-ridges", *many),
         ),
-        **({} if nodes is None else {"spacing": _finer(evidence.spacing_key, nodes.spacing_mm)}),
+        **({} if nodes is None else {"spacing": _finer(evidence.spacing_key, nodes["spacing_mm"])}),
         "samples": ("learn from more samples", more_samples),
         "layer": (
             "take springs that are coupled as the elastic layer is",

@@ -15,9 +15,9 @@ from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import say
 from pipeline.stages.gait_samples import gait_samples
 from pipeline.stages.run_folder import Run
+from pipeline.store.figures import Round
 from pipeline.store.run_documents import Budget, Counts
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable, without
-from pipeline.store.validation_document import Round
 from surrogates.formulations.infill import load_error
 from surrogates.sampling.space import SampleSpace
 
@@ -112,11 +112,12 @@ def _rounds(
             run.stages.fitted(early.seconds)
             fits.append(early)
             curve.append(learning_point(early, training))
-        error, height = curve[-1].load_error, curve[-1].height_um
+        error, height = curve[-1].load_error_share, curve[-1].height_m
         assert error is not None  # the surrogates learn heights
+        assert height is not None
         say(
             f"  leave-one-out errors of {curve[-1].samples} samples: {100.0 * error:.2g} % of the "
-            f"axial load at a pose, {height:.2g} um of the height at a load (RMS)"
+            f"axial load at a pose, {1e6 * height:.2g} um of the height at a load (RMS)"
         )
         if number > 1 and 100.0 * error < design.wanted_error_percent:
             break
@@ -184,8 +185,8 @@ def _added(design: DesignConfig, first: pd.DataFrame, kept: Sequence[pd.DataFram
 def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> Round:
     """Return samples and cross-validated errors of a fitted knee, the worse compartment's.
 
-    `load_error` is that of the axial load at a given pose over the largest load [1]; `height_um`
-    that of the height at a given load [µm]. Formulations other than "inverted" have no errors.
+    The load error is that of the axial load at a given pose over the largest load [1], the height
+    that at a given load [m]. Formulations other than "inverted" have no errors.
     """
     samples = int((training["weight"] == 1.0).sum())
     errors, heights = [], []
@@ -197,8 +198,8 @@ def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> Round
         check = next(check for key, check in trained.checks[name].items() if "height" in key)
         inputs = surrogate.inputs_at_load(poses_of(rows), rows["force_y_N"].to_numpy())
         errors.append(load_error(surrogate, check, inputs))
-        heights.append(1e6 * float(np.sqrt((check.residuals[:, 0] ** 2).mean())))
-    return Round(samples=samples, load_error=max(errors), height_um=max(heights))
+        heights.append(float(np.sqrt((check.residuals[:, 0] ** 2).mean())))
+    return Round(samples=samples, load_error_share=max(errors), height_m=max(heights))
 
 
 def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:

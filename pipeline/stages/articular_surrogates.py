@@ -205,7 +205,7 @@ def _check_forces(
         placed = Placement(own.rotation_matrix, own.translation)
         there = pose_of(bed.after(placed).after(target.inverse))
         wanted = float(np.linalg.norm(model.loads(there).force))
-        found = float(np.linalg.norm(run.contact.loads(pose).force))
+        found = float(np.linalg.norm(run.reference_model.loads(pose).force))
         if abs(found - wanted) > _DIFFERENCE * wanted:
             raise InputError(
                 f"{where}: expected springs as stiff as in the model, found a force of "

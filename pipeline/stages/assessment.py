@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,17 +17,20 @@ from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
-from pipeline.store.run_documents import Speed
-from pipeline.store.samples import loads_of, poses_of, usable
-from pipeline.store.validation_document import (
-    Compartment,
-    Crossed,
-    Figures,
+from pipeline.store.figures import (
+    AT_LOAD,
+    AT_POSE,
+    AT_POSE_ALL,
+    CROSS_VALIDATION,
+    Figure,
     FrontRow,
-    Judged,
     Standardised,
     Worst,
+    of_model,
 )
+from pipeline.store.quantities import OUTPUTS
+from pipeline.store.run_documents import Speed
+from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -56,22 +59,28 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
     return table[infeasibility(loads_of(table), feasibility, 0.0) == ""]
 
 
+class Judged(NamedTuple):
+    """Errors of a surrogate at held-out samples: parts of `validation.json`."""
+
+    figures: list[Figure]
+    standardised: dict[str, Standardised]
+    worst: list[Worst]
+
+
 def assess(
     knee: ContactSurrogate,
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
-    fronts: Mapping[str, Selected] | None = None,
 ) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
     The errors are those of the evaluated samples inside the bounds of stage e, and also
-    (`at_pose_all`) those of all samples. `checks` are the cross-validation residuals of the fit:
-    compartment -> outputs -> residuals; `fronts` the surrogates from which those of the knee were
-    chosen, by compartment. Raises `StageError` if a compartment has fewer than two feasible
-    samples.
+    (`AT_POSE_ALL`) those of all samples. `checks` are the cross-validation residuals of the fit:
+    compartment -> outputs -> residuals. Raises `StageError` if a compartment has fewer than two
+    feasible samples.
     """
-    parts = {}
+    judged = Judged([], {}, [])
     for name in knee.compartments:
         rows = usable(held_out, name)
         inside = feasible(rows, feasibility)
@@ -81,103 +90,108 @@ def assess(
                 f"compartment, found {len(inside)} of {len(rows)} evaluated samples; increase "
                 "validation.points or widen [feasibility]"
             )
-        crossed = {} if checks is None else checks[name]
-        parts[name] = _compartment(knee.compartment(name), rows, inside, crossed)
-    nrmse = [part.at_pose[column].nrmse for part in parts.values() for column in WRENCH_COLUMNS]
-    known = [value for value in nrmse if value is not None]
-    return Judged(
-        formulation=knee.compartment(knee.compartments[0]).formulation,
-        family=knee.header.get("family", ""),
-        fit_seconds=knee.header.get("fit_seconds"),
-        worst_load_nrmse=max(known) if len(known) == len(nrmse) else None,
-        compartments=parts,
-        fronts={name: _front_rows(front) for name, front in (fronts or {}).items()},
-    )
+        surrogate = knee.compartment(name)
+        truth, poses = loads_of(inside), poses_of(inside)
+        predicted = predict_at_pose(surrogate, poses)
+        expected = surrogate.standard_error(poses)
+        errors = {
+            AT_POSE: errors_at_pose(surrogate, poses, truth),
+            AT_POSE_ALL: errors_at_pose(surrogate, poses_of(rows), loads_of(rows)),
+        }
+        if surrogate.learns_heights:
+            errors[AT_LOAD] = errors_at_load(surrogate, poses, truth)
+        judged.figures.extend(_errors(name, errors))
+        judged.figures.extend(_coverage(name, truth - predicted, expected))
+        judged.figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
+        judged.standardised[name] = _standardised(truth[:, :6] - predicted[:, :6], expected[:, :6])
+        judged.worst.extend(_worst(name, surrogate, inside, predicted, expected))
+    return judged
 
 
-def _front_rows(selected: Selected) -> list[FrontRow]:
+def compared(judged: Judged, model: int) -> list[Figure]:
+    """Return the figures by which a further model of `validation.json` is compared."""
+    kept = {(AT_POSE, "nrmse"): WRENCH_COLUMNS, (AT_LOAD, "rmse"): ("height_m",)}
+    return [
+        row.model_copy(update={"about": of_model(row.about, model)})
+        for row in judged.figures
+        if row.quantity in kept.get((row.about, row.statistic), ())
+    ]
+
+
+def front_rows(fronts: Mapping[str, Selected]) -> list[FrontRow]:
+    """Return the surrogates from which those of the compartments were chosen."""
     return [
         FrontRow(
+            part=name,
             family=point.family,
             size=point.size,
-            load_error=point.load_error,
-            height_um=1e6 * point.height_error,
+            load_error_share=point.load_error,
+            height_m=point.height_error,
             operations=point.operations,
             chosen=k == selected.chosen,
         )
+        for name, selected in fronts.items()
         for k, point in enumerate(selected.front)
     ]
 
 
-def _compartment(
-    surrogate: CompartmentSurrogate,
-    rows: pd.DataFrame,
-    inside: pd.DataFrame,
-    checks: Mapping[str, CrossCheck],
-) -> Compartment:
-    truth, poses = loads_of(inside), poses_of(inside)
-    predicted = predict_at_pose(surrogate, poses)
-    errors = surrogate.standard_error(poses)
-    part = Compartment(
-        points=len(rows),
-        feasible=len(inside),
-        at_pose=_known(errors_at_pose(surrogate, poses, truth)),
-        at_pose_all=_known(errors_at_pose(surrogate, poses_of(rows), loads_of(rows))),
-        coverage=_coverage(truth - predicted, errors),
-        standardised=_standardised(truth[:, :6] - predicted[:, :6], errors[:, :6]),
-        worst=_worst(surrogate, inside, predicted, errors),
-        cross_validation=_cross_validation(checks),
-    )
-    if surrogate.learns_heights:
-        part.at_load = _known(errors_at_load(surrogate, poses, truth))
-    return part
+def _errors(name: str, errors: Mapping[str, Mapping[str, ErrorFigures]]) -> Iterator[Figure]:
+    """Yield the errors of a compartment by what is given."""
+    for about, found in errors.items():
+        for column, error in found.items():
+            # The superior position at a load is the height that carries the load.
+            quantity = "height_m" if column == "superior_m" else column
+            for statistic in ("rmse", "mae", "maximum", "nrmse", "q2"):
+                value = getattr(error, statistic)
+                yield Figure.of(about, name, quantity, statistic, value, error.points)
 
 
-def _coverage(residuals: FloatArray, errors: FloatArray) -> dict[str, float | None]:
-    """Return the part of the loads inside the 95 % intervals [1], None without intervals."""
+def _coverage(name: str, residuals: FloatArray, errors: FloatArray) -> Iterator[Figure]:
+    """Yield the part of each load inside the 95 % intervals [1], undefined without intervals."""
     known = np.isfinite(errors) & np.isfinite(residuals)
     inside = np.abs(residuals) <= NORMAL_95 * errors
-    return {
-        name: float(inside[known[:, k], k].mean()) if known[:, k].any() else None
-        for k, name in enumerate(LOAD_COLUMNS)
-    }
+    for k, column in enumerate(LOAD_COLUMNS):
+        rows = known[:, k]
+        value = float(inside[rows, k].mean()) if rows.any() else np.nan
+        yield Figure.of(AT_POSE, name, column, "coverage", value, int(rows.sum()))
 
 
 def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
     """Return quantiles of the standardised residuals of all six loads and the normal quantiles."""
     known = np.isfinite(errors) & (errors > 0.0)
     if not known.any():
-        return Standardised(normal=[], held_out=[])
+        return Standardised(normal_ratio=[], held_out_ratio=[])
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     quantiles = np.quantile(residuals[known] / errors[known], probabilities)
-    return Standardised(normal=ndtri(probabilities).tolist(), held_out=quantiles.tolist())
+    return Standardised(
+        normal_ratio=ndtri(probabilities).tolist(), held_out_ratio=quantiles.tolist()
+    )
 
 
-def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Crossed]:
-    """Return, for each group of outputs, RMSE and interval coverage of its residuals."""
-    return {
-        outputs: Crossed(
-            kind=check.kind,
-            points=len(check.rows),
-            rmse=np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
-            coverage=coverage(check).tolist(),
-        )
-        for outputs, check in checks.items()
-    }
+def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
+    """Yield RMSE and interval coverage of the residuals of each output, by the kind of the check.
 
-
-def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:
-    """Return error figures for the document: None for what is undefined."""
-    return {
-        name: Figures.model_validate(
-            {key: value if np.isfinite(value) else None for key, value in f.to_dict().items()}
-        )
-        for name, f in figures.items()
-    }
+    The keys are groups of outputs, and the kind of a further check: "height+ratios, 5 folds".
+    """
+    for key, check in checks.items():
+        groups, _, kind = key.partition(", ")
+        columns = [column for group in groups.split("+") for column in OUTPUTS[group]]
+        about = f"{CROSS_VALIDATION}{kind or check.kind}"
+        found = {
+            "rmse": np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
+            "coverage": coverage(check).tolist(),
+        }
+        for statistic, values in found.items():
+            for column, value in zip(columns, values, strict=True):
+                yield Figure.of(about, name, column, statistic, value, len(check.rows))
 
 
 def _worst(
-    surrogate: CompartmentSurrogate, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
+    name: str,
+    surrogate: CompartmentSurrogate,
+    rows: pd.DataFrame,
+    predicted: FloatArray,
+    errors: FloatArray,
 ) -> list[Worst]:
     """Return the samples with the largest errors of the axial load at a given pose."""
     truth, poses = loads_of(rows), poses_of(rows)
@@ -186,12 +200,13 @@ def _worst(
     worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
     return [
         Worst(
+            part=name,
             index=int(rows["index"].iloc[k]),
-            flexion_deg=float(np.degrees(poses[k, 0])),
-            adduction_deg=float(np.degrees(poses[k, 1])),
-            rotation_deg=float(np.degrees(poses[k, 2])),
-            anterior_mm=float(1e3 * poses[k, 3]),
-            lateral_mm=float(1e3 * poses[k, 5]),
+            flexion_rad=float(poses[k, 0]),
+            adduction_rad=float(poses[k, 1]),
+            rotation_rad=float(poses[k, 2]),
+            anterior_m=float(poses[k, 3]),
+            lateral_m=float(poses[k, 5]),
             axial_load_N=float(truth[k, 1]),
             error_N=float(error[k]),
             standard_error_N=float(errors[k, 1]) if np.isfinite(errors[k, 1]) else None,
@@ -223,9 +238,9 @@ def held_out_point(
     """Return the errors of a point of the learning curve on the feasible held-out samples.
 
     RMS errors of the worse compartment, as `pipeline.stages.adaptive_sampling.learning_point` has
-    them by cross-validation: `held_out_load_error` of the axial load at a given pose over the
+    them by cross-validation: `held_out_load_error_share` of the axial load at a given pose over the
     largest load of the sample space [1], and, of the formulation "inverted",
-    `held_out_height_um` of the height at a given load [µm].
+    `held_out_height_m` of the height at a given load [m].
     """
     errors, heights = [], []
     for name in knee.compartments:
@@ -234,9 +249,9 @@ def held_out_point(
         wrong = predict_at_pose(surrogate, poses)[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
         errors.append(float(np.sqrt((wrong**2).mean())) / float(surrogate.space.load[1]))
         if surrogate.learns_heights:
-            heights.append(1e6 * errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
-    point = {"held_out_load_error": max(errors)}
-    return point | ({"held_out_height_um": max(heights)} if heights else {})
+            heights.append(errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
+    point = {"held_out_load_error_share": max(errors)}
+    return point | ({"held_out_height_m": max(heights)} if heights else {})
 
 
 def prediction_table(

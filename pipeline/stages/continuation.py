@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.store.documents import read_document
-from pipeline.store.made_with import changes_in_words, made_from
+from pipeline.store.job import changes_in_words, made_from
 from pipeline.store.run_documents import PathKnots
 from pipeline.store.workspace_lock import RunError
 from surrogates.sampling.designs import PREFIX_KINDS

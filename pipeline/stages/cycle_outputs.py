@@ -21,7 +21,7 @@ class Output(NamedTuple):
     """Label and unit of an output, and the column that the output is made of.
 
     The column is one of `SimulationResult.columns`; of wear, one of the errors of a verdict
-    (`pipeline.reports.evidence.own_errors`).
+    (`pipeline.reports.verdict.own_errors`).
     """
 
     label: str

@@ -1,24 +1,27 @@
-"""The contact model of a run against the elastic layer, at poses of the gait cycle.
+"""The contact model of a run against the elastic layer and finer nodes, at poses of the gait cycle.
 
 The elastic layer is that of the same surfaces, thickness and elastic constants. Coupled springs
 stand for a layer that is pressed in by little, finite elements for a layer that is pressed in
-deeper, and for the layer of coupled springs themselves.
+deeper, and for the layer of coupled springs themselves. Both carry equal axial loads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
-from foundation.base.checks import FloatArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import PEAK_PRESSURE
+from foundation.base.loads import AREA, AXIAL_FORCE, MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import coupled_laws, single_laws
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.surface_contact import SurfaceContact
+from foundation.finite_element.resolution import spacing_error
+from foundation.statics.height import pose_at_load
+from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.originals.layer_reference import (
     COUPLED_SPRINGS,
@@ -27,17 +30,98 @@ from pipeline.originals.layer_reference import (
     coupled_springs,
     element_layer,
 )
-from pipeline.stages.equal_loads import (
-    Contact,
-    Pair,
-    at_load_of,
-    chosen_instants,
-    contact_at,
-    equal_loads,
-    peak_area,
-)
 from pipeline.stages.pressure_roughness import resolution
-from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
+from pipeline.store.run_documents import (
+    ElasticLayer,
+    LayerCompartment,
+    LayerFigures,
+    NodeSpacing,
+    SpacingErrors,
+)
+
+#: Poses of the cycle, spread evenly, besides that of the largest peak pressure.
+POSES = 20
+#: Least part of the largest load of a compartment that counts: at a light touch few springs bear.
+LEAST_LOAD = 0.2
+
+
+class Contact(NamedTuple):
+    """Contact of one compartment at a pose.
+
+    `figures` (5,) are peak pressure, mean pressure [Pa], area [m²], stiffness [N/m] and approach
+    [m]; `strain` is the largest strain of the layer [1].
+    """
+
+    pose: Pose
+    load: float
+    figures: FloatArray
+    strain: float
+
+    @property
+    def peak(self) -> float:
+        """Peak pressure [Pa]."""
+        return float(self.figures[0])
+
+
+class Pair(NamedTuple):
+    """Contact by a model and by its reference at equal axial load, at an instant of the cycle."""
+
+    instant: int
+    model: Contact
+    layer: Contact
+
+
+def chosen_instants(result: SimulationResult, side: int) -> IntArray:
+    """Return the places (N,) of the instants of a cycle at which a compartment is compared.
+
+    The instants are spread evenly over the cycle and bear at least a fifth of the largest load of
+    the compartment; that of the largest peak pressure is one of them. None without contact.
+    """
+    loads = result.compartment_loads[side]
+    spread = np.linspace(0, len(loads), POSES, endpoint=False).astype(int)
+    chosen = np.unique([*spread, int(np.argmax(loads[:, PEAK_PRESSURE]))])
+    force = loads[chosen, AXIAL_FORCE]
+    return chosen[(force > 0.0) & (force >= LEAST_LOAD * loads[:, AXIAL_FORCE].max())]
+
+
+def contact_at(model: SurfaceContact, pose: Pose, name: str) -> Contact:
+    """Return the contact of a compartment at a pose; raises as `compartment_loads`."""
+    loads, jacobian, depth = model.compartment_loads(pose, name)
+    quantities = loads[[PEAK_PRESSURE, MEAN_PRESSURE, AREA]]
+    figures = np.array([*quantities, -jacobian[AXIAL_FORCE, 4], depth[0]])
+    return Contact(pose, float(loads[AXIAL_FORCE]), figures, float(depth[1]))
+
+
+def at_load_of(layer: SurfaceContact, own: Contact, name: str) -> Contact:
+    """Return the contact of a layer that carries the load of another contact, at another height.
+
+    Raises as `foundation.statics.pose_at_load`.
+    """
+    return contact_at(layer, pose_at_load(layer, own.pose, name, own.load).pose, name)
+
+
+def equal_loads(
+    model: SurfaceContact, layer: SurfaceContact, result: SimulationResult, side: int
+) -> Iterator[Pair]:
+    """Yield the contact by both models of a compartment at equal axial load.
+
+    The poses are those of the cycle for `model`; for `layer` the femur is higher or lower. Poses at
+    which no height of the layer carries the load are left out.
+    """
+    name = model.compartment_names[side]
+    for k in chosen_instants(result, side):
+        own = contact_at(model, Pose.from_array(result.poses[k]), name)
+        try:
+            yield Pair(int(k), own, at_load_of(layer, own, name))
+        except PoseError:
+            continue
+
+
+def peak_area(result: SimulationResult) -> float:
+    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
+    rows = [loads[int(np.argmax(loads[:, PEAK_PRESSURE]))] for loads in result.compartment_loads]
+    return float(min((row[AREA] for row in rows if row[AREA] > 0.0), default=1e-4))
+
 
 #: Nodes across the patch, in pairs: the change of the peak pressure from the first to the second
 #: tells whether the lattice resolves the pressure. The first pair suffices on smooth surfaces, the
@@ -81,7 +165,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         known = _known_error(springs) if coupled_laws(model.law) else None
         elements = _elements(config, model, result, springs)
     except InputError as error:
-        return ElasticLayer(model=words, reference="", reason=str(error), known_error=known)
+        return ElasticLayer(model=words, reference="", reason=str(error), known_error_share=known)
     found, strains = {}, []
     for side, lattice in springs.items():
         name = model.compartment_names[side]
@@ -95,7 +179,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         reference=_reference_words(springs, elements),
         compartments=found,
         reason="" if found else "no pose of the cycle has the same load in both models",
-        largest_strain=max(strains, default=None),
+        largest_strain_share=max(strains, default=None),
     )
 
 
@@ -110,7 +194,7 @@ def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
         model=FINITE_ELEMENTS,
         reference=ITSELF,
         reason="finite elements are the elastic layer itself; the node spacing tells their error",
-        largest_strain=max(strains, default=None),
+        largest_strain_share=max(strains, default=None),
     )
 
 
@@ -228,7 +312,7 @@ def _compared(
         at_peak=_figures(apart[top]),
         rms=_figures(np.sqrt((apart**2).mean(axis=0))),
         poses=len(pairs),
-        uncertainty=doubt,
+        uncertainty_share=doubt,
         rough=rough,
     )
 
@@ -236,3 +320,36 @@ def _compared(
 def _figures(values: FloatArray) -> LayerFigures:
     names = LayerFigures.model_fields
     return LayerFigures.model_validate(dict(zip(names, values.tolist(), strict=True)))
+
+
+#: Poses of the cycle at which the error of the node spacing is estimated.
+NODE_POSES = 26
+
+
+def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
+    """Return the error of a model's node spacing at poses (N, 6) [rad, m] of a cycle.
+
+    The error is estimated from the same model with nodes twice as far apart. Where this model
+    cannot be made, the reason takes the place of the errors.
+    """
+    chosen = np.unique(np.linspace(0, len(poses), NODE_POSES, endpoint=False).astype(int))
+    pair = model.spacing, 2.0 * model.spacing
+    try:
+        found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
+    except InputError as error:
+        return _documented(pair, None, f"with nodes {1e3 * pair[1]:g} mm apart, {error}")
+    errors = SpacingErrors(
+        force_share=found.force,
+        peak_pressure_share=found.peak_pressure,
+        area_share=found.area,
+        centre_m=found.centre,
+        poses=found.poses,
+        unresolved=found.unresolved,
+    )
+    return _documented(pair, errors)
+
+
+def _documented(
+    pair: tuple[float, float], errors: SpacingErrors | None, reason: str = ""
+) -> NodeSpacing:
+    return NodeSpacing(spacing_m=pair[0], coarser_m=pair[1], errors=errors, reason=reason)

@@ -17,7 +17,7 @@ from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages import StageError
 from pipeline.stages.assessment import speed
 from pipeline.stages.combinations import COMBINATIONS, compare_combinations
-from pipeline.stages.elastic_layer import elastic_layer
+from pipeline.stages.elastic_layer import elastic_layer, node_spacing
 from pipeline.stages.frames import (
     PressureMaps,
     WearOfCycle,
@@ -27,10 +27,9 @@ from pipeline.stages.frames import (
     write_arrays,
 )
 from pipeline.stages.model_cycles import flag_texts
-from pipeline.stages.node_spacing import node_spacing
 from pipeline.stages.run_folder import Run
-from pipeline.store.layer_document import ELASTIC_LAYER
 from pipeline.store.run_documents import (
+    ELASTIC_LAYER,
     Combinations,
     Cost,
     Difference,

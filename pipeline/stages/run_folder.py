@@ -20,13 +20,11 @@ from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
-from pipeline.stages.stored_fits import FITS
+from pipeline.stages.fitting import FITS
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
-from pipeline.store.job import RUN, Job
-from pipeline.store.layer_document import ELASTIC_LAYER
-from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
-from pipeline.store.run_documents import Part, PathKnots, StageTimes
+from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, write_made_with
+from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
     DamagedTableError,

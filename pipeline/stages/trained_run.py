@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,14 +18,12 @@ from pipeline.originals.table_original import build_original
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import check_unchanged, read_path
 from pipeline.store.designs_folder import check_single_knee
-from pipeline.store.documents import make_again
-from pipeline.store.made_with import check_configuration
+from pipeline.store.documents import make_again, read_json
+from pipeline.store.job import check_configuration
 from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
-
-_FILES = ("config.toml", "path.json", "run.json", "knee.npz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class TrainedRun:
         changed since the run was made.
         """
         check_single_knee(folder)
-        for name in _FILES:
+        for name in ("config.toml", "path.json", "run.json", "knee.npz"):
             if not (folder / name).is_file():
                 raise RunError(
                     f"{folder}: is not a finished run, {name} is missing; make it with "
@@ -70,12 +69,35 @@ class TrainedRun:
         return original
 
     @property
-    def contact(self) -> SurfaceContact:
-        """Contact model of the original model.
+    def reference_model(self) -> SurfaceContact:
+        """Contact model that the surrogate was trained with.
 
         Raises `InputError` as `original`, or if the original model is a table.
         """
         return contact_model(self.original)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Content of `report.json` by section; raises `ReportError` if the file is damaged."""
+        return read_json(self.folder / "report.json")
+
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """Numbers of the report outside its tables: a `value` with its unit at each key."""
+        values = pd.json_normalize(self.report).iloc[0]
+        return values[[isinstance(v, (int, float)) for v in values]].astype(float).to_frame("value")
+
+    def plot(self, column: str, over: str = "gait_percent", axes: Any = None) -> Any:
+        """Draw a column of `simulation.parquet` for both models; return the axes of matplotlib."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.gca() if axes is None else axes
+        cycle = read_table(self.folder / "simulation.parquet", ("model", column, over))
+        for model, rows in cycle.groupby("model", sort=False):
+            axes.plot(rows[over], rows[column], label=model)
+        axes.set(xlabel=over, ylabel=column)
+        axes.legend()
+        return axes
 
     @cached_property
     def gait(self) -> GaitSimulation:

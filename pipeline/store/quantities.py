@@ -1,11 +1,11 @@
-"""Quantities of samples, cycles and reports: those of poses and loads, and those derived of them.
-
-`quantity_of` finds a quantity by the name of a column, `OutputGroup` by the outputs of a regressor.
-"""
+"""The catalogue of quantities of samples, cycles and reports, and the units for people."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
 
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
@@ -32,34 +32,46 @@ OTHERS = {
 }  # fmt: skip
 
 
-def _derived(name: str, label: str, unit: str, factor: float) -> Quantity:
+def _derived(name: str, label: str, unit: str, shown: str, factor: float) -> Quantity:
     """Return a quantity of error tables alone."""
-    return Quantity(name, "", "", unit, factor, label, 3)
+    return Quantity(name, "", unit, shown, factor, label, 3)
 
 
-_HEIGHT = _derived("height", "height", "µm", 1e6)
-_RATIOS = (
-    _derived("force_x_over_axial", "AP force over axial force", "%", 100.0),
-    _derived("force_z_over_axial", "ML force over axial force", "%", 100.0),
-    *(
-        _derived(f"moment_{axis}_over_axial", f"moment {axis} over axial force", "mm", 1e3)
-        for axis in "xyz"
+#: Quantities of error tables alone by column: the height of a compartment, and parts of its force.
+_DERIVED = {
+    "height_m": _derived("height", "height", "m", "µm", 1e6),
+    "force_x_over_axial": _derived(
+        "force_x_over_axial", "AP force over axial force", "", "%", 100.0
     ),
-)
-#: Quantities of the error tables by column; the superior position is the height of a compartment.
-ERRORS = {
-    "superior_m": _HEIGHT,
-    **{column: QUANTITIES[column] for column in LOAD_COLUMNS},
-    **{ratio.name: ratio for ratio in _RATIOS[:2]},
-    "cop_distance_m": _derived("cop_distance", "centre of pressure, distance", "mm", 1e3),
+    "force_z_over_axial": _derived(
+        "force_z_over_axial", "ML force over axial force", "", "%", 100.0
+    ),
+    **{
+        f"moment_{axis}_over_axial_m": _derived(
+            f"moment_{axis}_over_axial", f"moment {axis} over axial force", "m", "mm", 1e3
+        )
+        for axis in "xyz"
+    },
+    "cop_distance_m": _derived("cop_distance", "centre of pressure, distance", "m", "mm", 1e3),
 }
-#: Outputs of a formulation by the name of their group, as cross-validation lists them.
+#: The quantities of all figures by column.
+CATALOGUE = QUANTITIES | {quantity.column: quantity for quantity in OTHERS.values()} | _DERIVED
+#: Columns of the outputs of a formulation, by the name of their group in the cross-validation.
 OUTPUTS = {
-    "height": (_HEIGHT,),
-    "ratios": _RATIOS,
+    "height": ("height_m",),
+    "ratios": tuple(column for column in _DERIVED if column.endswith(("_axial", "_axial_m"))),
     # Area and pressures are learnt over a power of the load's root, which is 1 at the largest load.
-    "quantities": tuple(QUANTITIES[column] for column in LOAD_COLUMNS[6:]),
-    "loads": tuple(QUANTITIES[column] for column in LOAD_COLUMNS),
+    "quantities": LOAD_COLUMNS[6:],
+    "loads": LOAD_COLUMNS,
+}
+#: Units in which people read SI units: end of a key, end and factor of the key in those units.
+_DISPLAY = {
+    "m": ("mm", 1e3),
+    "rad": ("deg", QUANTITIES["flexion_rad"].factor),
+    "Pa": ("MPa", 1e-6),
+    "m2": ("mm2", 1e6),
+    "m3": ("mm3", 1e9),
+    "share": ("percent", 100.0),
 }
 
 
@@ -67,41 +79,55 @@ def quantity_of(column: str) -> Quantity:
     """Return the quantity of a column such as "anterior_m" or "medial_force_y_N".
 
     The label of a compartment's quantity begins with the compartment. Raises `KeyError` if the
-    column is no column of poses, loads or simulator inputs.
+    column is not in the catalogue.
     """
-    if column in QUANTITIES:
-        return QUANTITIES[column]
+    if column in CATALOGUE:
+        return CATALOGUE[column]
     if column.startswith("input_"):
         return OTHERS[column.removeprefix("input_").rpartition("_")[0]]
+    part, column = part_of(column)
+    quantity = QUANTITIES[column]
+    return quantity if part == "total" else replace(quantity, label=f"{part} {quantity.label}")
+
+
+def part_of(column: str) -> tuple[str, str]:
+    """Return the compartment, or "total", and the quantity of a column; "" of the whole knee."""
     # A name of a compartment may contain underscores, as the columns of loads do.
     rest = next((name for name in LOAD_COLUMNS if column.endswith(f"_{name}")), column)
-    quantity, part = QUANTITIES[rest], column.removesuffix(f"_{rest}")
-    if part == "total":
-        return quantity
-    return replace(quantity, label=f"{part} {quantity.label}")
+    return column.removesuffix(rest).removesuffix("_"), rest
+
+
+def to_display(content: Any, factor: float = 1.0) -> Any:
+    """Return a document, or content of JSON, in SI units in the units in which people read it.
+
+    The unit of a number is that in its key, or in the key of the object or list around it.
+    """
+    if isinstance(content, BaseModel):
+        content = content.model_dump()
+    if isinstance(content, dict):
+        shown = {}
+        for key, value in content.items():
+            name, own = _display(key)
+            shown[name] = to_display(value, factor if own == 1.0 else own)
+        return shown
+    if isinstance(content, list | tuple):
+        return [to_display(value, factor) for value in content]
+    if factor == 1.0 or content is None or isinstance(content, str | bool):
+        return content
+    return factor * content
+
+
+def _display(key: str) -> tuple[str, float]:
+    """Return a key with the unit in which people read its number, and the factor to it."""
+    column = next((name for name in CATALOGUE if f"_{key}".endswith(f"_{name}")), None)
+    if column is not None:
+        quantity = CATALOGUE[column]
+        return key.removesuffix(column) + quantity.column_for_people, quantity.factor
+    head, _, unit = key.rpartition("_")
+    end, factor = _DISPLAY.get(unit, (unit, 1.0)) if head else (unit, 1.0)
+    return f"{head}_{end}" if head else end, factor
 
 
 def axis_label(quantity: Quantity) -> str:
     """Return the label of an axis, such as "contact area [mm²]"."""
     return f"{quantity.label} [{quantity.unit_for_people}]"
-
-
-@dataclass(frozen=True)
-class OutputGroup:
-    """Outputs of a formulation that were fitted together, and how they were cross-validated."""
-
-    #: Groups of `OUTPUTS`.
-    names: tuple[str, ...]
-    #: Kind of the cross-validation, "" for that of the fit.
-    kind: str = ""
-
-    @classmethod
-    def read(cls, key: str) -> OutputGroup:
-        """Return the group of a key of `validation.json`, such as "height+ratios, 5 folds"."""
-        names, _, kind = key.partition(", ")
-        return cls(tuple(names.split("+")), kind)
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Quantities of the outputs; raises `KeyError` if a group is not in `OUTPUTS`."""
-        return tuple(quantity for name in self.names for quantity in OUTPUTS[name])

@@ -23,7 +23,7 @@ from foundation.base.findings import Finding, Level
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
 from pipeline.files import content_of, plain
-from pipeline.store.quantities import ERRORS
+from pipeline.store.quantities import CATALOGUE
 from surrogates.sampling.space import ReferencePath
 
 #: Models in the order of the report.
@@ -173,12 +173,15 @@ class Speed(Part):
 
 
 class SpacingErrors(Part):
-    """Errors of the node spacing: `foundation.finite_element.resolution.SpacingError`."""
+    """Errors of the node spacing: `foundation.finite_element.resolution.SpacingError`.
 
-    force: Number
-    peak_pressure: Number
-    area: Number
-    centre: Number
+    Shares are those of the largest value.
+    """
+
+    force_share: Number
+    peak_pressure_share: Number
+    area_share: Number
+    centre_m: Number
     poses: Count
     unresolved: Count
 
@@ -252,7 +255,7 @@ class RowErrors(Part):
 
 def _quantities(names: list[str]) -> list[str]:
     for name in names:
-        if name not in ERRORS:
+        if name not in CATALOGUE:
             raise InputError(f"expected names of quantities, found {name!r:.60}")
     return names
 
@@ -390,3 +393,56 @@ class Combinations(Part):
             Discriminator(_ending),
         ]
     ]
+
+
+#: File of a run directory.
+ELASTIC_LAYER = "elastic_layer.json"
+
+
+class LayerFigures(Part):
+    """Contact model less elastic layer at equal axial load, over the elastic layer [1].
+
+    The stiffness is the derivative of the axial force by the height, the approach the largest
+    overlap of the surfaces.
+    """
+
+    peak_pressure_share: Number
+    mean_pressure_share: Number
+    area_share: Number
+    stiffness_share: Number
+    approach_share: Number
+
+
+class LayerCompartment(Part):
+    """Comparison of one compartment.
+
+    Load and peak pressures are those at `instant_percent` of the cycle, where the contact model has
+    its largest peak pressure; `at_peak` are the differences there, and `rms` those over all
+    `poses`. `uncertainty_share` is how far the peak pressure of the reference itself is uncertain,
+    `rough` whether the surface has ridges that eight nodes across the patch do not resolve.
+    """
+
+    instant_percent: Number
+    load_N: Number
+    peak_pressure_Pa: Number
+    layer_peak_pressure_Pa: Number
+    at_peak: LayerFigures
+    rms: LayerFigures
+    poses: Count
+    uncertainty_share: Number
+    rough: bool = False
+
+
+class ElasticLayer(Part):
+    """`elastic_layer.json`: differences of a contact model from the elastic layer.
+
+    `model` and `reference` name the contact model and what stands for the layer; `reason` says why
+    there are no `compartments`, and `known_error_share` is what is then known of the peak pressure.
+    """
+
+    model: str
+    reference: str
+    compartments: dict[str, LayerCompartment] = Field(default_factory=dict)
+    reason: str = ""
+    known_error_share: Optional = None
+    largest_strain_share: Optional = None

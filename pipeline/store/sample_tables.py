@@ -12,10 +12,20 @@ from pydantic import Field
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from pipeline.files import replacing
-from pipeline.store.made_with import check_configuration
+from pipeline.store.job import check_configuration
 from pipeline.store.run_documents import Computed
-from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
-from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
+from pipeline.store.samples import (
+    FAILED,
+    OK,
+    PEOPLE,
+    UNITS,
+    StoreError,
+    described,
+    read_table,
+    state_of,
+    unit_of,
+    write_table,
+)
 
 
 def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:

@@ -1,29 +1,181 @@
-"""Sample tables and their store: one row per sample, columns with units, written atomically."""
+"""Sample tables and their store: one row per sample, columns with units, written atomically.
+
+A column is `<quantity>_<unit>`. The stored tables are in SI units and radians; tables of users may
+be in units for people. Any program can compute the digest of a table.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
 from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
+from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import WriteError, check_present, replacing, writing
 from pipeline.store.documents import make_again
-from pipeline.store.sample_schema import described
-from pipeline.store.table_digest import arrow_table, content_digest
+from pipeline.store.quantities import OTHERS
+
+
+def arrow_table(table: pd.DataFrame) -> pa.Table:
+    """Return a table of types that every reader of Parquet knows, without pandas' own metadata."""
+    content = pa.Table.from_pandas(table, preserve_index=False)
+    fields = [
+        field.with_type(pa.string()) if pa.types.is_large_string(field.type) else field
+        for field in content.schema
+    ]
+    return content.cast(pa.schema(fields))
+
+
+def content_digest(table: pa.Table) -> str:
+    """Return a SHA-256 over each column's name and type, each ended by a zero, and its values."""
+    content = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        content.update(f"{name}\0{_kind(column.type)}\0".encode())
+        for part in _values(column.combine_chunks()):
+            content.update(part)
+    return content.hexdigest()
+
+
+def _kind(kind: pa.DataType) -> str:
+    """Return the name of a type; a list's elements are called otherwise in a file."""
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return f"list<{kind.value_type}>" if listed else str(kind)
+
+
+def _values(column: pa.Array) -> Iterator[bytes]:
+    """Return the values of a column: numbers little-endian, texts ended by a zero.
+
+    A missing number is NaN, a missing text empty; lists begin with their lengths.
+    """
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        yield from _values(pc.list_value_length(column))
+        yield from _values(column.flatten())
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        yield "".join(f"{text or ''}\0" for text in column.to_pylist()).encode()
+    elif pa.types.is_floating(kind):
+        values = column.fill_null(np.nan).to_numpy(zero_copy_only=False)
+        # One NaN for all: a missing value comes back as another one.
+        yield _bytes(np.where(np.isnan(values), np.nan, values))
+    elif not pa.types.is_null(kind):
+        yield _bytes(column.to_numpy(zero_copy_only=False))
+
+
+def _bytes(values: NDArray[Any]) -> bytes:
+    return values.astype(values.dtype.newbyteorder("<")).tobytes()
+
+
+#: Units that a column may end with, by the SI unit that they measure: factor to the SI unit.
+UNITS: dict[str, dict[str, float]] = {
+    "rad": {"rad": 1.0, "deg": float(np.pi / 180.0)},
+    "m": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254},
+    "N": {"N": 1.0, "kN": 1e3},
+    "Nm": {"Nm": 1.0, "Nmm": 1e-3},
+    "m2": {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6},
+    "Pa": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6},
+}
+#: Units for people, by SI units; the others are the same for people.
+PEOPLE = {
+    unit_token(quantity.unit): unit_token(quantity.unit_for_people)
+    for quantity in QUANTITIES.values()
+    if quantity.unit != quantity.unit_for_people
+}
+_WORDS = {
+    **{"Nm": "N m", "Nmm": "N mm", "m2": "m^2", "cm2": "cm^2", "mm2": "mm^2"},
+    **{"percent": "%", "J": "J", "s": "s", "ratio": "1"},
+    **{"rad_per_s": "rad/s", "m_per_s": "m/s"},
+    "mm3_per_million_cycles": "mm^3 per million cycles",
+}
+_MEANINGS = {q.name: q.description for q in (*QUANTITIES.values(), *OTHERS.values())}
+_LOADS = {QUANTITIES[column].name: QUANTITIES[column].description for column in LOAD_COLUMNS}
+_PLAIN = {
+    "compartment": "medial or lateral, or the name of another compartment",
+    "index": "number of the design's point",
+    "first": "whether it is evaluated in stage b",
+    "status": "ok, or failed",
+    "reason": "why it failed",
+    "evaluations": "analyses of the original model",
+    "screening": "evaluated, kept or dropped by stage e",
+    "drop_reason": "why stage e dropped it",
+    "weight": "weight in the fit",
+    "role": "sample, or reference",
+    "model": "original or surrogate",
+    "combination": "name of the combination of inputs",
+    "run": "number of the run",
+}
+_PREFIXES = {
+    "predicted_": "by the surrogate: ",
+    "error_": "predicted standard error: ",
+    "input_": "applied: ",
+    "medial_": "medial compartment: ",
+    "lateral_": "lateral compartment: ",
+    "total_": "all compartments: ",
+    "wave_": "over the cycle: ",
+}
+#: All units, the longest first: "..._mm2" ends with no "m2" of its own.
+_TOKENS = sorted({*_WORDS, *(u for units in UNITS.values() for u in units)}, key=len, reverse=True)
+
+
+class Unit(NamedTuple):
+    """Name of a column without its unit, the SI unit, and the factor to the SI unit."""
+
+    quantity: str
+    si: str
+    factor: float
+
+
+def unit_of(column: str) -> Unit | None:
+    """Return the unit of a column, None if the name ends with none of `UNITS`."""
+    quantity, _, token = column.rpartition("_")
+    if not quantity or quantity.endswith("_per"):
+        return None
+    for si, units in UNITS.items():
+        if token in units:
+            return Unit(quantity, si, units[token])
+    return None
+
+
+def described(column: str) -> tuple[str, str]:
+    """Return the unit and the meaning of a column, "" for what its name does not say."""
+    if column in _PLAIN:
+        return "", _PLAIN[column]
+    ends = (t for t in _TOKENS if column.endswith(f"_{t}") and not column.endswith(f"_per_{t}"))
+    unit = next(ends, "")
+    return _WORDS.get(unit, unit), _meaning(column.removesuffix(f"_{unit}" if unit else ""))
+
+
+def _meaning(quantity: str) -> str:
+    if quantity in _MEANINGS:
+        return _MEANINGS[quantity]
+    if quantity.endswith("_rate"):
+        return f"rate of change: {_meaning(quantity.removesuffix('_rate'))}"
+    for prefix, words in _PREFIXES.items():
+        rest = quantity.removeprefix(prefix)
+        if rest != quantity and (meaning := _meaning(rest)):
+            return words + meaning
+    # The loads of a compartment with a name of its own.
+    for name, meaning in _LOADS.items():
+        if quantity.endswith(f"_{name}"):
+            return f"{quantity.removesuffix(f'_{name}')} compartment: {meaning}"
+    return ""
+
 
 #: Columns of a candidate: who it is, where, and the axial load of its compartment.
 CANDIDATE_COLUMNS = ("compartment", "index", *POSE_COLUMNS, "load_N")

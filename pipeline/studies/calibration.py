@@ -20,7 +20,7 @@ from foundation.base.threads import one_thread
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.advice import command_line
-from pipeline.config.calibration_schema import CalibrationConfig
+from pipeline.config.comparison_schema import CalibrationConfig
 from pipeline.config.contact_schema import OWN_KEYS
 from pipeline.config.pairs import require_knee
 from pipeline.config.reading import dump_config

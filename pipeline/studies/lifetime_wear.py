@@ -114,7 +114,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
 def _bed(run: TrainedRun) -> ElasticFoundation:
     """Return the elastic foundation of a run."""
     return springs_of(
-        run.contact,
+        run.reference_model,
         f"{run.folder}: wear lowers the surface of an elastic foundation, found "
         f'contact.model = "{run.config.contact.model}"; rerun with '
         'contact.model = "elastic_foundation"',

@@ -128,7 +128,7 @@ class CycleSetup:
                 f"{folder}: a study needs areas, pressures and wear, and the table of this run "
                 f"lacks {', '.join(lacking)}; add the columns to the table"
             )
-        model: ContactModel = run.contact if task.model == "original" else run.surrogate
+        model: ContactModel = run.reference_model if task.model == "original" else run.surrogate
         gait = GaitSimulation.of(task.simulation, run.path)
         short = task.simulation.model_copy(update={"cycles": 1, "samples": 11})
         start = Pose.from_array(replace(gait, config=short)(model).poses[0])

@@ -56,11 +56,6 @@ class PackedRegressor(Struct):
         return found
 
 
-def packed_or_none(data: RegressorData) -> PackedRegressor | None:
-    """Return a regressor for the library, or None without outputs."""
-    return PackedRegressor(data) if data.outputs else None
-
-
 class PackedCompartment(Struct):
     """A compartment for the library.
 

@@ -171,13 +171,13 @@ class Regressor(RegressorData):
         """Return the outputs (N, k) at inputs X (N, d) [any unit]; InputError if malformed."""
         return self.packed.evaluate(check_array("X", X, (None, self.inputs)))[0]
 
-    def predict_with_jacobian(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [any unit].
+    def predict_with_jacobian(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the outputs (N, k) at inputs X (N, d) and d(output)/d(input) (N, k, d) [any unit].
 
-        Raises `InputError` if x is malformed.
+        Raises `InputError` if X is malformed.
         """
-        value, jacobian = self.packed.evaluate(check_array("x", x, (self.inputs,))[None], 1)
-        return value[0], jacobian[0]
+        values, jacobians = self.packed.evaluate(check_array("X", X, (None, self.inputs)), 1)
+        return values, jacobians
 
     def hessian(self, x: ArrayLike) -> FloatArray:
         """Return second derivatives (d, d) [any unit] of the first output at an input x (d,).

@@ -74,6 +74,8 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
     ------
     TypeError, ValueError
         If the header is not JSON-serialisable or contains a number that is not finite.
+    InputError
+        If the folder of the file is missing.
     """
     parts = knee.by_name
     arrays: dict[str, Any] = {
@@ -114,6 +116,8 @@ def save_parametric(knee: ParametricSurrogate, path: str | Path) -> None:
 
 def _write(target: Path, header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write header and arrays with their digest; a reader sees the old file or the new one."""
+    if not target.parent.is_dir():
+        raise InputError(f"path: expected a file in a folder that exists, found {target}")
     # Through JSON and back, so that the digest is of the header as a reader sees it.
     told = json.loads(json.dumps(header, allow_nan=False))
     told["sha256"] = digest(told, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -95,6 +96,27 @@ class ContactSurrogate(ArrayRecord):
     def domains(self) -> tuple[Domain, ...]:
         """Trained part of the sample space of each compartment."""
         return tuple(part.domain for part in self.parts)
+
+    # ---- poses
+
+    def path(self, flexion: ArrayLike) -> FloatArray:
+        """Return the poses of the reference path, which carry the reference load.
+
+        Parameters
+        ----------
+        flexion : (N,) array_like
+            Flexions [rad].
+
+        Returns
+        -------
+        (N, 6) float64
+            Poses of the femur [rad, m]; beyond its ends the path is extrapolated.
+        """
+        return self.spaces[0].path.poses(flexion)
+
+    def reference_pose(self, flexion_deg: float = 30.0) -> Pose:
+        """Return the pose of the reference path at a flexion [deg]."""
+        return Pose.from_array(self.path([math.radians(flexion_deg)])[0])
 
     # ---- variants of the surrogate
 

@@ -26,12 +26,12 @@ from pipeline.originals.candidates import sample_space
 from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
+from pipeline.store.figures import AT_POSE, Validation
 from pipeline.store.run_documents import Combinations, Ended, RunRecord, Simulation
 from pipeline.store.samples import OK, loads_of, poses_of, read_table
-from pipeline.store.validation_document import Validation
 from surrogates import load
 from surrogates.families.regressor import FAMILY_NAMES
 
@@ -61,7 +61,7 @@ def study(tmp_path_factory):
         combinations=read_document(folder / "combinations.json", Combinations).combinations,
         samples={n: read_table(folder / "samples" / f"{n}.parquet") for n in names},
         gait=gait,
-        cycle=gait(run.contact),
+        cycle=gait(run.reference_model),
     )
 
 
@@ -91,7 +91,7 @@ def test_the_surrogate_replaces_the_original(study):
     """Section 3.8, concept 1: an inexpensive model replaces the expensive one, without meshes."""
     knee = load(study.run.folder / "knee.npz")
     for pose in study.cycle.poses[::10]:
-        truth = study.run.contact.loads(Pose.from_array(pose)).wrench
+        truth = study.run.reference_model.loads(Pose.from_array(pose)).wrench
         found = knee.loads(Pose.from_array(pose)).wrench
         assert found[1] == pytest.approx(truth[1], rel=PRINTED, abs=5.0)
 
@@ -127,7 +127,9 @@ def test_six_loads_belong_to_a_pose():
 def test_loads_are_not_most_sensitive_in_their_own_direction(study):
     """Section 3.8, concept 5: each load by the displacement in its own direction; not all six."""
     poses = study.cycle.poses[::5]
-    jacobians = [study.run.contact.loads(Pose.from_array(p), 1).total_jacobian for p in poses]
+    jacobians = [
+        study.run.reference_model.loads(Pose.from_array(p), 1).total_jacobian for p in poses
+    ]
     found = np.median(np.abs(jacobians), axis=0) * np.repeat([np.pi / 180.0, 1e-3], 3)
     strongest = [
         kind.start + int(found[row, kind].argmax())
@@ -150,11 +152,11 @@ def test_samples_combine_poses_and_loads(study):
 def test_bounds_decide_what_is_feasible(study):
     """Section 3.8, concept 7: bounds set beforehand, which may come from the original."""
     run, first = study.run, study.samples["first"]
-    bounded = with_gait_bounds(run.config, run.contact, run.path)
+    bounded = with_gait_bounds(run.config, run.reference_model, run.path)
     for config in (run.config, bounded):
         feasible = stages.infeasibility(loads_of(first), config.feasibility, 0.0) == ""
         assert 0 < feasible.sum() < len(first)
-    loads = run.contact.loads(study.cycle.poses).values.reshape(-1, 12)
+    loads = run.reference_model.loads(study.cycle.poses).values.reshape(-1, 12)
     loads = loads[loads[:, AXIAL_FORCE] > 0.0]
     assert (stages.infeasibility(loads, bounded.feasibility, 1e-6) == "").all()
 
@@ -164,8 +166,8 @@ def test_static_analyses_are_repeatable(study):
     """Section 3.8, concept 8: repeated static analyses of the original give what is learnt."""
     kept = study.samples["kept"]
     kept = kept[kept["status"] == OK]
-    again = study.run.contact.loads(poses_of(kept)).values
-    names = list(study.run.contact.compartment_names)
+    again = study.run.reference_model.loads(poses_of(kept)).values
+    names = list(study.run.reference_model.compartment_names)
     own = again[np.arange(len(kept)), kept["compartment"].map(names.index)]
     stored = loads_of(kept)[:, :6]
     assert_allclose(own[:, :6], stored, rtol=0.0, atol=1e-9 * np.abs(stored).max())
@@ -199,8 +201,8 @@ def test_six_surrogates_over_the_pose_pull(study):
 @pytest.mark.slow
 def test_other_quantities(study):
     """Section 3.8, concept 10: also contact pressures, areas and the centre of pressure."""
-    parts = study.validation.models[0].compartments.values()
-    worst = max(part.at_pose[column].nrmse or 0.0 for part in parts for column in QUANTITY_COLUMNS)
+    errors = study.validation.figures.of(AT_POSE, "nrmse", *QUANTITY_COLUMNS)
+    worst = max(row.value or 0.0 for row in errors)
     assert worst < PRINTED
 
 
@@ -267,7 +269,7 @@ def test_stage_g(study):
 def test_stage_h(study):
     """Figure 5 (h): during the dynamic simulation the surrogate gives the values."""
     cycle = study.gait(study.run.surrogate)
-    truth = study.run.contact.loads(cycle.poses).values[..., AXIAL_FORCE]
+    truth = study.run.reference_model.loads(cycle.poses).values[..., AXIAL_FORCE]
     found = study.run.surrogate.loads(cycle.poses).values[..., AXIAL_FORCE]
     assert np.abs(found - truth).max() < PRINTED * truth.max()
 

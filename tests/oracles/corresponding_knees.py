@@ -16,7 +16,7 @@ from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config, read_tree, shipped_config
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.plateau_starts import plateau_starts
+from pipeline.originals.reference_path import plateau_starts
 from tests.oracles.knees import load_knee
 from tests.oracles.morphed_knees import smooth_warp
 

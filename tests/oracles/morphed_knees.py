@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.originals.plateau_starts import plateau_starts
+from pipeline.originals.reference_path import plateau_starts
 from tests.oracles.knees import load_knee
 
 #: Knees that are tested.

@@ -63,7 +63,7 @@ def femoral_frames_found_once() -> Iterator[None]:
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.originals.forward_frame.femoral_frame", found)
+        patch.setattr("pipeline.originals.knee_surface_checks.femoral_frame", found)
         yield
 
 

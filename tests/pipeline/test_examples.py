@@ -8,9 +8,11 @@ import mujoco
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from studies import ROOT
 
+import pipeline
 import surrogates
 from dynamics import KneeSimulator, height_at_load, settle
 from foundation.base.pose import COORDINATES, Pose, generalised_force, twist_jacobian
@@ -38,13 +40,20 @@ def test_plain_python_as_a_script(tiny_run, monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "1500 N are carried" in out
     assert "degrees" in out
+    run = pipeline.open_run(tiny_run)
+    assert run.figures.value["knee.medial_peak_pressure_MPa"] > 1.0
+    axes = run.plot("medial_force_y_N", over="flexion_rad", axes=Figure().subplots())
+    assert [line.get_label() for line in axes.lines] == ["surrogate", "original"]
+    cycle = read_table(tiny_run / "simulation.parquet", ("model", "medial_force_y_N"))
+    wanted = cycle.medial_force_y_N[cycle.model == "original"]
+    assert_allclose(axes.lines[1].get_ydata(), wanted, rtol=1e-12)
 
 
 @pytest.mark.slow
 def test_scipy_knee_rests_where_settle_finds_it(tiny_run, knee):
     figures = example("scipy_knee").main(tiny_run)
     assert figures["residual"] < 1e-4
-    start = Pose.from_array(knee.spaces[0].path.poses([np.radians(20.0)])[0])
+    start = knee.reference_pose(20.0)
     simulator = KneeSimulator(neutral=start, rotation_stiffness=35.0)
     rest = settle(knee, simulator, flexion=start.flexion, axial_force=1000.0, start=start)
     assert figures["height"] == pytest.approx(rest.superior, abs=1e-9)
@@ -58,7 +67,7 @@ def test_numba_loop_finds_the_heights_that_the_library_finds(tiny_run, knee):
     figures = loop.main(tiny_run, count=200)
     assert figures["valid"] > 150
     assert 5.0 < figures["low"] < figures["middle"] < figures["high"] < 200.0
-    poses = np.tile(knee.spaces[0].path.poses([np.radians(20.0)]), (4, 1))
+    poses = np.tile(knee.path([np.radians(20.0)]), (4, 1))
     poses[:, 3] += [-1e-3, 0.0, 1e-3, 0.0]
     poses[3, 4] += 3e-4  # out of contact
     solved = poses.copy()

@@ -61,12 +61,12 @@ def test_model_of_bioptim_has_the_dynamics_of_the_simulator(tiny_run):
     assert again(**arguments).name == model.name
     knee = surrogates.load(tiny_run / "knee.npz").smoothed()
     simulator = KneeSimulator(neutral=knee.spaces[0].path)
-    row = knee.spaces[0].path.poses([0.3])[0] + [0.0, 0.001, 0.02, 1e-3, -2e-5, 1e-4]
+    row = knee.path([0.3])[0] + [0.0, 0.001, 0.02, 1e-3, -2e-5, 1e-4]
     pose, rates = Pose.from_array(row), np.array([1.0, 0.1, 0.2, 0.03, 0.01, 0.02])
     tau = np.array([3.0, 1.0, -2.0, 50.0, -100.0, 20.0])
     force = generalised_force(pose, knee.loads(pose).wrench) + tau
     force[1:] -= simulator.damping * rates[1:]
-    away = row - knee.spaces[0].path.poses([0.3])[0]
+    away = row - knee.path([0.3])[0]
     force[2] -= simulator.rotation_stiffness * away[2]
     force[3] -= simulator.anterior_stiffness * away[3]
     expected = force / np.concatenate(([module.FLEXION_INERTIA], simulator.inertia))

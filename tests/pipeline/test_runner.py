@@ -215,7 +215,7 @@ def test_run_is_complete(finished):
     assert 0.0 < errors["force_percent"] < 20.0
     assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
     assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
-    assert isinstance(TrainedRun.open(finished).contact, SurfaceContact)
+    assert isinstance(TrainedRun.open(finished).reference_model, SurfaceContact)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from reference import cube
 
+import surrogates
 from surrogates.core.regressor_data import polynomial_terms
 from surrogates.export.c_export import export_regressor
 from surrogates.export.fmu import export_fmu
@@ -358,6 +359,14 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: model().smoothed(0.3), "smoothing width: expected"),
     (lambda: manufactured.knee().on_leaving("ignore"), "outside: expected one of"),
     (lambda: manufactured.knee().compartment("patellar"), "name: expected one of"),
+    (
+        lambda: surrogates.save(manufactured.knee(), "gone/knee.npz"),
+        "path: expected a file in a folder that",
+    ),
+    (
+        lambda: manufactured.knee().loads(np.zeros(6), order=3),
+        "order: expected a whole number from 0 to 2",
+    ),
     (lambda: manufactured.knee().loads(np.zeros(5)), r"poses: .* found shape \(5,\)"),
     (lambda: export_regressor(made.MADE["Fourier"], "my knee"), "prefix: expected letters"),
     (lambda: export_regressor(made.polynomial(2, 0, 1), "knee"), "at least one output"),

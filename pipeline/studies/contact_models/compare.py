@@ -21,7 +21,7 @@ from pipeline.reports import charts
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.judgement import judgement_lines
-from pipeline.reports.overview_picture import PeakPressure, bounds_of, peak_map
+from pipeline.reports.pictures import PeakPressure, bounds_of, peak_map
 from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.reports.units import number
 from pipeline.store.job import Job, JobKind

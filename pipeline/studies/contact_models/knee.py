@@ -23,8 +23,7 @@ from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.calibration_schema import CalibrationConfig
-from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import OF_LAWS, OWN_KEYS, LayerConfig, with_model
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config

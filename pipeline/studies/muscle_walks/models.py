@@ -14,8 +14,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.config.schema_base import Section
-from pipeline.originals.articular_contacts import articular_contacts
-from pipeline.originals.contact_facing import check_facing
+from pipeline.originals.articular_contacts import articular_contacts, check_facing
 from pipeline.store.run_documents import Computed
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig
 

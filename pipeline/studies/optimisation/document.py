@@ -18,8 +18,7 @@ from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.reports.units import ASCII
 from pipeline.store.run_documents import Computed
-from pipeline.store.sample_schema import described
-from pipeline.store.samples import OK
+from pipeline.store.samples import OK, described
 from pipeline.studies.optimisation.schema import (
     DESIGN_OUTPUTS,
     EXPECTED,

@@ -20,7 +20,7 @@ from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
 from pipeline.originals.layer_reference import element_layer
 from pipeline.progress import bar, say
-from pipeline.stages.equal_loads import peak_area
+from pipeline.stages.elastic_layer import peak_area
 from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.job import Job, JobKind
 from pipeline.store.samples import FAILED, OK, write_table

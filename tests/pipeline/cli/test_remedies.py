@@ -17,8 +17,7 @@ from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.main import main
 from pipeline.config.reading import find_config, load_config
 from pipeline.store.documents import read_json
-from pipeline.store.job import RUN, Job
-from pipeline.store.made_with import check_configuration
+from pipeline.store.job import RUN, Job, check_configuration
 from pipeline.store.samples import read_table
 
 

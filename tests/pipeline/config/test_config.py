@@ -14,8 +14,7 @@ from studies import ROOT, SMOKE
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS
-from pipeline.config.calibration_schema import CalibratedLaw
-from pipeline.config.comparison_schema import ComparedModel
+from pipeline.config.comparison_schema import CalibratedLaw, ComparedModel
 from pipeline.config.contact_schema import FiniteElementConfig
 from pipeline.config.data_folder import data_path
 from pipeline.config.inequalities import check_inequality, satisfied

@@ -16,8 +16,12 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError
-from pipeline.originals.articular_contacts import StoredEnergy, articular_contacts
-from pipeline.originals.contact_facing import check_facing, facing_gaps
+from pipeline.originals.articular_contacts import (
+    StoredEnergy,
+    articular_contacts,
+    check_facing,
+    facing_gaps,
+)
 from pipeline.originals.contact_layers import ContactSurfaces, contact_law, with_thickness
 from pipeline.studies.muscle_walks.models import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of

@@ -22,12 +22,12 @@ from pipeline.config.contact_schema import (
 )
 from pipeline.config.reading import ConfigError, load_config
 from pipeline.config.schema import Config, ContactConfig, LayerConfig
-from pipeline.originals import knee_sides
+from pipeline.originals import knee_surface_checks
 from pipeline.originals.articular_contacts import material_notes
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Knee
-from pipeline.originals.knee_sides import check_sides
+from pipeline.originals.knee_surface_checks import check_sides
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.originals.spring_bed import build_law
@@ -350,10 +350,10 @@ PLATE = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "plate.stl"
 )
 @pytest.mark.parametrize(("side", "other"), [("right", "left"), ("left", "right")])
 def test_sides_by_the_shapes(monkeypatch, trochlea, plateaus, code, side, other):
-    monkeypatch.setattr(knee_sides, "forward_frame", lambda _: None)
-    monkeypatch.setattr(knee_sides, "trochlear_lead", lambda *_: trochlea)
+    monkeypatch.setattr(knee_surface_checks, "forward_frame", lambda _: None)
+    monkeypatch.setattr(knee_surface_checks, "trochlear_lead", lambda *_: trochlea)
     shape = type("", (), {"medial_left": plateaus})
-    monkeypatch.setattr(knee_sides, "shape_of", lambda *_: shape)
+    monkeypatch.setattr(knee_surface_checks, "shape_of", lambda *_: shape)
     findings = check_sides({"femur": PLATE, "tibia": PLATE}, side)
     assert [finding.code for finding in findings] == ([code] if code else [])
     for finding in findings:

@@ -19,8 +19,7 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee
-from pipeline.originals.plateau_starts import at_end_of_femur, plateau_starts
-from pipeline.originals.reference_path import neutral_position
+from pipeline.originals.reference_path import at_end_of_femur, neutral_position, plateau_starts
 
 pytestmark = pytest.mark.delicate
 

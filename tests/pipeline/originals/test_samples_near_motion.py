@@ -17,9 +17,14 @@ from foundation.surfaces.mesh import load_mesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
 from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
-from pipeline.originals.candidates import choose_samples, held_out_samples, sample_space
+from pipeline.originals.candidates import (
+    choose_samples,
+    draw,
+    held_out_samples,
+    motion_poses,
+    sample_space,
+)
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.samples_near_motion import draw, motion_poses
 from pipeline.store.samples import poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

@@ -19,6 +19,7 @@ from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.originals.table_original import build_original, completed
 from pipeline.stages.assessment import feasible
+from pipeline.store.figures import AT_POSE, Figures
 from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import (
     OK,
@@ -145,8 +146,8 @@ def test_errors_of_the_rows_are_smoothed_and_found(run, truth, noisy, knee, spac
         assert 0.8 * 25e-6 < found[name]["height_m"] < 2.0 * 25e-6
         # 4 % of AP forces of up to 0.3 of the axial one, and of the latter.
         assert 1e-3 < found[name]["force_x_over_axial"] < 2e-2
-    covered = content(run, "validation")["models"][0]["compartments"]["medial"]["coverage"]
-    assert 0.85 <= covered["force_y_N"] <= 1.0
+    errors = Figures.model_validate(content(run, "validation")["figures"])
+    assert 0.85 <= errors.value(AT_POSE, "medial", "force_y_N", "coverage") <= 1.0
 
 
 def test_cycle_is_that_of_the_original(run, knee, space):

@@ -18,9 +18,9 @@ from pipeline.cli.main import main
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
-from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.mesh_loading import load_body, load_surface
+from pipeline.originals.roughness import coarse_surfaces
 from pipeline.preparation import law_choice
 from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.checkup import check_study
@@ -203,7 +203,7 @@ def test_all_ways_smooth_a_tibia_before_its_risers_are_left_out(folder, shapes, 
 
     monkeypatch.setattr(mesh_loading, "without_risers", fewer)
     monkeypatch.setattr(mesh_loading, "smoothed", smooth)
-    monkeypatch.setattr("pipeline.originals.coarse_surfaces._ENOUGH", 100)
+    monkeypatch.setattr("pipeline.originals.roughness._ENOUGH", 100)
     monkeypatch.setattr(law_choice, "roughness", lambda _, surfaces, __: len(surfaces.tibia.faces))
     mesh_loading._loaded.cache_clear()
     surfaces = load_surfaces(config)

@@ -15,20 +15,20 @@ from pipeline.reports.elastic_layer import (
 )
 from pipeline.reports.inputs import read_run
 from pipeline.reports.report import report_of
-from pipeline.store.layer_document import ELASTIC_LAYER
+from pipeline.store.run_documents import ELASTIC_LAYER
 
-PEAK = {"peak_pressure": 0.386, "mean_pressure": 0.11, "area": -0.1, "stiffness": 0.58}
-FIGURES = PEAK | {"approach": -0.34}
+SHARES = {"peak_pressure": 0.386, "mean_pressure": 0.11, "area": -0.1, "stiffness": 0.58}
+FIGURES = {f"{key}_share": value for key, value in (SHARES | {"approach": -0.34}).items()}
 MEDIAL = {
     **{"instant_percent": 13.5, "load_N": 1410.0, "peak_pressure_Pa": 31.4e6},
     **{"layer_peak_pressure_Pa": 22.66e6, "at_peak": FIGURES, "rms": FIGURES},
-    **{"poses": 12, "uncertainty": 0.03},
+    **{"poses": 12, "uncertainty_share": 0.03},
 }
 LATERAL = MEDIAL | {
     **{"peak_pressure_Pa": 25.0e6, "layer_peak_pressure_Pa": 17.0e6},
-    "at_peak": FIGURES | {"peak_pressure": 0.47},
+    "at_peak": FIGURES | {"peak_pressure_share": 0.47},
 }
-SPRINGS = {"model": "linear springs", "reference": "coupled springs", "largest_strain": 0.022}
+SPRINGS = {"model": "linear springs", "reference": "coupled springs", "largest_strain_share": 0.022}
 TOLD = (
     "contact model: care, peak +39 %: the medial peak of the elastic layer is about 23 MPa where "
     "linear springs say 31.4 MPa"
@@ -79,7 +79,7 @@ def test_budget_has_a_row_for_every_source(report: Any) -> None:
     [(-0.05, "trust", "peak −5.0 %"), (-0.15, "care", "peak −15 %"), (0.08, "trust", "peak +8.0")],
 )
 def test_either_sign_is_judged(report: Any, peak: float, level: str, words: str) -> None:
-    found = MEDIAL | {"at_peak": FIGURES | {"peak_pressure": peak}}
+    found = MEDIAL | {"at_peak": FIGURES | {"peak_pressure_share": peak}}
     content = report(entry(compartments={"medial": found}))
     part = content["verdict"]["parts"][-1]
     assert part["level"] == level
@@ -94,7 +94,12 @@ def test_reason_takes_the_place_of_the_comparison(report: Any) -> None:
 
 
 def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report: Any) -> None:
-    coupled = {"model": "coupled springs", "reference": "", "compartments": {}, "known_error": 0.03}
+    coupled = {
+        "model": "coupled springs",
+        "reference": "",
+        "compartments": {},
+        "known_error_share": 0.03,
+    }
     content = report(entry(**coupled, reason="elements folded"))
     assert content["verdict"]["parts"][-1]["text"] == "contact model: trust, peak ±3.0 %"
     rows = {row["source"]: row for row in content["error_budget"]}
@@ -118,7 +123,12 @@ def test_keys_take_the_laws_of_both_layers_and_undo_their_own() -> None:
 
 def test_errors_of_the_node_spacing_stand_in_json_and_verdict(light_run: Path) -> None:
     path = light_run / "simulation.json"
-    errors = {"force": 0.003, "peak_pressure": 0.041, "area": 0.005, "centre": 2e-5}
+    errors = {
+        "force_share": 0.003,
+        "peak_pressure_share": 0.041,
+        "area_share": 0.005,
+        "centre_m": 2e-5,
+    }
     errors |= {"poses": 26, "unresolved": 3}
     entry = {"spacing_m": 5e-4, "coarser_m": 1e-3, "errors": errors, "reason": ""}
     tree = json.loads(path.read_text(encoding="utf-8"))

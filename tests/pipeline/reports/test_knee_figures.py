@@ -23,7 +23,7 @@ from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_of, mean_over_cyc
 from pipeline.reports.pressure_field import contact_fields
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.report import write_report
-from pipeline.reports.trained_domain import INPUTS, SobolRow, sensitivity_of, sobol_rows
+from pipeline.reports.trained_domain import INPUTS, sensitivity_of, sobol_rows
 from pipeline.stages.frames import Frames
 from pipeline.store.samples import poses_of, read_table
 
@@ -32,7 +32,7 @@ from pipeline.store.samples import poses_of, read_table
 def knee(tiny_run: Path) -> dict[str, Any]:
     found = knee_of(read_run(tiny_run))
     assert found is not None
-    return found.content()
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +93,12 @@ def test_run_of_cartilage_has_none_and_says_why(run_copy: Path) -> None:
     )
     found = write_report(run_copy)
     assert found.gait.wear is None
-    assert found.knee.wear_mm3_per_million_cycles is None
-    assert "cartilage" in found.knee.wear_note
+    assert found.knee["wear_mm3_per_million_cycles"] is None
+    assert "cartilage" in found.knee["wear_note"]
     assert not any("wear" in line for line in found.summary)
     page = (run_copy / "report.html").read_text(encoding="utf-8")
     assert "Wear per million cycles" not in page
-    assert found.knee.wear_note.split(":")[0] in page
+    assert found.knee["wear_note"].split(":")[0] in page
 
 
 RADIUS, APART = 22e-3, 24e-3
@@ -152,17 +152,17 @@ def test_content_is_that_of_the_cycle(files: RunFiles) -> None:
     fields = files.fields
     assert fields is not None
     for k, name in enumerate(("medial", "lateral")):
-        row = contact.compartments[name]
+        row = contact["compartments"][name]
         travel = 1e3 * np.ptp(fields.frames.centre_m[0, :, k], axis=0)
-        assert_allclose(row.contact_ap_travel_mm, travel[0], rtol=1e-12)
-        assert_allclose(row.contact_ml_travel_mm, travel[2], rtol=1e-12)
+        assert_allclose(row["contact_ap_travel_mm"], travel[0], rtol=1e-12)
+        assert_allclose(row["contact_ml_travel_mm"], travel[2], rtol=1e-12)
         peaks = files.cycles["original"][f"{name}_peak_pressure_Pa"]
         # The field alone misses a part of the peak between the middles of coarse triangles.
-        assert_allclose(row.largest_pressure_MPa, 1e-6 * peaks.max(), rtol=1e-9)
+        assert_allclose(row["largest_pressure_MPa"], 1e-6 * peaks.max(), rtol=1e-9)
         largest = 1e6 * files.cycles["original"][f"{name}_area_m2"].max()
-        assert row.area_touched_mm2 > 0.9 * largest
+        assert row["area_touched_mm2"] > 0.9 * largest
     share = medial_share(files.cycles["original"])
-    assert_allclose(contact.medial_share_mean_percent, share.mean(), rtol=1e-12)
+    assert_allclose(contact["medial_share_mean_percent"], share.mean(), rtol=1e-12)
 
 
 def test_numbers_are_rounded_to_five_digits() -> None:
@@ -222,8 +222,8 @@ def test_figures_beside_are_those_of_the_cycle(frames: Frames, files: RunFiles) 
     assert_allclose(model["peak_MPa"][0], 1e-6 * table["medial_peak_pressure_Pa"], rtol=1e-12)
 
 
-def shares(row: SobolRow, kind: str = "total") -> list[float]:
-    return [row.content()[f"{name}_{kind}_percent"] for name in INPUTS]
+def shares(row: dict[str, Any], kind: str = "total") -> list[float]:
+    return [row[f"{name}_{kind}_percent"] for name in INPUTS]
 
 
 def test_known_shares() -> None:
@@ -237,12 +237,12 @@ def test_known_shares() -> None:
 
     space = SimpleNamespace(draw=lambda unit, spread: (unit, unit[:, 5]))
     surrogate: Any = SimpleNamespace(space=space, at_load=at_load)
-    rows = {row.key: row for row in sobol_rows(surrogate)}
+    rows = {row["key"]: row for row in sobol_rows(surrogate)}
     assert list(rows) == ["force_x", "peak_pressure"]
     assert_allclose(shares(rows["force_x"]), [0, 20, 0, 0, 80, 0], rtol=0.0, atol=1.0)
     assert_allclose(shares(rows["force_x"], "first"), [0, 20, 0, 0, 80, 0], rtol=0.0, atol=1.0)
     assert_allclose(shares(rows["peak_pressure"]), [0, 0, 0, 0, 0, 100], rtol=0.0, atol=1.0)
-    assert [row.key for row in sobol_rows(surrogate, ["force_x_N"])] == ["peak_pressure"]
+    assert [row["key"] for row in sobol_rows(surrogate, ["force_x_N"])] == ["peak_pressure"]
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_stiffness_is_that_of_differences(tiny_run: Path) -> None:
     held_out = read_table(tiny_run / "samples" / "heldout_prediction.parquet")
     found = sensitivity_of(knee, held_out)
     assert found is not None
-    rows = {row.label: row.content() for row in found.stiffness["lateral"]}
+    rows = {row["label"]: row for row in found.stiffness["lateral"]}
     poses = poses_of(held_out[held_out["compartment"] == "lateral"])
     model = knee.compartment("lateral")
     for key, place, step, column, factor in (

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.base.loads import COMPARTMENTS
 from pipeline.files import plain
+from pipeline.reports.accuracy_section import verdict_of_coverage
 from pipeline.reports.inputs import ReportError, read_run
 from pipeline.reports.report import report_of, write_report
 from pipeline.reports.units import number
-from pipeline.store.quantities import OutputGroup
 from pipeline.store.samples import read_table, write_table
 
 VOID = {"meta", "link", "img", "br", "input"}
@@ -106,7 +106,7 @@ def test_written_content_is_strict_json_and_what_was_returned(light_run: Path) -
 
 
 def test_every_fractional_number_has_its_unit_in_its_key(content: dict[str, Any]) -> None:
-    reported = {k: v for k, v in content.items() if k != "provenance"}
+    reported = {k: v for k, v in content.items() if k not in ("provenance", "figures")}
     units = (
         r"(_(N|Nmm|MPa|mm|mm2|mm3|mm3_per_Nm|mg|um|us|s|deg|percent|ratio)|_N_per_(mm|deg)"
         r"|_Nmm_per_(mm|deg)|per_million_cycles|_percent_of_largest|^(q2|poissons_ratio|f|m))$"
@@ -120,46 +120,44 @@ def test_every_fractional_number_has_its_unit_in_its_key(content: dict[str, Any]
         and not re.search(units, key)
     }
     assert bare == set()
+    for row in content["figures"]:
+        keys = row["quantity"], row["statistic"]
+        assert any(re.search(units, key) for key in keys), keys
 
 
-@pytest.mark.parametrize("given", ["at_pose", "at_load", "at_pose_all"])
+def value_of(content: Any, about: str, part: str, quantity: str, statistic: str) -> float | None:
+    """Return the value of the figure with these words in `validation.json` or `report.json`."""
+    wanted = (about, part, quantity, statistic)
+    keys = ("about", "part", "quantity", "statistic")
+    (row,) = (r for r in content["figures"] if tuple(r[key] for key in keys) == wanted)
+    return row["value"]
+
+
+@pytest.mark.parametrize("about", ["pose given", "load given", "pose given, all samples"])
 @pytest.mark.parametrize("compartment", COMPARTMENTS)
 def test_errors_are_those_of_the_validation(
-    tiny_run: Path, content: dict[str, Any], compartment: str, given: str
+    tiny_run: Path, content: dict[str, Any], compartment: str, about: str
 ) -> None:
-    truth = stored(tiny_run, "validation.json")["models"][0]["compartments"][compartment]
-    shown = content["validation"]["compartments"][compartment][given]
+    truth = stored(tiny_run, "validation.json")
     expected = {
-        ("force_x_N", "force_x", "rmse_N", "rmse"): 1.0,
-        ("moment_z_Nm", "moment_z", "mae_Nmm", "mae"): 1e3,
-        ("area_m2", "area", "max_mm2", "maximum"): 1e6,
-        ("peak_pressure_Pa", "peak_pressure", "rmse_MPa", "rmse"): 1e-6,
-        ("cop_z_m", "cop_z", "rmse_mm", "rmse"): 1e3,
-        ("force_y_N", "force_y", "nrmse_percent", "nrmse"): 100.0,
-        ("force_y_N", "force_y", "q2", "q2"): 1.0,
+        ("force_x_N", "rmse", "force_x_N", "rmse"): 1.0,
+        ("moment_z_Nm", "mae", "moment_z_Nmm", "mae"): 1e3,
+        ("area_m2", "maximum", "area_mm2", "maximum"): 1e6,
+        ("peak_pressure_Pa", "rmse", "peak_pressure_MPa", "rmse"): 1e-6,
+        ("cop_z_m", "rmse", "cop_z_mm", "rmse"): 1e3,
+        ("force_y_N", "nrmse", "force_y", "nrmse_percent"): 100.0,
+        ("force_y_N", "q2", "force_y", "q2"): 1.0,
     }
-    if given == "at_load":
+    if about == "load given":
         expected = {
-            ("superior_m", "height", "rmse_um", "rmse"): 1e6,
-            ("force_x_over_axial", "force_x_over_axial", "max_percent", "maximum"): 100.0,
-            ("cop_distance_m", "cop_distance", "rmse_mm", "rmse"): 1e3,
+            ("height_m", "rmse", "height_um", "rmse"): 1e6,
+            ("force_x_over_axial", "maximum", "force_x_over_axial_percent", "maximum"): 100.0,
+            ("cop_distance_m", "rmse", "cop_distance_mm", "rmse"): 1e3,
         }
-    for (column, key, figure, source), factor in expected.items():
-        wanted = factor * truth[given][column][source]
-        assert_allclose(shown[key][figure], wanted, rtol=1e-12, atol=0.0)
-
-
-def test_headline_has_the_worst_load_and_the_worse_height(
-    tiny_run: Path, content: dict[str, Any]
-) -> None:
-    parts = stored(tiny_run, "validation.json")["models"][0]["compartments"]
-    head = content["overview"]["headline"]
-    loads = [
-        parts[n]["at_pose"][column]["nrmse"] for n in COMPARTMENTS for column in WRENCH_COLUMNS
-    ]
-    assert_allclose(head["worst_load"]["nrmse_percent"], 100.0 * max(loads), rtol=1e-12)
-    heights = [parts[n]["at_load"]["superior_m"]["rmse"] for n in COMPARTMENTS]
-    assert_allclose(head["height_at_load"]["rmse_um"], 1e6 * max(heights), rtol=1e-12)
+    for (*source, quantity, statistic), factor in expected.items():
+        wanted = factor * value_of(truth, about, compartment, *source)
+        found = value_of(content, about, compartment, quantity, statistic)
+        assert_allclose(found, wanted, rtol=1e-12, atol=0.0)
 
 
 def test_headline_of_gait_and_speed_are_those_of_the_simulation(
@@ -202,71 +200,48 @@ def test_learning_curve_is_that_of_the_rounds(tiny_run: Path, content: dict[str,
     points = stored(tiny_run, "validation.json")["learning_curve"]
     assert [row["samples"] for row in rows] == [point["samples"] for point in points]
     for shown, key, factor in (
-        ("load_error_percent", "load_error", 100.0),
-        ("held_out_height_error_um", "held_out_height_um", 1.0),
+        ("load_error_percent", "load_error_share", 100.0),
+        ("held_out_height_um", "held_out_height_m", 1e6),
     ):
         wanted = [factor * point[key] for point in points]
         assert_allclose([row[shown] for row in rows], wanted, rtol=1e-12)
 
 
-def test_cross_validation_is_in_display_units(tiny_run: Path, content: dict[str, Any]) -> None:
-    truth = stored(tiny_run, "validation.json")["models"][0]["compartments"]["lateral"]
-    rows = content["validation"]["compartments"]["lateral"]["cross_validation"]
-    shown = {row["key"]: row for row in rows}
-    assert len(rows) == len(shown) == 12
-    wanted = {
-        "height": ("rmse_um", "height", 0, 1e6),
-        "force_z_over_axial": ("rmse_percent", "ratios", 1, 100.0),
-        "moment_x_over_axial": ("rmse_mm", "ratios", 2, 1e3),
-        "area": ("rmse_mm2", "quantities", 0, 1e6),
-        "peak_pressure": ("rmse_MPa", "quantities", 1, 1e-6),
-        "cop_z": ("rmse_mm", "quantities", 5, 1e3),
+def test_every_output_is_cross_validated_in_its_unit(content: dict[str, Any]) -> None:
+    outputs = {
+        *("height_um", "force_x_over_axial_percent", "force_z_over_axial_percent"),
+        *(f"moment_{axis}_over_axial_mm" for axis in "xyz"),
+        *("area_mm2", "peak_pressure_MPa", "mean_pressure_MPa"),
+        *(f"cop_{axis}_mm" for axis in "xyz"),
     }
-    for key, (figure, group, k, factor) in wanted.items():
-        expected = factor * truth["cross_validation"][group]["rmse"][k]
-        assert_allclose(shown[key][figure], expected, rtol=1e-12)
-        covered = 100.0 * truth["cross_validation"][group]["coverage"][k]
-        assert_allclose(shown[key]["coverage"]["covered_percent"], covered, rtol=1e-12)
+    rows = [row for row in content["figures"] if row["about"].startswith("cross-validation: ")]
+    for part in COMPARTMENTS:
+        own = [row for row in rows if row["part"] == part]
+        assert {row["quantity"] for row in own if row["statistic"] == "rmse"} == outputs
+        assert len(own) == 2 * len(outputs)  # and the coverage
+
+
+def change_figure(tree: Any, about: str, quantity: str, statistic: str, value: Any) -> None:
+    for row in tree["figures"]:
+        if (row["about"], row["quantity"], row["statistic"]) == (about, quantity, statistic):
+            row["value"] = value
 
 
 def test_coverage_is_judged_and_too_narrow_intervals_are_told(light_run: Path) -> None:
     def edit(tree: Any) -> None:
-        coverage = medial(tree)["coverage"]
-        coverage.update(dict.fromkeys(coverage, 0.95), force_z_N=0.62, area_m2=1.0)
+        for column, value in (("force_x_N", 0.95), ("force_z_N", 0.62), ("area_m2", 1.0)):
+            change_figure(tree, "pose given", column, "coverage", value)
 
     change(light_run, "validation.json", edit)
-    rows = {row["key"]: row for row in content_of_run(light_run)["validation"]["coverage"]}
-    assert rows["force_x"]["medial"] == {"covered_percent": 95.0, "verdict": ""}
-    assert rows["area"]["medial"] == {"covered_percent": 100.0, "verdict": "high"}
+    content = content_of_run(light_run)
+    told = {
+        name: verdict_of_coverage(
+            value_of(content, "pose given", "medial", name, "coverage_percent")
+        )
+        for name in ("force_x", "force_z", "area")
+    }
+    assert told == {"force_x": "", "force_z": "low", "area": "high"}
     assert "medial ML force (62 %)" in notes_of(light_run)["predicted 95 % intervals"]
-
-
-def test_errors_that_users_judge_by(tiny_run: Path, content: dict[str, Any]) -> None:
-    truth = medial(stored(tiny_run, "validation.json"))["at_load"]
-    tokens = ("um", "percent", "percent", "mm", "mm")
-    rows = content["validation"]["judged_at_load"]
-    shown = [row[f"medial_{token}"] for row, token in zip(rows, tokens, strict=True)]
-    wanted = [
-        1e6 * truth["superior_m"]["rmse"],
-        100.0 * truth["force_x_over_axial"]["rmse"],
-        100.0 * truth["force_z_over_axial"]["rmse"],
-        1e3 * truth["cop_distance_m"]["rmse"],
-        1e3 * truth["cop_distance_m"]["maximum"],
-    ]
-    assert_allclose(shown, wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("group", "units"),
-    [
-        ("height+ratios+quantities", ["µm", "%", "%", "mm", "mm", "mm", "mm²"]),
-        ("loads", ["N", "N", "N", "N·mm", "N·mm", "N·mm", "mm²"]),
-    ],
-)
-def test_outputs_of_every_formulation_have_units(group: str, units: list[str]) -> None:
-    shown = OutputGroup.read(group).quantities
-    assert [quantity.unit_for_people for quantity in shown][: len(units)] == units
-    assert len({quantity.name for quantity in shown}) == len(shown)
 
 
 # ---- report.html ---------------------------------------------------------------------------------
@@ -286,9 +261,10 @@ def test_page_is_closed_and_fetches_nothing(tiny_run: Path, page: Page) -> None:
 
 def test_numbers_of_the_tiles_are_those_of_the_json(page: Page, content: dict[str, Any]) -> None:
     head = content["overview"]["headline"]
+    worst, height = re.findall(r"([0-9.]+) (?:%|um)", content["summary"][0])
+    assert f"{worst} %" in page.words
+    assert f"{height} µm" in page.words
     for value, unit in (
-        (head["worst_load"]["nrmse_percent"], "%"),
-        (head["height_at_load"]["rmse_um"], "µm"),
         (head["gait_peak_pressure_rms_over_range_percent"], "%"),
         (head["evaluation_speed_ratio"], "×"),
     ):
@@ -336,11 +312,6 @@ def test_plain_makes_strict_json() -> None:
 # ---- files that are missing, damaged or without a value ------------------------------------------
 
 
-def medial(tree: Any) -> Any:
-    """Return the accuracy of the main surrogate in the medial compartment."""
-    return tree["models"][0]["compartments"]["medial"]
-
-
 #: Files that a resumed run makes again.
 RUN_FILES = (
     *("run.json", "path.json", "validation.json", "simulation.json", "simulation.parquet"),
@@ -350,11 +321,16 @@ RUN_FILES = (
 TRUNCATED = ("run.json", "simulation.parquet", "pressure_maps.npz")
 #: Edited documents: file, edit, and what the error says of it.
 EDITED = (
-    ("validation.json", lambda tree: medial(tree).pop("worst"), "lacks 'worst' in models.0"),
+    ("validation.json", lambda tree: tree.pop("worst"), "lacks 'worst'"),
     (
         "validation.json",
-        lambda tree: medial(tree)["at_load"]["superior_m"].update(rmse=None),
-        "superior_m in at_load: expected its rmse and maximum, found null",
+        lambda tree: tree["figures"].clear(),
+        "figures: lacks the nrmse of force_x",
+    ),
+    (
+        "validation.json",
+        lambda tree: tree["figures"][0].update(quantity="width_m"),
+        "quantity in figures.0: expected a quantity, found 'width_m'",
     ),
     ("path.json", lambda tree: tree["flexion_rad"].pop(), "coordinates_rad_m: expected 3 rows"),
     ("run.json", lambda tree: tree.update(seed="one"), "seed: expected an integer, found 'one'"),
@@ -401,16 +377,16 @@ def test_lost_column_and_lost_model_are_named(light_run: Path) -> None:
 
 def test_figures_that_do_not_exist_are_null(light_run: Path) -> None:
     def edit(tree: Any) -> None:
-        for part in tree["models"][0]["compartments"].values():
-            part.pop("at_load")
-        tree["models"][0]["compartments"]["lateral"]["at_pose"]["force_z_N"]["nrmse"] = None
+        tree["figures"] = [row for row in tree["figures"] if row["about"] != "load given"]
+        change_figure(tree, "pose given", "force_z_N", "nrmse", None)
 
     change(light_run, "validation.json", edit)
-    content = content_of_run(light_run)
-    worst = content["overview"]["headline"]["worst_load"]
-    assert worst == {"nrmse_percent": None, "compartment": "lateral", "load": "ML force"}
-    assert content["overview"]["headline"]["height_at_load"] is None
-    assert content["validation"]["compartments"]["medial"]["at_load"] is None
+    content = write_report(light_run).content()
+    assert "worst load NRMSE at given pose – % (medial ML force)" in content["summary"][0]
+    assert "height" not in content["summary"][0]
+    page = Page((light_run / "report.html").read_text(encoding="utf-8"))
+    assert "Accuracy, load given" not in page.words
+    assert "formulation does not take loads" in page.words
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
-from pipeline.stages import gait_bounds
+from pipeline.stages import feasibility
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
-from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.store.run_documents import Budget
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
@@ -215,7 +215,7 @@ def test_infill_goes_where_the_error_is_large(space):
 
 def test_wanted_error_stops_the_rounds(space):
     desk, all_of_them = carry_out(space)
-    errors = [100.0 * point.load_error for point in all_of_them.curve]
+    errors = [100.0 * point.load_error_share for point in all_of_them.curve]
     assert len(errors) == 3
     desk, sampled = carry_out(space, wanted_error_percent=1.01 * max(errors))
     # The first round is always gone through.
@@ -231,7 +231,7 @@ def test_wanted_error_stops_the_rounds(space):
 def test_learning_curve_counts_what_was_fitted(space):
     _, sampled = carry_out(space)
     assert [point.samples for point in sampled.curve] == [80, 100, 120]
-    assert all(point.load_error > 0.0 for point in sampled.curve)
+    assert all(point.load_error_share > 0.0 for point in sampled.curve)
     (final,) = stages.fit_surrogates(
         sampled.training, space, SETTINGS, [("inverted", "polynomial")], 1
     )
@@ -239,7 +239,7 @@ def test_learning_curve_counts_what_was_fitted(space):
     assert last.samples == 140
     residuals = [check["height"].residuals for check in final.checks.values()]
     worse = max(np.sqrt((r**2).mean()) for r in residuals)
-    assert last.height_um == pytest.approx(1e6 * worse, rel=1e-12)
+    assert last.height_m == pytest.approx(worse, rel=1e-12)
 
 
 # ---- bookkeeping ---------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def cycle(monkeypatch):
         return SimpleNamespace(poses=np.zeros((2, 6)))
 
     monkeypatch.setattr(
-        gait_bounds, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
+        feasibility, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
     )
 
 

@@ -79,7 +79,7 @@ def mirror_image(model):
 
 
 def test_a_surrogate_serves_the_other_leg(run, tiny_run):
-    contact = contact_of(mirror_image(run.contact), bed_on_child=True)
+    contact = contact_of(mirror_image(run.reference_model), bed_on_child=True)
     contact = replace(contact, energy=StoredEnergy(contact.model))
     (found,) = with_surrogates([contact], {"knee": tiny_run})
     signs = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])
@@ -114,7 +114,7 @@ def test_a_surrogate_serves_the_other_leg(run, tiny_run):
 @pytest.mark.parametrize("bed_on_child", [True, False])
 def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
     """Forces on the joint are those of the surrogate in the joint of the run's own frames."""
-    contact = contact_of(springs(run.contact), bed_on_child)
+    contact = contact_of(springs(run.reference_model), bed_on_child)
     (found,) = with_surrogates([contact], {"knee": tiny_run})
     plain = JointContact("knee", run.surrogate, chain_of(bed_on_child))
     for row in poses_of(run.samples("heldout"))[:4]:
@@ -129,9 +129,9 @@ def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
 
 
 def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
-    knee = run.contact.tibia, run.contact.femur
+    knee = run.reference_model.tibia, run.reference_model.femur
     other = TriangleMesh(knee[0].vertices, knee[0].faces[:, [1, 2, 0]], name="other")
-    hip = other, run.contact.femur
+    hip = other, run.reference_model.femur
     assert runs_of({"hip": hip, "knee": knee}, [tiny_run]) == {"knee": tiny_run}
     assert newest_runs({"hip": hip, "knee": knee}, tiny_run.parent)["knee"].is_dir()
     with pytest.raises(InputError, match=r"meshes of a contact of the model \(hip\)"):
@@ -155,6 +155,6 @@ def softer(model):
     ],
 )
 def test_a_run_of_another_contact_is_refused(run, tiny_run, changes, message):
-    contact = contact_of(springs(run.contact, **changes(run.contact)), True)
+    contact = contact_of(springs(run.reference_model, **changes(run.reference_model)), True)
     with pytest.raises(InputError, match=message):
         with_surrogates([contact], {"knee": tiny_run})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -25,21 +24,26 @@ from foundation.implant import CondylarImplant
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
+from pipeline.files import json_text
 from pipeline.originals import layer_reference
+from pipeline.reports.accuracy_section import worst_load
 from pipeline.stages import elastic_layer as layer_stage
-from pipeline.stages import node_spacing as stage
 from pipeline.stages.assessment import (
     assess,
     feasible,
     held_out_point,
     prediction_table,
 )
-from pipeline.stages.elastic_layer import elastic_layer
-from pipeline.stages.equal_loads import chosen_instants, equal_loads
-from pipeline.stages.node_spacing import POSES, node_spacing
+from pipeline.stages.elastic_layer import (
+    NODE_POSES,
+    chosen_instants,
+    elastic_layer,
+    equal_loads,
+    node_spacing,
+)
 from pipeline.stages.pressure_fields import errors_of
-from pipeline.store.layer_document import ElasticLayer
-from pipeline.store.run_documents import NodeSpacing
+from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
+from pipeline.store.run_documents import ElasticLayer, NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
 from surrogates.families.cross_validation import NORMAL_95
 from tests.oracles.flat_layer import ball, flat_bed
@@ -57,62 +61,62 @@ def held_out(tiny_run):
 
 def test_figures_are_those_of_the_feasible_samples(knee, held_out):
     bounds = FeasibilityConfig()
-    found = assess(knee, held_out, bounds)
+    judged = assess(knee, held_out, bounds)
+    found = Figures(judged.figures)
     table = prediction_table(knee, held_out, bounds)
     for name in ("medial", "lateral"):
-        part = found.compartments[name]
         rows = table[table["compartment"] == name]
-        assert part.points == 20
-        assert part.feasible == len(rows) == len(feasible(usable(held_out, name), bounds))
+        assert found.points(AT_POSE_ALL, name) == 20
+        own = feasible(usable(held_out, name), bounds)
+        assert found.points(AT_POSE, name) == len(rows) == len(own)
         error = rows["predicted_force_y_N"] - rows["force_y_N"]
-        figures = part.at_pose["force_y_N"]
-        assert figures.rmse == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
-        assert figures.maximum == pytest.approx(np.abs(error).max(), rel=1e-9)
-        assert set(part.at_pose) == set(LOAD_COLUMNS)
-        worst = [abs(row.error_N) for row in part.worst]
+        rmse = found.value(AT_POSE, name, "force_y_N", "rmse")
+        largest = found.value(AT_POSE, name, "force_y_N", "maximum")
+        assert rmse == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
+        assert largest == pytest.approx(np.abs(error).max(), rel=1e-9)
+        assert set(found.quantities(AT_POSE, name)) == set(LOAD_COLUMNS)
+        worst = [abs(row.error_N) for row in judged.worst if row.part == name]
         assert worst == sorted(worst, reverse=True)
-        assert worst[0] == pytest.approx(figures.maximum, rel=1e-9)
-    assert found.worst_load_nrmse == max(
-        found.compartments[name].at_pose[column].nrmse
-        for name in ("medial", "lateral")
-        for column in WRENCH_COLUMNS
-    )
+        assert worst[0] == pytest.approx(largest, rel=1e-9)
+    worst = max(row.value for row in found.of(AT_POSE, "nrmse", *WRENCH_COLUMNS))
+    assert worst_load(found).value == worst
 
 
 def test_learning_point_has_the_errors_of_the_worse_compartment(knee, held_out):
     bounds = FeasibilityConfig()
-    judged = assess(knee, held_out, bounds).compartments.values()
+    judged = Figures(assess(knee, held_out, bounds).figures)
     point = held_out_point(knee, held_out, bounds)
-    assert set(point) == {"held_out_load_error", "held_out_height_um"}
-    error = max(part.at_pose["force_y_N"].rmse for part in judged)
+    assert set(point) == {"held_out_load_error_share", "held_out_height_m"}
     largest = knee.compartment("medial").space.load[1]
-    assert point["held_out_load_error"] == pytest.approx(error / largest, rel=1e-9)
-    height = max(1e6 * part.at_load["superior_m"].rmse for part in judged)
-    assert point["held_out_height_um"] == pytest.approx(height, rel=1e-12)
+    error = judged.worst(AT_POSE, "rmse", "force_y_N").value / largest
+    assert point["held_out_load_error_share"] == pytest.approx(error, rel=1e-9)
+    height = judged.worst(AT_LOAD, "rmse", "height_m").value
+    assert point["held_out_height_m"] == pytest.approx(height, rel=1e-12)
 
 
 def test_intervals_are_those_of_the_standard_errors(knee, held_out):
     bounds = FeasibilityConfig()
     found = assess(knee, held_out, bounds)
+    figures = Figures(found.figures)
     for name in ("medial", "lateral"):
         rows = feasible(usable(held_out, name), bounds)
         surrogate = knee.compartment(name)
         errors = surrogate.standard_error(poses_of(rows))
         residuals = loads_of(rows) - surrogate.loads(poses_of(rows)).array
-        part = found.compartments[name]
         for k, column in enumerate(LOAD_COLUMNS[:9]):
             inside = np.abs(residuals[:, k]) <= NORMAL_95 * errors[:, k]
-            assert part.coverage[column] == pytest.approx(inside.mean(), abs=1e-12)
+            covered = figures.value(AT_POSE, name, column, "coverage")
+            assert covered == pytest.approx(inside.mean(), abs=1e-12)
         known = errors[:, :6] > 0.0
         scaled = residuals[:, :6][known] / errors[:, :6][known]
-        quantiles = part.standardised
-        assert len(quantiles.normal) == len(quantiles.held_out)
+        quantiles = found.standardised[name]
+        assert len(quantiles.normal_ratio) == len(quantiles.held_out_ratio)
         middle = np.quantile(scaled, 0.5, method="linear")
-        assert np.interp(0.0, quantiles.normal, quantiles.held_out) == pytest.approx(
+        assert np.interp(0.0, quantiles.normal_ratio, quantiles.held_out_ratio) == pytest.approx(
             middle, abs=0.05
         )
-        assert max(quantiles.held_out) <= scaled.max()
-        worst = part.worst[0]
+        assert max(quantiles.held_out_ratio) <= scaled.max()
+        worst = next(row for row in found.worst if row.part == name)
         row = rows.index[rows["index"] == worst.index][0]
         place = rows.index.get_loc(row)
         assert worst.standard_error_N == pytest.approx(errors[place, 1], rel=1e-12)
@@ -122,12 +126,12 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     """Its centres of pressure are undefined, its loads are wrong by all they are."""
     lifted = held_out.assign(superior_m=held_out["superior_m"] + 0.01)
     found = assess(knee, lifted, FeasibilityConfig())
-    part = found.compartments["medial"]
-    assert part.at_pose["cop_x_m"].rmse is None
-    assert part.at_pose["force_y_N"].q2 < 0.0
-    assert part.standardised.content() == {"normal": [], "held_out": []}
-    assert part.coverage["force_y_N"] == 0.0
-    json.dumps(found.content(), allow_nan=False)
+    figures = Figures(found.figures)
+    assert figures.value(AT_POSE, "medial", "cop_x_m", "rmse") is None
+    assert figures.value(AT_POSE, "medial", "force_y_N", "q2") < 0.0
+    assert found.standardised["medial"].normal_ratio == []
+    assert figures.value(AT_POSE, "medial", "force_y_N", "coverage") == 0.0
+    json_text(found.figures)
 
 
 TRUTH = np.concatenate([np.zeros(50), np.linspace(1e6, 20e6, 100)])
@@ -163,16 +167,16 @@ def cycle(instants):
 
 def test_error_is_that_of_poses_over_the_whole_cycle(monkeypatch):
     seen = []
-    original = stage.spacing_error
+    original = layer_stage.spacing_error
 
     def record(model, poses):
         seen.extend(pose.anterior for pose in poses)
         return original(model, poses)
 
-    monkeypatch.setattr(stage, "spacing_error", record)
+    monkeypatch.setattr(layer_stage, "spacing_error", record)
     poses = cycle(101)
     found = node_spacing(layers.plate_contact(), poses)
-    assert found.errors.poses == len(seen) == POSES
+    assert found.errors.poses == len(seen) == NODE_POSES
     np.testing.assert_array_equal(seen[:2], poses[[0, 3], 3])
     # The last instant of a cycle is that of its beginning.
     assert seen[-1] == poses[97, 3]
@@ -229,16 +233,18 @@ def test_linear_springs_are_stiffer_and_press_harder_than_the_layer(linear) -> N
     assert set(found.compartments) == {"medial", "lateral"}
     for part in found.compartments.values():
         off = part.at_peak
-        assert 0.25 < off.peak_pressure < 0.7
-        assert 0.3 < off.stiffness < 0.8
-        assert -0.45 < off.approach < -0.2
+        assert 0.25 < off.peak_pressure_share < 0.7
+        assert 0.3 < off.stiffness_share < 0.8
+        assert -0.45 < off.approach_share < -0.2
         assert part.peak_pressure_Pa == pytest.approx(
-            part.layer_peak_pressure_Pa * (1.0 + off.peak_pressure), rel=1e-12
+            part.layer_peak_pressure_Pa * (1.0 + off.peak_pressure_share), rel=1e-12
         )
         # At equal load the mean pressure goes by the reciprocal of the area.
-        assert (1.0 + off.mean_pressure) * (1.0 + off.area) == pytest.approx(1.0, abs=0.05)
-        assert 0.0 < part.uncertainty < 0.2
-    assert 0.0 < found.largest_strain < 0.1
+        assert (1.0 + off.mean_pressure_share) * (1.0 + off.area_share) == pytest.approx(
+            1.0, abs=0.05
+        )
+        assert 0.0 < part.uncertainty_share < 0.2
+    assert 0.0 < found.largest_strain_share < 0.1
 
 
 def test_loads_are_equal_and_only_the_height_differs(linear) -> None:
@@ -270,8 +276,8 @@ def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkey
     (part,) = elastic_layer(CONFIG, springs, driven(springs, poses)).compartments.values()
     assert part.load_N == pytest.approx(exact.load, rel=0.01)
     expected = stiffness * depth / exact.peak_pressure - 1.0
-    assert part.at_peak.peak_pressure == pytest.approx(expected, abs=0.015)
-    assert part.at_peak.approach == pytest.approx(depth / exact.approach - 1.0, abs=0.015)
+    assert part.at_peak.peak_pressure_share == pytest.approx(expected, abs=0.015)
+    assert part.at_peak.approach_share == pytest.approx(depth / exact.approach - 1.0, abs=0.015)
 
 
 @pytest.mark.slow
@@ -288,7 +294,7 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert seen == []
     found = compared(linear, 6e-4)
     assert found.reference == "finite elements, nodes 2 mm apart"
-    assert found.compartments["medial"].at_peak.peak_pressure == pytest.approx(0.0, abs=1e-5)
+    assert found.compartments["medial"].at_peak.peak_pressure_share == pytest.approx(0.0, abs=1e-5)
     assert 5e-5 < seen[0] < 5e-4
 
     def folded(config: Any, area: float) -> Any:
@@ -298,8 +304,8 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert compared(linear, 6e-4).reference == "coupled springs"
     refused = compared(bed(CoupledLaw(*POLYETHYLENE)))
     assert (refused.compartments, refused.reason) == ({}, "574 of 56210 elements folded")
-    assert refused.known_error == 0.03
-    assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error == 0.08
+    assert refused.known_error_share == 0.03
+    assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error_share == 0.08
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
@@ -309,5 +315,5 @@ def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> 
     found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))
     assert found.reference == "finite elements, nodes 2 mm apart"
     for part in found.compartments.values():
-        assert abs(part.at_peak.mean_pressure) < 0.2
-        assert abs(part.at_peak.approach) < 0.15
+        assert abs(part.at_peak.mean_pressure_share) < 0.2
+        assert abs(part.at_peak.approach_share) < 0.15

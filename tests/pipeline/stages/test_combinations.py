@@ -19,7 +19,7 @@ from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
 from foundation.base.flags import Flag, FlagKind
-from pipeline.reports.combinations import (
+from pipeline.reports.gait_section import (
     above,
     combinations_of,
     load_rows,
@@ -169,7 +169,7 @@ class TestComparison:
         assert failed.failure.content() == {"model": "surrogate", "reason": reason}
         assert len(table) == 21 * INSTANTS
         found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
-        assert [item.where for item in found.failures] == ["flexion +10 %"]
+        assert [item["where"] for item in found["failures"]] == ["flexion +10 %"]
 
 
 GOOD = {
@@ -211,20 +211,20 @@ class TestBars:
         loads["total_force_z_N"] = Change(rms=0.1, peak=0.4)
         loads["total_moment_x_Nm"] = Change(rms=0.01, peak=10.0)
         loads["total_moment_y_Nm"] = Change(rms=0.01, peak=0.09)
-        shown = {row.column: row for row in load_rows(loads)}
-        silent = {column for column, row in shown.items() if not row.judged}
+        shown = {row["column"]: row for row in load_rows(loads)}
+        silent = {column for column, row in shown.items() if not row["judged"]}
         # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
         assert silent == {"total_force_z_N", "total_moment_y_Nm"}
-        assert_allclose(shown["total_force_z_N"].rms_over_peak_percent, 25.0, rtol=1e-12)
-        assert_allclose(shown["total_moment_x_Nm"].rms, 10.0, rtol=1e-12)
-        assert shown["medial_force_y_N"].label == "medial axial force"
+        assert_allclose(shown["total_force_z_N"]["rms_over_peak_percent"], 25.0, rtol=1e-12)
+        assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
+        assert shown["medial_force_y_N"]["label"] == "medial axial force"
 
     def test_wear_per_million_cycles(self) -> None:
         rows = wear_rows({"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 0.99e-15]}, 940.0)
-        assert_allclose(rows.original.medial_mm3, 3.0, rtol=1e-12)
+        assert_allclose(rows["original"]["medial_mm3"], 3.0, rtol=1e-12)
         # 4 mm³ of 0.94 mg/mm³.
-        assert_allclose(rows.original.mass_mg, 3.76, rtol=1e-12)
-        shares = list(rows.difference.content().values())
+        assert_allclose(rows["original"]["mass_mg"], 3.76, rtol=1e-12)
+        shares = list(rows["difference"].values())
         assert_allclose(shares, [1.0, -1.0, 0.5], rtol=1e-9)
 
 
@@ -264,7 +264,7 @@ class TestReport:
 
     def test_figures_are_those_of_the_document(self, tiny_run: Path) -> None:
         document = read_document(tiny_run / "combinations.json", Combinations)
-        found = combinations_of(document).content()
+        found = combinations_of(document)
         for row, stored in zip(found["rows"], document.combinations, strict=True):
             anterior, rotation = (stored.motion[key] for key in ("anterior_m", "rotation_rad"))
             assert_allclose(row["anterior_um"], 1e6 * anterior.rms, rtol=1e-12)
@@ -292,7 +292,7 @@ class TestReport:
     def test_wear_is_that_of_the_arrays(self, tiny_run: Path) -> None:
         stored = read_run(tiny_run).wear
         assert stored is not None
-        wear = wear_of(stored).content()
+        wear = wear_of(stored)
         total = 1e15 * stored.volume_m3[0].sum()
         assert_allclose(wear["per_million_cycles"]["original"]["total_mm3"], total, rtol=1e-12)
         one, other = stored.depth_m

@@ -16,8 +16,7 @@ from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.stages.run_folder import Run
-from pipeline.store.job import RUN, Job
-from pipeline.store.made_with import check_configuration, configuration_digest
+from pipeline.store.job import RUN, Job, check_configuration, configuration_digest
 from pipeline.store.workspace_lock import LOCK_FILE, RunError
 from pipeline.studies.dispatch import STUDIES
 

@@ -22,9 +22,15 @@ from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.reports.inputs import ReportError
 from pipeline.reports.report import write_report
-from pipeline.store.sample_schema import unit_of
 from pipeline.store.sample_tables import in_people_units, summary
-from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table, write_table
+from pipeline.store.samples import (
+    LOAD_COLUMNS,
+    POSE_COLUMNS,
+    StoreError,
+    read_table,
+    unit_of,
+    write_table,
+)
 from pipeline.studies.dispatch import load_study
 
 

@@ -18,7 +18,7 @@ from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
-from pipeline.store.made_with import MADE_WITH
+from pipeline.store.job import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
 from pipeline.studies.contact_models.compare import pressed
 from pipeline.studies.contact_models.content import (

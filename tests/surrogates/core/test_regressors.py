@@ -37,7 +37,7 @@ def test_derivatives_are_those_of_the_formula(regressor):
 def test_second_derivatives_are_those_of_the_first(regressor):
     x = made.inside(regressor, 1, seed=2)
     bends = regressor.packed.evaluate(x, 2)[2][0]
-    wanted = differences(lambda x: regressor.predict_with_jacobian(x)[1], x[0], 1e-5)
+    wanted = differences(lambda x: regressor.predict_with_jacobian([x])[1][0], x[0], 1e-5)
     assert np.abs(bends - wanted).max() < 1e-6 * max(np.abs(wanted).max(), 1.0)
     assert np.array_equal(bends, bends.swapaxes(1, 2))
 
@@ -50,7 +50,7 @@ def test_more_inputs_than_a_row_of_eight(regressor):
     for own, slope, bend in zip(x, slopes, bends, strict=True):
         wanted = differences(lambda x: reference.evaluate(regressor, x[None])[0], own, 1e-5)
         assert slope == pytest.approx(wanted, abs=1e-5 * max(np.abs(wanted).max(), 1.0))
-        wanted = differences(lambda x: regressor.predict_with_jacobian(x)[1], own, 1e-5)
+        wanted = differences(lambda x: regressor.predict_with_jacobian([x])[1][0], own, 1e-5)
         assert bend == pytest.approx(wanted, abs=1e-5 * max(np.abs(wanted).max(), 1.0))
 
 
@@ -59,7 +59,7 @@ def test_derivatives_on_the_planes_of_a_point():
     regressor = made.kriging(24, 3, 2, [2, 1, 2], [1])
     x = regressor.x_offset + regressor.x_scale * regressor.points[5]
     wanted = differences(lambda x: reference.evaluate(regressor, x[None])[0], x, 1e-5)
-    assert made.off(regressor.predict_with_jacobian(x)[1], wanted) < 1e-5
+    assert made.off(regressor.predict_with_jacobian([x])[1][0], wanted) < 1e-5
     assert made.off(regressor.hessian(x), regressor.hessian(x + 1e-9)) < 1e-6
 
 
@@ -83,7 +83,7 @@ def test_splines_at_their_knots_and_beyond():
 @every
 def test_line_is_the_output_along_the_last_input(regressor):
     for x in made.inside(regressor, 2):
-        value, jacobian = regressor.predict_with_jacobian(x)
+        (value,), (jacobian,) = regressor.predict_with_jacobian([x])
         found, slope = core_probe.on_line(regressor, x)
         assert abs(found - value[0]) < 1e-12 * max(1.0, abs(value[0]))
         assert abs(slope - jacobian[0, -1]) < 1e-12 * max(1.0, np.abs(jacobian[0]).max())

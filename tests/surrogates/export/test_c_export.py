@@ -23,7 +23,7 @@ def test_regressors_give_the_same_numbers(tmp_path):
             value = np.full(regressor.outputs, np.nan)
             jacobian = np.full((regressor.outputs, regressor.inputs), np.nan)
             library[f"{prefix}_evaluate"](pointer(x), pointer(value), pointer(jacobian))
-            wanted, slopes = regressor.predict_with_jacobian(x)
+            (wanted,), (slopes,) = regressor.predict_with_jacobian([x])
             assert made.off(value, wanted) < 1e-12, prefix
             assert np.abs(jacobian - slopes).max() <= 1e-11 * max(1.0, np.abs(slopes).max())
 

@@ -111,7 +111,7 @@ def test_correlations_bend_at_a_training_point_as_by_the_kernels(sheared):
     def first(x):
         return learner.values(x, slice(1))[0]
 
-    value, gradient = regressor.predict_with_jacobian(x)
+    (value,), (gradient,) = regressor.predict_with_jacobian([x])
     wanted = regressor.hessian(x)
     assert float(first(x)) == pytest.approx(value[0], rel=1e-9)
     assert np.array(jax.grad(first)(x)) == pytest.approx(gradient[0], rel=1e-9)

@@ -63,7 +63,7 @@ def test_splines_are_those_of_scipy(way, ends):
 
 def by_kernels(regressor, x):
     """Values, gradient and second derivatives of the first output, and those by the last input."""
-    value, jacobian = regressor.predict_with_jacobian(x)
+    (value,), (jacobian,) = regressor.predict_with_jacobian([x])
     hessian = regressor.hessian(x)
     line = core_probe.on_line(regressor, x)
     return value, jacobian[0], hessian, np.array([*line, hessian[-1, -1]])

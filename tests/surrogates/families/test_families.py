@@ -105,7 +105,7 @@ def test_predictions():
     regressor = made.MADE["everything"]
     x = made.inside(regressor, 5)
     assert made.off(regressor.predict(x), reference.evaluate(regressor, x)) < 1e-13
-    value, jacobian = regressor.predict_with_jacobian(x[2])
+    (value,), (jacobian,) = regressor.predict_with_jacobian(x[2:3])
     assert made.off(value, regressor.predict(x)[2]) < 1e-14
     assert jacobian.shape == (10, 4)
     assert regressor.hessian(x[2]).shape == (4, 4)
