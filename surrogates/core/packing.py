@@ -87,11 +87,11 @@ class PackedContact:
         """Return new scratch memory (W,) [1], for compiled loops that call the library."""
         return aligned(self.scratch)
 
-    def one(self, pose: Pose) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
-        """Return the loads at a pose, slopes, and variables if outside, in a part of the time.
+    def one(self, pose: Pose, slopes: bool) -> tuple[FloatArray, FloatArray | None, Any, Any]:
+        """Return the loads at a pose, in a part of the time.
 
-        Read-only loads (C, 12), derivatives of the total wrench (6, 6) and of each compartment's
-        (C, 6, 6) [SI]; variables (C, 7) [1] outside the trained domain, None inside.
+        Read-only loads (C, 12); variables (C, 7) [1] outside the trained domain, None inside; with
+        slopes, derivatives of the total wrench (6, 6) and of each compartment's (C, 6, 6) [SI].
         """
         found: Any = self._row()
         given = _packed_pose(
@@ -102,12 +102,12 @@ class PackedContact:
         )
         numbers = np.frombuffer(found)
         numbers.flags.writeable = False
-        loads, total, variables, slopes = self._slices
+        loads, total, variables, parts = self._slices
         return (
             numbers[loads].reshape(-1, _LOADS),
-            numbers[total].reshape(6, 6),
-            numbers[slopes].reshape(-1, 6, 6),
             numbers[variables].reshape(-1, _VARIABLES) if outside else None,
+            numbers[total].reshape(6, 6) if slopes else None,
+            numbers[parts].reshape(-1, 6, 6) if slopes else None,
         )
 
     def loads(

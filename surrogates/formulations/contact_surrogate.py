@@ -184,7 +184,7 @@ class ContactSurrogate(ArrayRecord):
             If a pose is outside the trained domain and `outside` is "error".
         """
         if isinstance(poses, Pose) and (order == 0 or order == 1):  # as a simulation asks
-            values, total, slopes, x = self.packed.one(poses)
+            values, x, total, slopes = self.packed.one(poses, order == 1)
             flags: tuple[Flag, ...] = ()
             if x is not None:
                 flags = self.flags_of(x[None], values[None])[0]
