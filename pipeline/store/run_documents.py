@@ -139,7 +139,7 @@ class Cost(Part):
     """Cost of a simulation: `dynamics.simulator.result.Statistics`."""
 
     steps: Count
-    rejected: Count | None = None
+    rejected: Count
     derivatives: Count
     jacobians: Count
     evaluations: Count
