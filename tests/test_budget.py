@@ -11,11 +11,11 @@ CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
     "foundation": 20_620,
-    "surrogates": 15_140,
+    "surrogates": 15_120,
     "dynamics": 21_220,
-    "pipeline": 40_400,
-    "benchmarks": 1_700,
-    "examples": 1_700,
+    "pipeline": 40_390,
+    "benchmarks": 1_690,
+    "examples": 1_680,
     "tests": 52_940,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
