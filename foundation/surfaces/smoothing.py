@@ -17,7 +17,7 @@ from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.core.library import CORE, address, addresses
 from foundation.surfaces.smooth_surface import CREASE_ANGLE
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
-from foundation.surfaces.vertex_normals import angle_weighted_normals, tangents
+from foundation.surfaces.vertex_normals import angle_weighted_normals, determined_modes, tangents
 
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.
@@ -27,8 +27,6 @@ RADIUS, _EDGES = 3e-3, 2.2
 _MOST_EDGES, _BATCH = 9.0, 4096
 #: Cosine of the largest angle between the normals of a vertex and of a point of its fit.
 _FACING = float(np.cos(CREASE_ANGLE))
-#: Part of the largest eigenvalue of a fit below which a combination of coefficients is dropped.
-_UNDETERMINED = 1e-5
 #: Cosine of the largest angle by which a triangle may turn.
 _TURN = 0.5
 
@@ -118,8 +116,5 @@ def _rises(
         CORE.local_fit_sums(
             len(pairs), *addresses(vertex, near, *arrays), radius, _FACING, address(sums)
         )
-    values, modes = np.linalg.eigh(sums[:, :, :6])
-    kept = values > _UNDETERMINED * values[:, -1:]
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    modal = inverse * np.einsum("mpi,mp->mi", modes, sums[:, :, 6])
+    modes, modal = determined_modes(sums[:, :, :6], sums[:, :, 6])
     return radius * np.asarray((modes[:, 0] * modal).sum(axis=1))

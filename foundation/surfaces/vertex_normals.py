@@ -158,14 +158,23 @@ def _fitted(
     powers = [(i, k - i) for k in range(1, degree + 1) for i in range(k, -1, -1)]
     basis = np.stack([np.sqrt(comb(i + j, i)) * u**i * v**j for i, j in powers], axis=2)
     weighted = np.swapaxes(basis * weight[:, :, None], 1, 2)
-    values, modes = np.linalg.eigh(weighted @ basis)
-    kept = values > _UNDETERMINED * values[:, -1:]
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     right = np.einsum("mpk,mk->mp", weighted, height)
-    modal = inverse * np.einsum("mpi,mp->mi", modes, right)
+    modes, modal = determined_modes(weighted @ basis, right)
     slope = np.einsum("mpi,mi->mp", modes[:, :2], modal)
     fitted = normal - slope[:, :1] * first - slope[:, 1:] * second
     return fitted / np.linalg.norm(fitted, axis=1, keepdims=True)
+
+
+def determined_modes(matrix: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the modes (M, P, P) [1] of M normal equations, and the solution along each (M, P).
+
+    Of matrices (M, P, P) and right sides (M, P) [any unit]. Along a combination of coefficients
+    that the points do not determine, the solution is zero.
+    """
+    values, modes = np.linalg.eigh(matrix)
+    kept = values > _UNDETERMINED * values[:, -1:]
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    return modes, inverse * np.einsum("mpi,mp->mi", modes, right)
 
 
 def tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -121,11 +121,7 @@ def _scheduler_error(client: Any) -> object:
 def results_of_workers(
     client: Any, function: Callable[..., Any], jobs: list[Job], shared: tuple[Any, ...]
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the results of jobs as Dask workers finish them.
-
-    This does not use joblib's backend of Dask: that backend waits forever for a job that kills its
-    workers or that they cannot load, and computes in this process if a cluster has one worker.
-    """
+    """Yield the results of jobs as Dask workers finish them."""
     from distributed import as_completed
 
     # `shared` is sent to each worker once. All jobs are submitted at once and stay with the

@@ -139,14 +139,14 @@ def _expected(
     per_load = float(table["evaluations"].sum()) / len(table)
     preparation = preparation_of(config)
     if preparation is None:
-        cost = Cost(_seconds_per_evaluation(config, knee, table))
+        cost = Cost(_mean_seconds(config, knee, table))
     else:
         cost = preparation.cost(knee, config.contact, _typical_area(table))
     findings.add(cost.notes)
     return expected_figures(config, per_load, cost)
 
 
-def _seconds_per_evaluation(config: Config, knee: Knee, table: pd.DataFrame) -> float:
+def _mean_seconds(config: Config, knee: Knee, table: pd.DataFrame) -> float:
     """Return the mean time of an evaluation of a compartment [s], in some samples of the domain."""
     rows = table[~table["corner"]].groupby("compartment").head(_TIMED)
     begun = time.perf_counter()

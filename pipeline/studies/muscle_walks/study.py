@@ -405,7 +405,7 @@ def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[str, Any]:
-    """Return the results of a run; raises one of `pipeline.studies.runs.FAILURES`.
+    """Return the results of a run; raises one of `pipeline.stages.model_cycles.FAILURES`.
 
     `nominal` (N, S) are the secondary coordinates of the recorded walk [rad, m].
     """
