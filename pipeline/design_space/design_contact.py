@@ -48,9 +48,7 @@ def silent(text: str) -> None:
     del text
 
 
-def evaluate_designs(
-    config: Config, names: Sequence[str], follow: str, table: pd.DataFrame
-) -> pd.DataFrame:
+def evaluate_designs(config: Config, names: Sequence[str], table: pd.DataFrame) -> pd.DataFrame:
     """Evaluate samples of designs: rows as of `evaluate_rows`, with `design` and parameters.
 
     The rows of a design that has no contact model are failed, with the reason.
@@ -63,7 +61,7 @@ def evaluate_designs(
         except InputError as error:
             parts.append(_failed(rows, str(error)))
             continue
-        parts.append(evaluate_rows(knee.model, rows, follow))
+        parts.append(evaluate_rows(knee.model, rows, "load"))
     return pd.concat(parts)
 
 

@@ -20,11 +20,12 @@ from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.protocol import Evaluation, Progress
+from pipeline.originals.protocol import Progress
 from pipeline.originals.reference_path import middle_pose, reference_path
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.progress import without_warnings
 from pipeline.store.run_documents import FromModel
+from pipeline.store.sample_store import Evaluation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -98,7 +99,10 @@ class Knee:
 
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
-        return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
+        function, source = partial(evaluate_rows, follow=follow), f"{self.digest} {follow}"
+        # The height that a search finds depends on its start by at most 1e-13 m.
+        found = ("superior_m",) if follow == "load" else ()
+        return Evaluation(function, (self.model,), source, found)
 
     def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel:
         """Return the entry `original` of `run.json`."""

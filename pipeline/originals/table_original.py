@@ -83,7 +83,7 @@ class TableOriginal(PoseLoads):
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples: their rows of the table."""
         del follow  # a row has its pose and its load
-        return Evaluation(self.look_up, stored=False)
+        return Evaluation(self.look_up)
 
     def look_up(self, asked: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the table that candidates stand for, as an evaluation returns them."""

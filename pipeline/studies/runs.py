@@ -228,7 +228,7 @@ def with_results(
     rows: pd.DataFrame, run: Callable[[dict[str, float]], dict[str, Any]], catalogue: Catalogue
 ) -> pd.DataFrame:
     """Return rows of a study with the results of `run`, which takes the values of a row."""
-    names = [name for name in rows.columns if name not in ("run", "source")]
+    names = [name for name in rows.columns if name != "run"]
     values = rows[names].to_numpy(dtype=np.float64).tolist()
     results = [run(dict(zip(names, row, strict=True))) for row in values]
     table = pd.DataFrame(results, columns=pd.Index(catalogue.columns), index=rows.index)

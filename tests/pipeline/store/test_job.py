@@ -26,7 +26,7 @@ OTHER = Config(run=RunConfig(seed=7))
 KINDS = pytest.mark.parametrize("kind", [RUN, COMPARISON, CALIBRATION], ids=lambda kind: kind.name)
 
 
-def holding(folder, kind, config, result="samples/chunks-first/0.parquet"):
+def holding(folder, kind, config, result="samples/first.parquet"):
     folder.mkdir(parents=True)
     (folder / kind.stored).write_text(dump_config(config))
     if result:
