@@ -31,8 +31,8 @@ from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
-from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
+from pipeline.config.schema import require_simulator
 from pipeline.config.schema_base import naming_keys, near, table_expected
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.store.quantities import quantity_of

@@ -15,12 +15,12 @@ from cyclopts import App, CycloptsError, Parameter
 
 from foundation.base.errors import InputError, PoseError
 from pipeline.advice import PROGRAM, of_configuration
-from pipeline.cli import completion, prepare, samples, train, use
+from pipeline.cli import prepare, samples, train, use
 from pipeline.cli.app import Answer, Command, app
 from pipeline.streams import drop, or_silent
 
 #: Modules that register the commands.
-COMMAND_MODULES = (prepare, train, use, samples, completion)
+COMMAND_MODULES = (prepare, train, use, samples)
 #: Earlier commands, and what a user types instead; `run FILE` carries out the section of the file.
 EARLIER = {
     **dict.fromkeys(("study", "walk", "forward", "optimise"), "run FILE"),
@@ -147,7 +147,7 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
     from pipeline.cli.write_errors import is_of_writing, write_error_text
-    from pipeline.execution.worker_checks import ExecutionError
+    from pipeline.errors import ExecutionError
     from pipeline.stages import StageError
 
     as_json = request.as_json

@@ -1,4 +1,4 @@
-"""Section of the contact model: layers, keys of each contact model, and what they exclude.
+"""Sections of the contact model, of calibrations of spring laws and of comparisons of models.
 
 A contact model over two surfaces is an entry of `CONTACT_MODELS`, and a field of `ContactConfig`
 if the model has a section of its own.
@@ -324,3 +324,50 @@ def _changed(section: Section, keys: tuple[str, ...]) -> list[str]:
     """Return the keys whose value is not the default; a resolved configuration has all keys."""
     defaults = type(section).model_fields
     return [key for key in keys if getattr(section, key) != defaults[key].default]
+
+
+if TYPE_CHECKING:
+    CalibratedLaw = str
+else:
+    CalibratedLaw = Literal[tuple(OWN_KEYS)]
+
+
+class CalibrationConfig(Section):
+    """Calibration of spring laws on finite elements of the knee of the configuration; optional.
+
+    A comparison of contact models calibrates its laws so, too. The finite elements have the keys of
+    [contact.finite_element], or the defaults of these keys if the configuration describes springs.
+    The samples lie along the gait cycle of [simulation].
+    """
+
+    laws: tuple[CalibratedLaw, ...] = Field(
+        ("modified", "coupled"), min_length=1, description="laws to calibrate"
+    )
+    samples: int = Field(60, ge=10, description="samples of each compartment")
+    folds: int = Field(
+        5, ge=2, le=10, description="parts of the samples, each held out once for the errors"
+    )
+    seed: int = Field(0, ge=0, description="seed of the samples")
+
+
+#: Names of the compared models, the rows of `pipeline.studies.contact_models.content.MODELS`.
+ComparedModel = Literal[
+    "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
+    "modified_calibrated", "coupled", "coupled_calibrated", "springs_surrogate",
+    "elements_surrogate",
+]  # fmt: skip
+
+
+class ComparisonConfig(Section):
+    """Comparison of contact models on the knee of the configuration; optional.
+
+    The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
+    the configuration describes springs.
+    """
+
+    poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")
+    models: tuple[ComparedModel, ...] = Field(
+        (),
+        description="models to compare with the finite elements (docs/comparison.md); by default "
+        "all",
+    )

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
+from pipeline.config.contact_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import ContactConfig as ContactConfig
 from pipeline.config.contact_schema import LayerConfig as LayerConfig
 from pipeline.config.design_space_schema import DesignSpaceConfig as DesignSpaceConfig
@@ -199,3 +199,23 @@ class Config(Section):
         if message:
             raise InputError(f'{message}; original.kind is "table"')
         return self
+
+
+def require_knee(knee: KneeConfig, what: str) -> None:
+    """Raise an `InputError` if `what` is asked of a pair with other compartments than a knee."""
+    if knee.compartments != COMPARTMENTS:
+        raise InputError(
+            f"knee.compartments: {what} needs {' and '.join(COMPARTMENTS)}, found "
+            f"{', '.join(knee.compartments)}; contact pairs of other compartments have surrogates, "
+            "reports and exports only"
+        )
+
+
+def require_simulator(simulation: SimulationConfig, what: str) -> None:
+    """Raise an `InputError` if `what` is asked of a configuration without a simulated cycle."""
+    if simulation.kind == "none":
+        raise InputError(
+            f'simulation.kind: expected "gait" for {what}, found "none"; set simulation.kind = '
+            '"gait", which needs the knee.compartments '
+            f"{' and '.join(COMPARTMENTS)}, and run again"
+        )

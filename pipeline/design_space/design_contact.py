@@ -17,8 +17,7 @@ from pipeline.config.designs import design_config
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.progress import without_warnings
 from pipeline.store.samples import FAILED
 from surrogates.sampling.space import ReferencePath

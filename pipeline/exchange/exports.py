@@ -15,8 +15,7 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.files import replacing, write_text
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line
-from pipeline.store.designs_folder import check_single_knee
-from pipeline.store.job import check_configuration
+from pipeline.store.job import check_configuration, check_single_knee
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.formulations.contact_surrogate import ContactSurrogate

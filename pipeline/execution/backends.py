@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from foundation.base.threads import one_thread
 from pipeline.config.schema import ExecutionConfig
+from pipeline.errors import ExecutionError
 from pipeline.execution import dask_cluster
-from pipeline.execution.worker_checks import ExecutionError
 from pipeline.progress import bar
 
 #: Number of restarts after workers were lost.

@@ -11,8 +11,12 @@ from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.finite_element_layer import FINITE_ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.layer_checks import check_laws, check_layers, check_strength
-from pipeline.originals.patch_resolution import check_triangles
+from pipeline.originals.layer_checks import (
+    check_laws,
+    check_layers,
+    check_strength,
+    check_triangles,
+)
 from pipeline.originals.spring_bed import bed_digest, build_bed
 
 

@@ -25,8 +25,8 @@ from pipeline.config.schema import ContactConfig
 from pipeline.config.schema_base import naming_keys
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.layer_thickness import layer_thickness
-from pipeline.originals.patch_resolution import contact_width, resolution_finding
+from pipeline.originals.layer_checks import contact_width, resolution_finding
+from pipeline.originals.spring_bed import layer_thickness
 from pipeline.progress import rounded
 
 #: Folder in a run directory of condensed compliances.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +20,55 @@ from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
+from pipeline.config.knee_schema import PlacementConfig
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig
 from pipeline.config.schema_base import naming_keys
-from pipeline.originals.component_placement import (
-    femoral_placement,
-    placed,
-    tibial_placement,
-    unplaced,
-)
 from pipeline.originals.knee_surface_checks import check_pair, check_sides, check_surfaces
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.shape_surfaces import finished, shaped_surfaces
+
+
+def tibial_placement(config: PlacementConfig) -> Pose:
+    """Return the placement of the tibial component in the tibial frame [rad, m]."""
+    slope, varus, internal = np.radians(
+        (config.tibia_slope_deg, config.tibia_varus_deg, config.tibia_rotation_deg)
+    )
+    moved = (config.tibia_anterior_mm, config.tibia_superior_mm, config.tibia_lateral_mm)
+    # A slope turns a component as flexion turns a femur; internal rotation is that of the tibia.
+    return Pose(slope, varus, -internal, *(1e-3 * part for part in moved))
+
+
+def femoral_placement(config: PlacementConfig) -> Pose:
+    """Return the placement of the femoral component in the femoral frame [rad, m]."""
+    flexion, varus, internal = np.radians(
+        (config.femur_flexion_deg, config.femur_varus_deg, config.femur_rotation_deg)
+    )
+    moved = (config.femur_anterior_mm, config.femur_superior_mm, config.femur_lateral_mm)
+    # The component is the distal body, against which the femur extends and abducts.
+    return Pose(-flexion, -varus, -internal, *(1e-3 * part for part in moved))
+
+
+# What is kept for a mesh, such as its coarse copy and its search structures, is found again.
+@lru_cache(maxsize=3)
+def placed(mesh: TriangleMesh, placement: Pose) -> TriangleMesh:
+    """Return a mesh (V, 3) [m] at a placement [rad, m]; the mesh itself at the zero pose."""
+    if placement == Pose():
+        return mesh
+    turn = placement.rotation_matrix.T
+    normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ turn
+    vertices = mesh.vertices @ turn + placement.translation
+    return TriangleMesh(vertices, mesh.faces, mesh.name, normals)
+
+
+def unplaced(mesh: TriangleMesh, placement: Pose) -> TriangleMesh:
+    """Return a mesh (V, 3) [m] back from a placement [rad, m]; the inverse of `placed`."""
+    if placement == Pose():
+        return mesh
+    turn = placement.rotation_matrix
+    normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ turn
+    vertices = (mesh.vertices - placement.translation) @ turn
+    return TriangleMesh(vertices, mesh.faces, mesh.name, normals)
+
 
 #: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {

@@ -31,8 +31,13 @@ from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.contact_schema import DEFAULT_MODEL, ContactConfig
 from pipeline.config.schema import Config, KneeConfig
-from pipeline.originals.component_placement import femoral_placement, placed, tibial_placement
-from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
+from pipeline.originals.knee_surfaces import (
+    KneeSurfaces,
+    compartment_labels,
+    femoral_placement,
+    placed,
+    tibial_placement,
+)
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.spring_bed import build_bed, springs_beside
 from surrogates.sampling.designs import unit_design

@@ -25,9 +25,8 @@ from foundation.surfaces.mesh_checks import report_findings
 from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.smoothing import smoothed
 from pipeline.config.data_folder import data_file, data_files
-from pipeline.config.knee_schema import KneeConfig, MeshConfig
+from pipeline.config.knee_schema import KneeConfig, MeshConfig, ShapeConfig
 from pipeline.config.schema_base import naming_keys
-from pipeline.config.shape_schema import ShapeConfig
 from pipeline.originals.mesh_loading import LARGE_FILE, UNMOVED, LoadedMesh, load_body
 from pipeline.progress import say
 

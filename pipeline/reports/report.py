@@ -65,8 +65,7 @@ from pipeline.reports.trained_domain import (
     sensitivity_of,
 )
 from pipeline.reports.verdict import verdict, verdict_lines
-from pipeline.store.run_documents import Part, StoredFinding
-from pipeline.store.verdict_document import Verdict
+from pipeline.store.run_documents import Part, StoredFinding, Verdict
 from pipeline.store.workspace_lock import flat_keys
 
 

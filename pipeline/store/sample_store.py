@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from pipeline.errors import ExecutionError
 from pipeline.execution.backends import Execution
-from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import WriteError, check_present
 from pipeline.store.documents import make_again
 from pipeline.store.samples import DamagedTableError

@@ -20,11 +20,9 @@ from foundation.base.threads import one_thread
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.advice import command_line
-from pipeline.config.comparison_schema import CalibrationConfig
-from pipeline.config.contact_schema import OWN_KEYS
-from pipeline.config.pairs import require_knee
+from pipeline.config.contact_schema import OWN_KEYS, CalibrationConfig
 from pipeline.config.reading import dump_config
-from pipeline.config.schema import Config
+from pipeline.config.schema import Config, require_knee
 from pipeline.files import write_text
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.spring_bed import build_bed, law_over

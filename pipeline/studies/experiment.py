@@ -23,9 +23,9 @@ from pipeline.reports.judgement import judgement_lines
 from pipeline.stages.cycle_outputs import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.job import Job, JobKind
+from pipeline.store.run_documents import Judgement
 from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore
 from pipeline.store.samples import OK, read_table, write_table
-from pipeline.store.verdict_document import Judgement
 from pipeline.studies.conduct import File, Outcome, Study
 from pipeline.studies.factors import Catalogue
 from pipeline.studies.schema import PARAMETERS, DesignConfig

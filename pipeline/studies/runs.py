@@ -31,8 +31,8 @@ from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import cycle_outputs, cycle_waves
 from pipeline.stages.model_cycles import FAILURES, ModelCycle
 from pipeline.stages.trained_run import TrainedRun
-from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_results, read_arrays
+from pipeline.store.job import check_single_knee
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError

@@ -33,8 +33,7 @@ from pipeline.reports.judgement import judgement
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.stages.model_cycles import FAILURES
-from pipeline.store.designs_folder import is_over_designs
-from pipeline.store.job import Job
+from pipeline.store.job import Job, is_over_designs
 from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.factors import (
     CYCLES,

@@ -16,9 +16,8 @@ from foundation.base.checks import FloatArray
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import flagged_sentence, kinds_of
 from pipeline.stages.cycle_outputs import model_errors
-from pipeline.store.run_documents import Computed
+from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
-from pipeline.store.verdict_document import Judgement
 from pipeline.studies.factors import CYCLES, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 from surrogates.families.cross_validation import NORMAL_95

@@ -23,20 +23,24 @@ from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
-from pipeline.config.contact_schema import OF_LAWS, OWN_KEYS, LayerConfig, with_model
+from pipeline.config.contact_schema import (
+    OF_LAWS,
+    OWN_KEYS,
+    CalibrationConfig,
+    ComparisonConfig,
+    LayerConfig,
+    with_model,
+)
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.files import write_json, write_text, writing
 from pipeline.originals.candidates import generators, sample_space
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.finite_element_layer import CONDENSED
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
-from pipeline.originals.layer_thickness import layer_thickness
-from pipeline.originals.spring_bed import LARGEST_RATIO, build_bed
+from pipeline.originals.spring_bed import LARGEST_RATIO, build_bed, layer_thickness
 from pipeline.progress import bar, say
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation

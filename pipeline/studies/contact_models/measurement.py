@@ -25,8 +25,7 @@ from foundation.base.loads import AXIAL_FORCE, CENTRE
 from foundation.base.pose import Pose
 from foundation.finite_element.resolution import extrapolated
 from foundation.surface_contact import SurfaceContact
-from pipeline.errors import StageError
-from pipeline.execution.worker_checks import ExecutionError
+from pipeline.errors import ExecutionError, StageError
 from pipeline.files import write_document, write_npz
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import median_seconds

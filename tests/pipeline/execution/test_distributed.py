@@ -13,9 +13,9 @@ from clusters import cluster, killed_in, wait_until
 from studies import ROOT, TINY, assert_same_run, run_command
 
 from pipeline.cli.main import main
+from pipeline.errors import ExecutionError
 from pipeline.execution import dask_cluster as module
 from pipeline.execution.backends import Execution
-from pipeline.execution.worker_checks import ExecutionError
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
 pytest.importorskip("distributed", reason="needs the extra dask")

@@ -21,10 +21,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.errors import ExecutionError
 from pipeline.execution import memory
 from pipeline.execution.backends import Execution
+from pipeline.execution.dask_cluster import environment, environment_error
 from pipeline.execution.memory import check_room, is_of_memory
-from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
 from pipeline.stages.run_folder import Run
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import RESULT_COLUMNS

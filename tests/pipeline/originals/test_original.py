@@ -25,8 +25,7 @@ from pipeline.config.schema import Config, ContactConfig, LayerConfig
 from pipeline.originals import knee_surface_checks
 from pipeline.originals.articular_contacts import material_notes
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surface_checks import check_sides
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.originals.layer_checks import unusual_modulus

@@ -12,7 +12,7 @@ import tomli_w
 from studies import TINY
 
 from pipeline.cli.main import main
-from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.contact_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.stages.run_folder import Run
