@@ -285,10 +285,7 @@ class ContactConfig(LayerConfig):
         return self
 
     def _check_other(self, name: str, other: ModelKeys) -> None:
-        """Raise an error if a key of another contact model is given.
-
-        Sections of other models remain: calibrations and comparisons use these sections.
-        """
+        """Raise an error if a key of another contact model is given; its section may stand."""
         mine = CONTACT_MODELS[self.model]
         changed = [key for key in _changed(self, other.own) if key not in mine.own]
         for head, layer in self.layers:
@@ -302,10 +299,7 @@ class ContactConfig(LayerConfig):
 
 
 def with_model(contact: dict[str, Any], model: str) -> dict[str, Any]:
-    """Return a section [contact] with a contact model, without the keys of the others.
-
-    `model` is one of `CONTACT_MODELS`.
-    """
+    """Return a section [contact] with one of `CONTACT_MODELS`, without the keys of the others."""
     mine = CONTACT_MODELS[model]
     others = [(name, keys) for name, keys in CONTACT_MODELS.items() if name != model]
     own = {name for name, _ in others} | {k for _, keys in others for k in keys.own}

@@ -36,10 +36,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 def satisfied(text: str, columns: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
-    """Return which rows of columns (N,) [any unit] satisfy an inequality, (N,) bool.
-
-    Raises `InputError` as `check_inequality`. A row without a value, such as 0 / 0, does not.
-    """
+    """Return which rows of columns (N,) [any unit] satisfy an inequality, (N,) bool."""
     compared = _parsed(text)
     with np.errstate(all="ignore"):
         values = [_value(each, columns, text) for each in (compared.left, *compared.comparators)]

@@ -21,7 +21,6 @@ def naming_keys(keys: Mapping[str, str]) -> Iterator[None]:
     """Name keys of the configuration in errors about the arguments that the keys give.
 
     `keys` maps the name of an argument to the dotted key; the bounds of a key in mm are in mm.
-    Raises `InputError` in place of the error about such an argument.
     """
     try:
         yield
@@ -59,10 +58,7 @@ File = Annotated[str, AfterValidator(absolute)]
 
 
 def file_unless(*shipped: str) -> AfterValidator:
-    """Return the check of a path of a CSV file, or of the name of one of the `shipped` tables.
-
-    A word without folder and ending that names no file is meant as a name.
-    """
+    """Return the check of a path of a CSV file, or of the name of one of the `shipped` tables."""
 
     def check(text: str, info: ValidationInfo) -> str:
         if text in shipped:

@@ -96,12 +96,7 @@ _BODIES = (("femur", 1.0), ("tibia", -1.0))
 
 
 def contact_of(source: Path, *, original: bool = False) -> ContactModel:
-    """Return the trained surrogate of a run directory or `.npz` file, or a run's original model.
-
-    Raises `RunError` if the original model of a file is asked for, the run has not finished or is
-    over designs, or its surfaces have changed, and `SurrogateFileError` if the surrogate is missing
-    or cannot be used.
-    """
+    """Return the trained surrogate of a run directory or `.npz` file, or a run's original model."""
     check_single_knee(source)
     if source.is_dir():
         run = TrainedRun.open(source)
@@ -266,11 +261,7 @@ def check_some_trusted(
     motion: Path,
     columns: KneeColumns,
 ) -> None:
-    """Check that the loads along a motion can be trusted at one instant at least.
-
-    Loads and flags are those of `pipeline.exchange.loads_along.loads_along`. Raises `InputError`,
-    which names the likely mistaken unit, if every instant is flagged.
-    """
+    """Check that the loads along a motion can be trusted at one instant at least."""
     if not table["flagged"].all():
         return
     poses = poses_of(table)

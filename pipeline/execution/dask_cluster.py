@@ -116,8 +116,6 @@ def connect(address: str, workers: int, opened: ExitStack) -> Any:
     """Return a Dask client after a check of its workers; `opened` closes what was opened.
 
     If the `address` of a scheduler is empty, a cluster of `workers` is started on this machine.
-    Raises `ExecutionError` if Dask is not installed, the scheduler does not answer or has no
-    workers, or a worker has another environment than this process or more than one thread.
     """
     try:
         import dask

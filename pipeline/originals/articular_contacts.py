@@ -44,10 +44,8 @@ _WIDTHS = (1e-3, 1.0)
 class ContactSurfaces:
     """Surfaces of the contacts of a model, with x forward, y up and z right.
 
-    Contacts that share a mesh share its triangles, side and thickness. `files` [m] and uniform
-    `thicknesses` [m] take the place of those of the model, by the names of mesh files and of
-    contact meshes. Raises `InputError` if a name is unknown to the model, or a thickness is not
-    positive.
+    `files` [m] and uniform `thicknesses` [m] take the place of those of the model, by the names of
+    mesh files and of contact meshes.
     """
 
     def __init__(
@@ -78,10 +76,7 @@ class ContactSurfaces:
         self._measured: dict[str, FloatArray] = {}
 
     def unturned(self, mesh: ContactMesh) -> TriangleMesh:
-        """Return the triangles of a contact mesh in the frame of its file [m].
-
-        Raises an `InputError` if the file is missing, damaged, or not in metres.
-        """
+        """Return the triangles of a contact mesh in the frame of its file [m]."""
         if mesh.name not in self._unturned:
             self._unturned[mesh.name] = self._read(mesh, mesh.file)
         return self._unturned[mesh.name]
@@ -106,10 +101,7 @@ class ContactSurfaces:
         return mesh.placement.after(Placement(axes.T, np.zeros(3)))
 
     def thickness(self, mesh: ContactMesh) -> float | FloatArray:
-        """Return the thickness of a layer, or that (F,) under each triangle [m].
-
-        Raises an `InputError` if the bone under the layer is missing or not found.
-        """
+        """Return the thickness of a layer, or that (F,) under each triangle [m]."""
         if mesh.name in self._thicknesses:
             return self._thicknesses[mesh.name]
         if mesh.back_file is None:
@@ -171,9 +163,7 @@ def contact_law(
 ) -> tuple[SpringLaw, FloatArray | None]:
     """Return the law of the springs of a contact, and what the target's thickness varies by.
 
-    A target layer of measured thickness has its mean thickness in the law; the array (T,) is the
-    thickness under each triangle of the target beyond the mean [m]. Raises `InputError` as
-    `ContactSurfaces.thickness`.
+    A target layer of measured thickness has its mean in the law; the array (T,) [m] is the rest.
     """
     bed, target = contact.bed, contact.target
     own, other = surfaces.thickness(bed), surfaces.thickness(target)
@@ -227,10 +217,8 @@ def check_facing(
 ) -> None:
     """Raise a `MeshError` if the surfaces of a contact can touch at no pose of a few.
 
-    The poses are the default of the model and the first, middle and last instant of a motion.
-    Joints may lift off: a contact passes if its surfaces face each other at one of the poses, less
-    than 20 mm apart, and most springs that face the target do not overlap by more than they search.
-    Raises `InputError` if the motion lacks a coordinate of a contact, or a contact is a surrogate.
+    Joints may lift off: one pose suffices at which the surfaces face each other, less than 20 mm
+    apart, and most springs do not overlap by more than they search.
     """
     defaults, count = model.coordinate_defaults, len(motion.time)
     for contact in contacts:
@@ -302,10 +290,7 @@ _STEP = 1e-6
 
 
 class StoredEnergy:
-    """Gradient of the energy that a bed of springs stores.
-
-    The loads of a conservative bed are the gradient; that of another bed is found by differences.
-    """
+    """Gradient of the energy of a bed of springs: its loads, or differences of the energy."""
 
     def __init__(self, bed: ElasticFoundation) -> None:
         self.bed = bed
@@ -332,15 +317,9 @@ def articular_contacts(
 ) -> tuple[JointContact, ...]:
     """Return the contacts of a model, with beds of springs.
 
-    `meshes` are files [m] in place of mesh files of the model, by their names; `thicknesses` are
-    uniform thicknesses of layers [m], by the names of the contact meshes. OpenSim-JAM has "flat"
-    surfaces between vertices. With `energy`, the contacts have the gradient of their energy too.
-
-    A bed of two plateaus has a medial and a lateral compartment, any other one a single compartment
-    with the name of the contact. Frames of bed and target have x forward, y up and z right,
-    whatever the axes of the mesh files (`leg_side`). Raises `InputError` if the model has no
-    contact, a mesh is missing or damaged, `meshes` names a file that is no contact mesh of the
-    model, or no joints with linear motion connect the two bodies of a contact.
+    `meshes` are files [m] in place of those of the model, `thicknesses` uniform ones of layers [m],
+    both by name. With `energy`, the contacts have the gradient of their energy too. A bed of two
+    plateaus has a medial and a lateral compartment, any other one a single compartment.
     """
     found = model.contacts
     if not found:
@@ -352,10 +331,7 @@ def articular_contacts(
 
 
 def material_notes(model: OsimModel) -> tuple[str, ...]:
-    """Return a note on each unusual modulus of the contact meshes of a model.
-
-    The moduli of metal and ceramics are usual for one of two layers that are not lumped.
-    """
+    """Return a note on each unusual modulus of the contact meshes of a model."""
     found: dict[float, dict[str, None]] = {}
     for contact in model.contacts:
         for mesh in (contact.bed, contact.target):
@@ -373,11 +349,7 @@ def material_notes(model: OsimModel) -> tuple[str, ...]:
 def contact_meshes(
     model: OsimModel, meshes: Mapping[str, Path] | None = None
 ) -> dict[str, tuple[TriangleMesh, TriangleMesh]]:
-    """Return the meshes of bed and target [m] of each contact of a model, by its name.
-
-    `meshes` as of `articular_contacts`; raises `InputError` if a mesh is missing, damaged or no
-    mesh of the model.
-    """
+    """Return the meshes of bed and target [m] of each contact of a model, by its name."""
     surfaces = ContactSurfaces(model, meshes)
     return {c.name: (surfaces.unturned(c.bed), surfaces.unturned(c.target)) for c in model.contacts}
 

@@ -53,10 +53,7 @@ def preparation_of(config: Config) -> Preparation | None:
 
 
 def remove_stale(config: Config, folder: Path, model: SurfaceContact | None) -> None:
-    """Remove from a run directory what contact models prepared that the run does not use.
-
-    `model` is the contact model of the run, None if a table takes its place.
-    """
+    """Remove from a run directory what contact models prepared that the run does not use."""
     for name, kind in CONTACT_KINDS.items():
         if kind.preparation is not None:
             kind.preparation.remove_stale(folder, model if name == config.contact.model else None)

@@ -37,9 +37,8 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 def evaluate_rows(model: SurfaceContact, table: pd.DataFrame, follow: str) -> pd.DataFrame:
     """Evaluate the original model at each row of `pipeline.store.samples.CANDIDATE_COLUMNS`.
 
-    If `follow` is "load", the height that carries the row's load is found; if it is "pose", the
-    load at the row's height. Return the table with the height and `RESULT_COLUMNS` added. A row
-    without an answer has the status "failed", the reason, and NaN loads; no row is lost.
+    With `follow` = "load", the height is found that carries the row's load; with "pose", the load
+    at the row's height. A row without an answer has the status "failed", the reason, and NaN loads.
     """
     answer = _at_load if follow == "load" else _at_pose
     given = poses_of(table), table["compartment"], table["load_N"]

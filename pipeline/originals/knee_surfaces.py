@@ -120,10 +120,7 @@ class KneeSurfaces:
         )
 
     def measured_thickness(self) -> FloatArray | None:
-        """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
-
-        Raises `InputError` if the solid has no underside below the surface.
-        """
+        """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured."""
         if isinstance(self.below, CondylarImplant):
             own = self.own_tibia
             return self.below.thickness(own.vertices, spring_normals(own))
@@ -136,11 +133,7 @@ class KneeSurfaces:
 
 
 def load_surfaces(config: Config) -> KneeSurfaces:
-    """Load or build the surfaces of a study, and put the components to their placement.
-
-    The surfaces are checked before. Raises `InputError` that names the mesh or parameter that
-    cannot be used.
-    """
+    """Load or build the surfaces of a study, and put the components to their placement."""
     placement = config.knee.placement
     return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
 
@@ -148,8 +141,7 @@ def load_surfaces(config: Config) -> KneeSurfaces:
 def surfaces_of_shape(config: Config, femur: TriangleMesh, tibia: TriangleMesh) -> KneeSurfaces:
     """Return the surfaces of a study with [knee.shape] for another knee than that of its weights.
 
-    `femur` and `tibia` [m] have the triangles of the modes, before smoothing, cartilage and
-    placement. Raises `InputError` if the surfaces cannot be used.
+    `femur` and `tibia` [m] have the triangles of the modes, before smoothing and placement.
     """
     placement = config.knee.placement
     bodies = finished(config.knee, femur, tibia)
@@ -181,10 +173,7 @@ def _as_loaded(config: Config) -> KneeSurfaces:
 
 
 def compartment_labels(knee: KneeConfig, tibia: TriangleMesh) -> NDArray[np.int8]:
-    """Return the compartment of each triangle of a tibia (V, 3) [m], (F,), by its place in order.
-
-    Raises `MeshError` if the border of the compartments is not found.
-    """
+    """Return the compartment of each triangle of a tibia, (F,), by its place in order."""
     if len(knee.compartments) > 1:
         return compartments_of(tibia, knee.split_lateral_mm)
     return np.zeros(len(tibia.faces), dtype=np.int8)
@@ -200,10 +189,7 @@ def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
-    """Return the built-in implant of a configuration.
-
-    Raises `InputError`, which names the key, if the shapes are impossible or do not fit each other.
-    """
+    """Return the built-in implant of a configuration."""
     single = config.condyles == "single_radius"
     keys = {arc: "radius_mm" if single else f"{arc}_mm" for arc in _ARCS}
     named = {f"condyle {arc}": f"knee.implant.{key}" for arc, key in keys.items()}
@@ -222,10 +208,7 @@ def build_implant(config: ImplantConfig) -> CondylarImplant:
 
 
 def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
-    """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it.
-
-    Raises `InputError`, which names the key, if a compartment has no triangle or no split is found.
-    """
+    """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it."""
     split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
     with naming_keys({"split_z": "knee.split_lateral_mm"}):
         return find_compartments(tibia, split)

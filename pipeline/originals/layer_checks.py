@@ -36,12 +36,7 @@ def contact_width(area: float) -> float:
 def resolution_finding(
     about: str, width: float, across: float, noun: str, least: float, remedy: str
 ) -> Finding:
-    """Return a warning if a typical contact is resolved too coarsely, else a note.
-
-    `about` is the section of the configuration, `width` that of the contact [m], `across` the nodes
-    or triangles across the contact, which `noun` names and of which `least` suffice. `remedy` gives
-    more.
-    """
+    """Return a warning if fewer than `least` nodes or triangles are across a contact."""
     text = f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} {noun}"
     if across >= least:
         return Finding("note", about, text)
@@ -53,10 +48,7 @@ def resolution_finding(
 
 
 def check_triangles(tibia: TriangleMesh, area: float, surface: str) -> Finding:
-    """Compare the triangles of the tibia with the area of a typical contact [m²].
-
-    `surface` is "curved" or "flat", as of `contact.surface`.
-    """
+    """Compare the triangles of the tibia with the area of a typical contact [m²]."""
     width, least = contact_width(area), TRIANGLES_ACROSS[surface]
     return resolution_finding(
         "[knee.tibia]",
@@ -101,10 +93,7 @@ _OF_SIDE = 0.5
 
 
 def check_laws(contact: ContactConfig) -> list[Finding]:
-    """Return warnings about doubtful spring laws, by the key of the configuration.
-
-    A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
-    """
+    """Return warnings about doubtful spring laws, by the key of the configuration."""
     sections: dict[str, LayerConfig] = {"contact": contact}
     if contact.femur_layer is not None:
         sections["contact.femur_layer"] = contact.femur_layer
@@ -138,10 +127,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
 def check_layers(
     contact: ContactConfig, tibia: TriangleMesh, model: SurfaceContact
 ) -> list[Finding]:
-    """Return warnings about implausible layers, by the key of the configuration.
-
-    `model` has springs over the surfaces, with the thickness of the layers.
-    """
+    """Return warnings about implausible layers, by the key of the configuration."""
     law = getattr(model, "law", None)
     laws = {"contact": getattr(law, "first", law)}
     layers: dict[str, LayerConfig] = {"contact": contact}
@@ -162,8 +148,6 @@ def check_strength(config: Config, model: SurfaceContact, start: Pose) -> None:
     """Refuse a modulus below those of cartilage that does not carry the load of the path.
 
     A knee on such a layer sinks in, and settling searches for minutes before the search fails.
-    `start` is an unrotated pose near contact. Raises `InputError` if both compartments, compressed
-    by `_COMPRESSED`, carry less than the axial force.
     """
     layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
     soft = [

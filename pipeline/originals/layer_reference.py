@@ -38,10 +38,7 @@ _MODEL = "finite_element"
 
 
 def coupled_springs(model: ElasticFoundation, nodes_across: int = 8) -> ElasticFoundation:
-    """Return coupled springs of the layers of other springs, over the same surfaces.
-
-    Raises InputError as the constructor of `ElasticFoundation`.
-    """
+    """Return coupled springs of the layers of other springs, over the same surfaces."""
     law = _coupled(model.law, nodes_across)
     if model.surface == "curved":
         return model.with_law(law)
@@ -73,8 +70,6 @@ def element_layer(
     """Return the layer of a study with springs by finite elements: distance of nodes [mm], model.
 
     The contact `area` at the largest peak pressure [m²] gives the distance, `finest` [mm] or more.
-    Raises `InputError` if finite elements cannot mesh the layer, or their condensation takes longer
-    than `longest` [s].
     """
     femoral = config.contact.femur_layer
     if femoral is not None and femoral.thickness_file is not None:

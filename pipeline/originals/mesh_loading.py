@@ -90,8 +90,7 @@ class BearingPart:
 def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:
     """Return errors and warnings about the outer walls of a body [m].
 
-    The size and holes are those of the bearing surface (`part_findings`): a shaft may be long and
-    open, and loose pieces and inner walls are left out.
+    The size and holes are those of the bearing surface (`part_findings`): a shaft may be open.
     """
     return tuple(
         found for found in check_mesh(outer_walls(whole)) if found.code not in ("scale", "hole")
@@ -99,10 +98,7 @@ def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:
 
 
 def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
-    """Return the bearing surface of a "femur" or "tibia" in its frame.
-
-    Raises `MeshError` if the body has no bearing surface.
-    """
+    """Return the bearing surface of a "femur" or "tibia" in its frame."""
     wall = BEARINGS[body](whole)
     if body != "tibia":
         return BearingPart(wall, whole)
@@ -179,12 +175,8 @@ def load_surface(
 ) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
-    A left knee is mirrored to a right one, and faults are repaired within the tolerance
-    (`foundation.surfaces.repair`). Of a closed body, the bearing surface is taken if
-    `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
-    `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
-    `smooth_um`, and moved outwards by `cartilage_mm`. The same file gives the same surface in every
-    call. Raises `InputError` if the file is missing or cannot be read.
+    The mesh is mirrored if left, repaired, decimated if huge, cut to its bearing surface, smoothed
+    and moved outwards, as `config` says. The same file gives the same surface in every call.
     """
     paths = data_files(config.files)
     return _loaded(paths, _versions(paths), config, side, body, repair_tolerance_mm)
@@ -275,10 +267,7 @@ def mesh_of_files(
     repair_tolerance_mm: float = REPAIR_TOLERANCE_MM,
     decimate_um: float = MeshConfig.model_fields["decimate_um"].default,
 ) -> FileMesh:
-    """Return the repaired mesh of the files of a body, as `load_surface` places it.
-
-    Raises `InputError` if a file is missing or cannot be read.
-    """
+    """Return the repaired mesh of the files of a body, as `load_surface` places it."""
     paths = data_files(files)
     return _of_file(paths, _versions(paths), unit, body, repair_tolerance_mm, decimate_um)
 
@@ -286,10 +275,7 @@ def mesh_of_files(
 def own_part(
     mesh: TriangleMesh, body: str, near: FloatArray | None, repair_tolerance_mm: float
 ) -> OwnPieces:
-    """Return the pieces that are the body, of which one is near (3,) [m], see `own_pieces`.
-
-    Without a repair, these are all pieces.
-    """
+    """Return the pieces of the body near (3,) [m], see `own_pieces`; without a repair all."""
     return own_pieces(mesh, body, near) if repair_tolerance_mm > 0.0 else OwnPieces(mesh)
 
 

@@ -59,10 +59,7 @@ class TableError(InputError):
 
 
 def check_columns(part: pd.DataFrame, head: str, in_file: Mapping[str, str]) -> None:
-    """Check that a compartment's table has the pose, six loads, and a whole centre or none.
-
-    `head` precedes the names of the loads in the file, `in_file` maps columns to those of the file.
-    """
+    """Check that a compartment's table has the pose, six loads, and a whole centre or none."""
     missing = [name for name in POSE_COLUMNS if name not in part.columns]
     missing += [f"{head}{name}" for name in WRENCH_COLUMNS if name not in part.columns]
     if missing:
@@ -180,8 +177,7 @@ def check_rows(rows: pd.DataFrame, side: str) -> None:
 def check_heights(rows: pd.DataFrame) -> None:
     """Check that heights are varied by themselves, and do not follow from the other coordinates.
 
-    At one height for each set of the others, a fit of the height has no use for the load, and the
-    load cannot be told from the height.
+    At one height for each set of the others, the load cannot be told from the height.
     """
     others = [name for name in POSE_COLUMNS if name != "superior_m"]
     for name in COMPARTMENTS:

@@ -60,10 +60,7 @@ class OriginalModel(Protocol):
 
 
 def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceContact:
-    """Return the contact model of an original model, or its `quick` model.
-
-    Raises `InputError` if the original model is a table.
-    """
+    """Return the contact model of an original model, or its `quick` model."""
     model = original.quick if quick else original.model
     if model is None:
         raise InputError(

@@ -57,9 +57,7 @@ class Template:
 def shaped_surfaces(knee: KneeConfig) -> tuple[TriangleMesh, TriangleMesh, TriangleMesh]:
     """Return femur and tibia [m] of a knee with [knee.shape], and its tibia without weights [m].
 
-    Compartments of the tibia without weights are those of all shapes, triangle by triangle. Raises
-    `InputError`, which names the mesh, if a mesh cannot be used or does not correspond to the
-    others.
+    Compartments of the tibia without weights are those of all shapes, triangle by triangle.
     """
     for body in ("femur", "tibia"):
         report_findings(_loaded_template(knee, body).findings)
@@ -159,10 +157,7 @@ def _modes(knee: KneeConfig, versions: tuple[tuple[int, int] | None, ...]) -> Sh
 
 
 def template(knee: KneeConfig, body: str) -> Template:
-    """Return the template of "femur" or "tibia" of a knee with [knee.shape].
-
-    Raises `InputError` if repair or decimation give vertices that the file does not have.
-    """
+    """Return the template of "femur" or "tibia" of a knee with [knee.shape]."""
     config = plain(getattr(knee, body))
     loaded = _loaded_template(knee, body)
     whole = read_as_is(config, config.files, knee.side)
@@ -221,11 +216,7 @@ def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
 
 
 def corresponding(template: Template, mesh: TriangleMesh, file: str, *, rigid: bool) -> FloatArray:
-    """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file.
-
-    `mesh` is as in its file, which `file` names for messages; `rigid` turns and moves it onto the
-    template. Raises `InputError` if the mesh does not correspond to the template.
-    """
+    """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file."""
     first = template.whole
     name = template.config.name
     if mesh.vertices.shape != first.vertices.shape or mesh.faces.shape != first.faces.shape:

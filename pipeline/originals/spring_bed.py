@@ -24,12 +24,7 @@ from pipeline.originals.knee_surfaces import KneeSurfaces
 def layer_thickness(
     layer: LayerConfig, vertices: int, measured: FloatArray | None = None, *, body: str = "tibial"
 ) -> float | FloatArray:
-    """Return the thickness of a layer [m], a number or one per vertex of its body's mesh, (V,).
-
-    A thickness table has one row for each of the `vertices`; `thickness_mm = "underside"` takes
-    `measured` (V,) [m]; messages name the `body`, "tibial" or "femoral". Raises `InputError` if a
-    thickness is missing or its table cannot be used.
-    """
+    """Return the thickness of a layer [m], a number or one per vertex of its body's mesh, (V,)."""
     if layer.thickness_file is not None:
         return _read_thickness(data_file(layer.thickness_file), vertices, body)
     if layer.thickness_mm != "underside":
@@ -77,10 +72,7 @@ LARGEST_RATIO = 0.46
 
 
 def build_bed(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
-    """Return the elastic foundation of a configuration over the surfaces of its knee.
-
-    Raises `InputError` that names the parameter that cannot be used.
-    """
+    """Return the elastic foundation of a configuration over the surfaces of its knee."""
     return bed_of(law_over(contact, surfaces), contact, surfaces)
 
 
@@ -124,9 +116,7 @@ def _bed_over(
 def springs_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return an elastic foundation over the surfaces of another contact model, evaluated faster.
 
-    The layers are those of the other model; coupled springs become linear. A femoral layer of
-    finite elements of varying thickness counts with its mean thickness, and a Poisson's ratio above
-    0.46 as 0.46.
+    Coupled springs become linear, a varying femoral thickness its mean, a ratio above 0.46 0.46.
     """
     measured = surfaces.measured_thickness()
     law = _bulging_law(contact, layer_thickness(contact, len(surfaces.tibia.vertices), measured))
@@ -147,11 +137,7 @@ def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw
 
 
 def springs_of(model: object, otherwise: str) -> ElasticFoundation:
-    """Return a contact model that is an elastic foundation, for what only springs offer.
-
-    Worn surfaces, scaled thicknesses and search depths are of springs. Raises an InputError with
-    the message `otherwise` for another contact model, and for a surrogate.
-    """
+    """Return a contact model that is an elastic foundation; raise an InputError `otherwise`."""
     if not isinstance(model, ElasticFoundation):
         raise InputError(otherwise)
     return model
@@ -160,12 +146,7 @@ def springs_of(model: object, otherwise: str) -> ElasticFoundation:
 def build_law(
     contact: ContactConfig, vertices: int, measured: FloatArray | None = None
 ) -> SpringLaw:
-    """Return the spring law of a configuration.
-
-    A thickness table has one row for each of the `vertices` of the tibial mesh; `thickness_mm =
-    "underside"` takes `measured` (V,) [m]. Raises `InputError` if a thickness is missing or its
-    table cannot be used.
-    """
+    """Return the spring law of a configuration; `measured` (V,) [m] is a measured thickness."""
     tibial = layer_law(contact, layer_thickness(contact, vertices, measured))
     femoral = contact.femur_layer
     if femoral is None:

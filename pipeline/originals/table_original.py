@@ -99,11 +99,7 @@ class TableOriginal(PoseLoads):
         return rows[within]
 
     def _split(self, space: SampleSpace, config: Config) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the candidates of stage a, with `first`, and the rows that are held out.
-
-        Raises `TableError` if the space holds too few rows for the numbers that the configuration
-        asks for.
-        """
+        """Return the candidates of stage a, with `first`, and the rows that are held out."""
         rows, design, validation = self.inside(space), config.design, config.validation
         candidates, held_out = [], []
         seeds = generators([validation.seed, _SPLIT]), generators(config.run.seed)
@@ -142,10 +138,7 @@ class TableOriginal(PoseLoads):
 
 
 def errors_found(knee: ContactSurrogate) -> dict[str, RowErrors] | None:
-    """Return the errors of a table's rows that a Kriging surrogate found, by compartment.
-
-    None for a surrogate that is not Kriging by load.
-    """
+    """Return the errors of a table's rows that Kriging by load found, by compartment, else None."""
     found = {}
     for name in COMPARTMENTS:
         part = knee.compartment(name)
@@ -171,11 +164,7 @@ def _row_error(part: Regressor, output: int) -> float:
 
 
 def build_original(config: Config, folder: Path | None = None) -> OriginalModel:
-    """Build the original model of a study, or read the table in its place.
-
-    A model may keep data in the run directory `folder`; nothing is written before the model is
-    prepared. Raises `InputError` that names the mesh, parameter or table that cannot be used.
-    """
+    """Build the original model of a study, or read the table in its place."""
     return build_knee(config, folder) if config.original.kind == "model" else _read(config)
 
 

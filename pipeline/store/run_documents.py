@@ -61,10 +61,7 @@ def keys(*names: str) -> AfterValidator:
 
 
 def part_keys(*others: str) -> AfterValidator:
-    """Return the check that the keys of an object are compartments, and `others` after them.
-
-    Compartments are a medial and a lateral one, or have names of their own.
-    """
+    """Return the check that the keys of an object are compartments, and `others` after them."""
 
     def check(value: dict[str, Any]) -> dict[str, Any]:
         names = tuple(name for name in value if name not in others)

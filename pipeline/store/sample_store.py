@@ -56,10 +56,9 @@ class Evaluation(NamedTuple):
 
 
 def chunk_size(rows: int, wanted: int, per_second: float = 0.0, workers: int = 1) -> int:
-    """Return the rows of a chunk: as many as wanted, or more, lest the model be sent too often.
+    """Return the rows of a chunk: as many as wanted, or for quick rows about a second's.
 
-    Quick rows, of which a worker evaluates so many `per_second`, come in chunks of about a second,
-    several for each worker.
+    The model is sent to a worker with every chunk; a worker evaluates `per_second` rows.
     """
     return max(wanted, min(int(per_second), rows // (_CHUNKS_EACH * workers)))
 
@@ -87,8 +86,7 @@ class SampleStore:
     ) -> None:
         """Evaluate rows in chunks of a size, and store each chunk as soon as it is done.
 
-        `shown` counts the rows. Raises `ExecutionError` if the workers were lost, `WriteError` if
-        results cannot be written; both say how many rows are stored.
+        An `ExecutionError` or `WriteError` says how many rows are stored.
         """
         function, shared, _, _ = self._evaluation
         chunks = [rows.iloc[start : start + size] for start in range(0, len(rows), size)]

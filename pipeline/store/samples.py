@@ -194,10 +194,7 @@ class DamagedTableError(StoreError):
 def candidate_table(
     poses: FloatArray, load: FloatArray, compartment: str, first: int = 0
 ) -> pd.DataFrame:
-    """Return the candidates of a compartment, `CANDIDATE_COLUMNS`, numbered from `first`.
-
-    They have poses (N, 6) [rad, m] and axial loads (N,) [N].
-    """
+    """Return candidates of a compartment from poses (N, 6) [rad, m] and axial loads (N,) [N]."""
     table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
     table = table.assign(compartment=compartment, index=first + np.arange(len(poses)), load_N=load)
     return table[list(CANDIDATE_COLUMNS)]

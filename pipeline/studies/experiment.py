@@ -167,10 +167,7 @@ def _tornado(
     half_widths: Sequence[float] | None = None,
     first: Sequence[float] = (),
 ) -> Figure:
-    """Draw the influence of inputs on an output, the largest on top.
-
-    The values are total Sobol indices with `half_widths` and `first`, rank correlations without.
-    """
+    """Draw total Sobol indices with half widths and first order, or rank correlations."""
     label = "total Sobol index" if first else "rank correlation"
     figure, axes = fig.panel((fig.PANEL[0], 1.1 + 0.24 * len(names)), x=label, title=title)
     rows = np.arange(len(names))

@@ -211,11 +211,7 @@ def _prepare(config: Config, job: Job) -> ComparedKnee:
 
 
 def _carry_out(knee: ComparedKnee, _: Job) -> Outcome:
-    """Measure the models.
-
-    Raises `StageError` if the finite elements cannot drive the gait cycle: there is nothing to
-    compare with. A failure of another model is a row with its reason.
-    """
+    """Measure the models; a failure of a model but the finite elements is a row with its reason."""
     with one_thread:
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))

@@ -281,10 +281,7 @@ def _number(name: str, factor: float) -> Measure:
 
 
 def relative(found: FloatArray, wanted: FloatArray) -> float | None:
-    """Return the RMS error of values (any shape) [any unit] over the RMS of the wanted ones [%].
-
-    Values that a model does not have, NaN, are left out; without any there is no figure.
-    """
+    """Return the RMS error of values over the RMS of the wanted ones [%]; NaN is left out."""
     known = np.isfinite(found)
     size = root_mean_square(wanted[known]) if known.any() else 0.0
     return 100.0 * root_mean_square((found - wanted)[known]) / size if size > 0.0 else None
@@ -357,10 +354,7 @@ WEIGHTS = {_ACCURACY: 0.30, "speed": 0.20, "preparation": 0.10, "versatility": 0
 
 
 def figures_of(measured: Measured, truth: Truth) -> dict[str, float | None]:
-    """Return the figures of a model by the keys of `COLUMNS`, in their units.
-
-    Where the finer elements are the truth themselves, their error is not known.
-    """
+    """Return the figures of a model by the keys of `COLUMNS`, in their units."""
     unknown = unknown_groups(measured, truth)
     return {
         column.key: None if column.group in unknown else column.measure(measured, truth)
@@ -400,10 +394,7 @@ def _mean(values: list[float]) -> float | None:
 
 
 def weighted_sum(marks: dict[str, float | None], weights: dict[str, float]) -> float | None:
-    """Return the mean of the marks with weights, 0 to 1; None without a positive weight.
-
-    A criterion whose mark is None is left out.
-    """
+    """Return the mean of the marks that are known with weights, 0 to 1; None without a weight."""
     known = {name: mark for name, mark in marks.items() if mark is not None}
     total = sum(weights[name] for name in known)
     if total <= 0.0:
