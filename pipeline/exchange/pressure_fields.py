@@ -82,7 +82,7 @@ def vtp_text(
     points: Mapping[str, ArrayLike] | None = None,
     cells: Mapping[str, ArrayLike] | None = None,
 ) -> str:
-    """Return vertices (V, 3), triangles (F, 3) and values as VTK XML PolyData, compressed."""
+    """Return a surface (V, 3) [any unit], (F, 3), and its values as compressed VTK PolyData."""
     corners = np.asarray(faces, dtype=np.int32)
     root, data = _document("PolyData")
     piece = ET.SubElement(

@@ -279,7 +279,7 @@ def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue)
 
 
 def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
-    """Return Spearman's correlations (D, M) of inputs (N, D) with outputs (N, M); NaN: constant."""
+    """Return Spearman's correlations (D, M) [1] of inputs (N, D) with outputs (N, M); or NaN."""
     from scipy.stats import rankdata  # slow to import, and workers need no ranks
 
     scores = []

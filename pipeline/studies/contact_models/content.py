@@ -281,7 +281,7 @@ def _number(name: str, factor: float) -> Measure:
 
 
 def relative(found: FloatArray, wanted: FloatArray) -> float | None:
-    """Return the RMS error of values over the RMS of the wanted ones [%]; NaN is left out."""
+    """Return the RMS error of values (any shape) over the RMS of the wanted ones [%]; no NaN."""
     known = np.isfinite(found)
     size = root_mean_square(wanted[known]) if known.any() else 0.0
     return 100.0 * root_mean_square((found - wanted)[known]) / size if size > 0.0 else None
