@@ -226,6 +226,7 @@ class OriginalConfig(Section):
     [validation] are derived from the rows of the table.
     """
 
+    only_with = (("kind", "table", ("file", "side")),)
     kind: Literal["model", "table"] = Field(
         "model", description="the contact model of [knee] and [contact], or a table"
     )
@@ -252,11 +253,6 @@ class OriginalConfig(Section):
             raise InputError(
                 'file: expected a table of poses and loads with kind = "table", found none'
             )
-        if self.kind == "model" and (self.file is not None or self.side != "right"):
-            raise InputError(
-                'file and side: expected kind = "table", found "model"; remove the keys, or set '
-                "kind"
-            )
         return self
 
 
@@ -266,6 +262,10 @@ class ImplantConfig(Section):
     A condyle has smaller radii than its plateau, and no sagittal radius below its coronal radius.
     """
 
+    only_with = (
+        ("condyles", "j_curve", ("posterior_radius_mm", "distal_radius_mm", "anterior_radius_mm")),
+        ("condyles", "single_radius", ("radius_mm",)),
+    )
     condyles: Literal["j_curve", "single_radius"] = Field(
         "j_curve", description="sagittal profile: three tangent arcs, or one radius"
     )
@@ -293,19 +293,6 @@ class ImplantConfig(Section):
     )
     edge_mm: Positive = Field(0.75, description="edge length of the tibial triangles")
     femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
-
-    @model_validator(mode="after")
-    def _radii_of_the_profile(self) -> Self:
-        # Configurations of runs state every key: a default is no statement.
-        if self.condyles == "j_curve":
-            return self
-        for key in ("posterior_radius_mm", "distal_radius_mm", "anterior_radius_mm"):
-            if getattr(self, key) != type(self).model_fields[key].default:
-                raise InputError(
-                    f'{key}: expected condyles = "j_curve", found "{self.condyles}", whose '
-                    "sagittal radius is radius_mm; remove the key"
-                )
-        return self
 
 
 class PlacementConfig(Section):
@@ -371,6 +358,10 @@ class KneeConfig(Section):
     surface) and femur (the target): for example the patella and the femur, with one compartment.
     """
 
+    only_with = (
+        ("source", "meshes", ("femur", "tibia", "tibia_solid", "shape")),
+        ("source", "meshes", ("side", "split_lateral_mm", "compartments")),
+    )
     source: Literal["builtin", "meshes"] = Field("builtin", description="source of the surfaces")
     side: Literal["right", "left"] = Field(
         "right",
@@ -408,11 +399,6 @@ class KneeConfig(Section):
             return self
         with naming_keys({"compartment_names": "compartments"}):
             names = check_names(self.compartments)
-        if self.source == "builtin":
-            raise InputError(
-                'compartments: expected source = "meshes", since the built-in implant has medial '
-                "and lateral compartments; remove the key"
-            )
         if len(names) > 2:
             raise InputError(f"compartments: expected one or two, found {len(names)}")
         if len(names) == 1 and self.split_lateral_mm is not None:
@@ -423,24 +409,7 @@ class KneeConfig(Section):
     def _meshes_given(self) -> Self:
         if self.source == "meshes" and (self.femur is None or self.tibia is None):
             raise InputError('source = "meshes" needs [knee.femur] and [knee.tibia]')
-        if self.source == "builtin" and (self.femur or self.tibia or self.tibia_solid):
-            raise InputError(
-                '[knee.femur], [knee.tibia] and [knee.tibia_solid] need source = "meshes"'
-            )
-        if self.source == "builtin" and (self.side, self.split_lateral_mm) != ("right", None):
-            raise InputError(
-                'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
-                "knee with known compartments"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _shape_of_meshes(self) -> Self:
-        if self.shape is None:
-            return self
-        if self.source == "builtin":
-            raise InputError('[knee.shape] needs source = "meshes"; use keys of [knee.implant]')
-        if self.tibia_solid is not None:
+        if self.shape is not None and self.tibia_solid is not None:
             raise InputError(
                 "[knee.tibia_solid]: remove the section, since the solid does not take the shape "
                 "of [knee.shape]; give a thickness in mm or a thickness_file"

@@ -41,6 +41,7 @@ OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")
 class ExecutionConfig(Section):
     """Where work is carried out in parallel."""
 
+    only_with = (("backend", "dask", ("scheduler",)),)
     workers: int = Field(
         0,
         ge=0,
@@ -55,14 +56,6 @@ class ExecutionConfig(Section):
         description="address of a Dask scheduler, such as tcp://host:8786; without an address, "
         "backend dask starts a cluster on this machine",
     )
-
-    @model_validator(mode="after")
-    def _scheduler_is_of_dask(self) -> Self:
-        if self.scheduler and self.backend != "dask":
-            raise InputError(
-                f'scheduler: expected backend = "dask" with an address, found "{self.backend}"'
-            )
-        return self
 
 
 class RunConfig(ExecutionConfig):

@@ -24,7 +24,7 @@ from pipeline.stages.fitting import FITS
 from pipeline.store.documents import read_document
 from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, write_made_with
 from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
-from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore, chunk_size
+from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
 from pipeline.store.samples import RESULT_COLUMNS, DamagedTableError, read_table, write_table
 from pipeline.store.workspace_lock import RunError as RunError
 from pipeline.store.workspace_lock import differing_keys
@@ -37,7 +37,7 @@ _FILES = (
     "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
-_KEPT = ("path.json", SAMPLES, FITS)
+_KEPT = ("path.json", *SAMPLE_FILES, FITS)
 
 
 class Run(AbstractContextManager["Run"]):

@@ -28,6 +28,8 @@ from pipeline.store.samples import DamagedTableError
 
 #: Name of the file in the folder of a run or a study.
 SAMPLES = "samples.sqlite"
+#: The same, and the journals that a killed command leaves beside it.
+SAMPLE_FILES = (SAMPLES, f"{SAMPLES}-*")
 #: Columns that name a row, on which no result depends.
 _NAMES = ("index", "run")
 #: Chunks for each worker, at least, so that all workers end at about the same time.
@@ -39,6 +41,7 @@ _OF_WRITING = {
     sqlite3.SQLITE_IOERR: errno.EIO,
     sqlite3.SQLITE_READONLY: errno.EACCES,
     sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_BUSY: errno.EBUSY,
 }
 
 
@@ -134,6 +137,8 @@ class SampleStore:
         """Open the table for one transaction, which is committed at the end of the block."""
         try:
             with closing(sqlite3.connect(self.file)) as table, table:
+                # Whoever reads the file does not keep the command from writing.
+                table.execute("PRAGMA journal_mode = WAL")
                 table.execute(_TABLE)
                 yield table
         except (sqlite3.DatabaseError, zlib.error) as error:

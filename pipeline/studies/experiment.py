@@ -24,7 +24,7 @@ from pipeline.stages.cycle_outputs import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Judgement
-from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore
+from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore
 from pipeline.store.samples import OK, read_table, write_table
 from pipeline.studies.conduct import File, Outcome, Study
 from pipeline.studies.factors import Catalogue
@@ -291,7 +291,7 @@ def study_of_runs(
         "study.html",
         prepare,
         simulate_experiment,
-        kept=(SAMPLES, "runs.parquet", "waveforms.npz"),
+        kept=(*SAMPLE_FILES, "runs.parquet", "waveforms.npz"),
         inputs=lambda ready: (ready.task.source, ready.subject),
     )
 

@@ -310,7 +310,7 @@ def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path)
     compared = elements_configuration(load_config(file, (spacing,))).contact
     assert (compared.model, compared.finite_element) == ("finite_element", elements.finite_element)
     # A key beside the change of the model is a contradiction.
-    with pytest.raises(InputError, match="conservative: expected only with springs"):
+    with pytest.raises(InputError, match="conservative: expected only with model"):
         load_config(file, ("contact.model=finite_element", "contact.conservative=true"))
 
 
