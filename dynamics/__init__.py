@@ -5,7 +5,7 @@ from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, settle
-from dynamics.simulator.integrator import simulate
+from dynamics.simulator.integrator import gait, simulate
 from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
@@ -30,6 +30,7 @@ __all__ = [
     "Wear",
     "WearLaw",
     "bed_wear",
+    "gait",
     "height_at_load",
     "load_gait_cycle",
     "load_iso14243",
