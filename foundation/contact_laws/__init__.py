@@ -1,11 +1,4 @@
-"""Analytical laws of one contact: normal forces, Hertz's constants, friction.
-
-Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`), with a coefficient of
-restitution (`LinearHysteresisLaw`, `KelvinVoigtLaw`, `HuntCrossleyLaw`, `LankaraniNikraveshLaw`,
-`FloresLaw`) or a constant dissipation (`ConstantHuntCrossleyLaw`, `SpringDashpotLaw`); Hertz's
-stiffness of spheres and of curved bodies; friction of elastic-viscous tangential contact with
-Coulomb's limit. Metres, newtons, seconds.
-"""
+"""Analytical laws of one contact: normal forces, Hertz's constants, friction."""
 
 from foundation.contact_laws.dissipative import (
     ConstantHuntCrossleyLaw,

@@ -1,9 +1,4 @@
-"""Planar knee after Machado et al. (2010).
-
-Femur and tibia touch along polar splines, four tension-only ligaments connect the bones, and the
-tibia moves in the plane under gravity and a pull. A revolute joint with clearance can replace the
-contact.
-"""
+"""Planar knee after Machado et al. (2010), with profiles or a revolute joint with clearance."""
 
 from dynamics.mechanics.planar_knee.contact_point import (
     ClearanceJoint,
