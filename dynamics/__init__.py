@@ -9,7 +9,6 @@ from dynamics.simulator.integrator import gait, simulate
 from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
-from dynamics.simulator.variation import VariedContact
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
@@ -26,7 +25,6 @@ __all__ = [
     "SimulationError",
     "SimulationResult",
     "Statistics",
-    "VariedContact",
     "Wear",
     "WearLaw",
     "bed_wear",

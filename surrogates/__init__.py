@@ -21,7 +21,6 @@ from surrogates.files.persistence import (
     save,
     save_parametric,
 )
-from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.lessons import Samples
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
@@ -31,7 +30,6 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 from surrogates.training import fit, samples_of
 
 __all__ = [
-    "CompartmentSurrogate",
     "ContactSurrogate",
     "OutsideDomainError",
     "OutsideDomainWarning",

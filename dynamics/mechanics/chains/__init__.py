@@ -1,7 +1,7 @@
 """Planar chains of rigid segments, such as a limb and its orthosis, and what joins them."""
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
+from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.chains.parts import (
     GROUND,
     Attachment,
@@ -30,6 +30,5 @@ __all__ = [
     "PrescribedMotion",
     "SlidingJoint",
     "ViscoelasticLink",
-    "load_motion",
     "simulate_chains",
 ]
