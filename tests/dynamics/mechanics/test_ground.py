@@ -1,7 +1,5 @@
 """Strikes on compliant and on rigid ground: closed forms, energy, legs, laws of impact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

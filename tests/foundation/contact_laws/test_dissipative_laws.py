@@ -1,7 +1,5 @@
 """Laws with a restitution: published factors, closed forms, and free impacts."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 
 import numpy as np

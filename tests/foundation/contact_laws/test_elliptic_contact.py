@@ -1,7 +1,5 @@
 """Hertz's contact of spheres, planes and sockets, and of ellipses: integrals, pressure, limits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

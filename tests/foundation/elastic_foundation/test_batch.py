@@ -1,7 +1,5 @@
 """Same pose, same loads: whatever came before, in threads, in copies, one compartment alone."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 

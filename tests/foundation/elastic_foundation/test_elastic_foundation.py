@@ -1,7 +1,5 @@
 """The contact model against exact answers, by order, and identities; a naive twin."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import beds

@@ -1,7 +1,5 @@
 """Two deformable layers: the femoral compliance between moving points of contact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapes

@@ -1,7 +1,5 @@
 """Smooth surfaces over triangles, their normals and creases, against exact shapes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

@@ -1,7 +1,5 @@
 """The configuration: files, defaults, overrides, documentation, inequalities, [knee.shape]."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import get_args

@@ -1,7 +1,5 @@
 """Designs that are drawn, their configurations, and one taken out of a run over designs."""
 
-from __future__ import annotations
-
 import json
 
 import designs_run

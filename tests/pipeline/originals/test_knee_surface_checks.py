@@ -1,7 +1,5 @@
 """Each damaged mesh has one sentence, sound meshes have none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The original model of a study: evaluation over tables, kinds, implausible layers, sides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

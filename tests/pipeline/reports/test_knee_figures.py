@@ -1,7 +1,5 @@
 """Figures of the knee and the contact, the pressure picture's data, and what loads react to."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from pathlib import Path

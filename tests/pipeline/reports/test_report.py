@@ -1,7 +1,5 @@
 """The report: its figures, its page, and what it says of files that are not as they should be."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Rounds of stages c to f: how many samples, which ones, when they end; bounds from gait."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The exported C as an external function of CasADi, with first and second derivatives."""
 
-from __future__ import annotations
-
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The formulations against a manufactured compartment, a naive twin and central differences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import manufactured

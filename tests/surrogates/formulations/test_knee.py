@@ -1,7 +1,5 @@
 """The knee: totals of its compartments, flags in units for people; pairs of other compartments."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Error figures: scikit-learn as the oracle, special cases, what a surrogate is asked."""
 
-from __future__ import annotations
-
 import manufactured
 import numpy as np
 import pytest

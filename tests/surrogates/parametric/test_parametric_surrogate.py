@@ -1,7 +1,5 @@
 """Surrogates over pose and design: parameters, fits, single designs, derivatives, domains."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import designed_condyles as made

@@ -1,7 +1,5 @@
 """Trees and closed structures: against MuJoCo, and a four-bar and a slider crank in closed form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linear complementarity problems: all conditions, every case, counterexamples, Lemke, blocks."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 
