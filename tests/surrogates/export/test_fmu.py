@@ -488,12 +488,6 @@ def test_what_an_fmu_holds(version):
     assert fmpy.read_model_description(io.BytesIO(other)).guid != model.guid
 
 
-@pytest.mark.slow
-@needs_compiler
-def test_the_same_knee_gives_the_same_bytes():
-    assert fmu.export_fmu(KNEES[_MAIN], "3.0") == built(_MAIN, "3.0")
-
-
 @both_versions
 def test_variables_carry_units_and_what_they_depend_on(version):
     content = fmu.export_fmu(KNEES[_OTHER], version, compiled=False)

@@ -10,7 +10,6 @@ import pytest
 from lazily import casadi as ca
 from lazily import jax
 from some_slow import first_rows, slow_rows
-from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_jax
@@ -77,17 +76,6 @@ def test_values_and_jacobians_as_by_casadi(formulation, family):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), FEW)
-def test_without_smoothing_as_the_kernels(formulation, family):
-    knee = pair_of(formulation, family)
-    poses = made_knees.poses_about(knee.parts[0], 200)
-    loads, jacobian, _ = arrays(knee, poses)
-    _, (found, _, slopes, _) = both_ways(knee, poses)
-    assert_close(found, loads[:, 0], 1e-9)
-    assert_close(slopes[:, :6], jacobian[:, 0], 1e-9)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("family", ["polynomial", "spline"])
 def test_single_precision_follows_the_pose(family):
     """In single precision within 2e-5 of the peak: rounding of the sums of the made weights."""
@@ -126,15 +114,6 @@ def test_dissipation_needs_the_rate():
     rate = np.array([0.0, 0.0, 0.0, 0.0, -0.05, 0.0])
     still, moved = pair.jax()(pose)[0], pair.jax(2.0)(pose, rate)[0]
     assert np.array(moved)[0, :6] == pytest.approx(1.1 * np.array(still)[0, :6], rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), FEW)
-def test_both_outputs_have_the_type_of_the_pose(formulation, family):
-    pair = pair_of(formulation, family, 0.005)
-    pose = made_knees.poses_about(pair.parts[0], 2)[0].astype(np.float32)
-    with jax.disable_jit():
-        assert [found.dtype for found in pair.jax()(pose)] == [np.float32, np.float32]
 
 
 @pytest.mark.parametrize("shape", [(5,), (7,), (), (2, 6)])
