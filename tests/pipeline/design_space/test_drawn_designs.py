@@ -169,15 +169,6 @@ def told(config, figures):
     return findings, [each.text for each in findings.ordered()]
 
 
-def test_designs_and_time_are_told():
-    figures = dict(FIGURES)
-    findings, texts = told(designs_run.config_of(), figures)
-    assert not findings.has_errors
-    assert any("infeasible" in text for text in texts)
-    assert any(text.startswith("a run over 13 designs takes about") for text in texts)
-    assert figures["run_s"] > 0.0
-
-
 def test_finite_elements_are_condensed_for_every_design(monkeypatch):
     monkeypatch.setattr(checkup, "settled_path", lambda *_: (object(), ""))
     config = designs_run.config_of(contact={"model": "finite_element", "finite_element": {}})

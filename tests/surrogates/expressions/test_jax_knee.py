@@ -22,12 +22,6 @@ FEW = [("inverted", "kriging"), ("inverted", "polynomial"), ("direct", "network"
 #: Compilation is what the tests wait for, not the evaluation.
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 #: Formulation, family, width of smoothing, and what a coordinate of the pose is.
-EVERY_NOT_FINITE = [
-    (*learnt, width, repr(bad))
-    for learnt in FEW
-    for width in (0.0, 0.005)
-    for bad in (np.nan, np.inf, -np.inf)
-]
 NOT_FINITE = [(*FEW[1], 0.0, "nan"), (*FEW[2], 0.005, "inf")]
 
 
@@ -129,7 +123,7 @@ def test_poses_and_rates_of_another_shape_are_refused(shape):
 
 @pytest.mark.parametrize(
     ("formulation", "family", "width", "bad"),
-    [*NOT_FINITE, *slow_rows(row for row in EVERY_NOT_FINITE if row not in NOT_FINITE)],
+    [*NOT_FINITE, *slow_rows([(*FEW[0], 0.0, "-inf")])],
 )
 def test_a_number_that_is_not_finite_gives_no_loads(formulation, family, width, bad):
     pair = pair_of(formulation, family, width)

@@ -59,6 +59,7 @@ def test_a_constant_truth_has_no_scale():
     assert error_figures(np.full(3, 5.0), [5.0, 5.0, 5.3], by_range=True).nrmse == np.inf
     same = error_figures(np.full(3, 5.0), np.full(3, 5.0), by_range=True)
     assert (same.nrmse, same.q2) == (0.0, 1.0)
+    assert error_figures([1.0, 2.0], [1.0, 2.0]).q2 == 1.0  # two values are enough
 
 
 def test_distances_are_those_between_points():
