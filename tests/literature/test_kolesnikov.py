@@ -4,8 +4,6 @@ Only the formulas of the abstract survive in the scan, and no figure does. A doc
 the place in the document; A, B, X and Y are those of eq. 1: Y = A X + B.
 """
 
-from __future__ import annotations
-
 import itertools
 import runpy
 from fractions import Fraction

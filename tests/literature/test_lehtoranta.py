@@ -7,8 +7,6 @@ Elastic layers are solved by an integral equation. A row or docstring opens with
 document.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from functools import cache

@@ -5,8 +5,6 @@ them. The paper states no measure for "practically the same" and "no significant
 than 5 % here. A docstring opens with the place in the paper.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cache

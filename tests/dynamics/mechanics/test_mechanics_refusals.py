@@ -1,7 +1,5 @@
 """Rules between arguments of mechanical systems, and choices, with messages that name them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -89,16 +89,6 @@ def test_energy_is_kept_without_damping(knee, constant):
     assert np.abs(drift).max() < 1e-6 * np.ptp(kinetic)
 
 
-def test_symmetric_knee_stays_symmetric(knee, walking):
-    symmetric = replace(walking, internal_torque=np.zeros(101))
-    simulator = KneeSimulator(medial_offset=0.0)
-    result = simulate(knee(offset=(4e-3, 3e-3)), simulator, symmetric, samples=51)
-    assert_allclose(result.poses[:, [1, 2, 5]], 0.0, rtol=0.0, atol=1e-12)
-    medial, lateral = result.compartment_loads
-    assert_allclose(medial[:, :3], lateral[:, :3] * [1.0, 1.0, -1.0], rtol=1e-9, atol=1e-6)
-    assert np.ptp(result.poses[:, 3]) > 1e-3
-
-
 def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
     dishes, simulator = knee(), KneeSimulator()
     flexion, applied = walking.at(0.0)

@@ -1,7 +1,5 @@
 """Elastic contact laws against their formulas, and the checks that all laws share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

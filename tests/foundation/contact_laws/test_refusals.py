@@ -1,7 +1,5 @@
 """Arguments of contact laws that are refused: the message names the argument and its range."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import partial

@@ -1,7 +1,5 @@
 """The planar knee beside tests/literature: impact, energy, sliding, profiles, contact points."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 
