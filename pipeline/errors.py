@@ -1,6 +1,9 @@
-"""Errors of stages and of their execution."""
+"""Errors of stages and of their execution, and the exit status of an interrupt."""
 
 from __future__ import annotations
+
+#: Exit status of a command that was interrupted (128 and the number of SIGINT).
+INTERRUPTED = 130
 
 
 class StageError(RuntimeError):

@@ -17,6 +17,7 @@ from foundation.base.errors import InputError, PoseError
 from pipeline.advice import PROGRAM, of_configuration
 from pipeline.cli import prepare, samples, train, use
 from pipeline.cli.app import Answer, Command, app
+from pipeline.errors import INTERRUPTED
 from pipeline.streams import drop, or_silent
 
 #: Modules that register the commands.
@@ -112,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         answer = _run(request)
     except KeyboardInterrupt:
-        return _fail(f"interrupted{_resumption(request, words)}", 130, as_json=request.as_json)
+        text = f"interrupted{_resumption(request, words)}"
+        return _fail(text, INTERRUPTED, as_json=request.as_json)
     except Exception as error:
         return _failure(error, request, words)
     return _write(_json(answer.content) if request.as_json else answer.text, answer.status)

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.joint_end import is_long
 from foundation.anatomy.own_pieces import OwnPieces, own_pieces
 from foundation.anatomy.walls import large_pieces, on_columns, outer_walls, without_risers
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from foundation.surfaces.decimation import HUGE, decimate
@@ -179,7 +181,7 @@ def load_surface(
     and moved outwards, as `config` says. The same file gives the same surface in every call.
     """
     paths = data_files(config.files)
-    return _loaded(paths, _versions(paths), config, side, body, repair_tolerance_mm)
+    return _loaded(paths, versions_of(paths), config, side, body, repair_tolerance_mm)
 
 
 def load_body(knee: KneeConfig, section: str, **changes: Any) -> LoadedMesh:
@@ -269,7 +271,7 @@ def mesh_of_files(
 ) -> FileMesh:
     """Return the repaired mesh of the files of a body, as `load_surface` places it."""
     paths = data_files(files)
-    return _of_file(paths, _versions(paths), unit, body, repair_tolerance_mm, decimate_um)
+    return _of_file(paths, versions_of(paths), unit, body, repair_tolerance_mm, decimate_um)
 
 
 def own_part(
@@ -279,7 +281,7 @@ def own_part(
     return own_pieces(mesh, body, near) if repair_tolerance_mm > 0.0 else OwnPieces(mesh)
 
 
-def _versions(paths: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
+def versions_of(paths: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
     """Return times and sizes of files, so that a file that was replaced is read again."""
     states = [path.stat() if path.is_file() else None for path in paths]
     return tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
@@ -328,3 +330,39 @@ def decimation_words(triangles: int, mesh: TriangleMesh, deviation: float) -> st
         f"{triangles:,} triangles decimated to {len(mesh.faces):,}; largest deviation "
         f"{1e6 * deviation:.2g} um"
     )
+
+
+def vertex_table(
+    path: Path,
+    head: str,
+    names: tuple[str, ...],
+    vertices: int,
+    mesh: str,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> FloatArray:
+    """Return columns (V, K) [any unit] of a CSV file with a row per vertex, within limits."""
+    try:
+        # With index_col=None, a row with too many cells would turn the first column into the index.
+        table = pd.read_csv(path, skipinitialspace=True, index_col=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{head}: cannot be read as CSV ({error})") from error
+    if missing := [name for name in names if name not in table.columns]:
+        raise InputError(
+            f"{head}: expected columns {', '.join(names)}, found {list(table.columns)} (without "
+            f"{', '.join(missing)})"
+        )
+    if len(table) != vertices:
+        raise InputError(
+            f"{head}: expected {vertices} rows, one per vertex of {mesh}, found {len(table)}"
+        )
+    values = table[list(names)].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    low, high = limits
+    right = np.isfinite(values) & (values >= low) & (values <= high)
+    if len(wrong := np.flatnonzero(~right.all(axis=1))):
+        between = f" from {low:g} to {high:g}" if np.isfinite(high) else ""
+        raise InputError(
+            f"{head}: expected finite {', '.join(names)}{between}, found "
+            f"{table[list(names)].iloc[wrong[0]].tolist()} in row {wrong[0] + 1} "
+            f"({len(wrong)} such rows)"
+        )
+    return values

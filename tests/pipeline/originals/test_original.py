@@ -189,7 +189,11 @@ def test_table_gives_the_thickness_of_each_vertex_and_layer(tmp_path):
     ("text", "words"),
     [
         ("thickness_mm\n2.0\n", ["expected 3 rows", "tibial mesh as loaded, found 1"]),
-        ("h\n2\n2\n2\n", ["expected a column thickness_mm", "found ['h']"]),
+        ("h\n2\n2\n2\n", ["expected columns thickness_mm", "found ['h']"]),
+        (
+            "thickness_mm\n2\n0.01\n3\n",
+            ["expected finite thickness_mm from 0.1 to 100", "found [0.01] in row 2"],
+        ),
         (None, ["cannot be read as CSV", "No such file"]),
     ],
 )
