@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.base.pose import COORDINATES
 from pipeline.files import write_text
+from pipeline.progress import without_warnings
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import make_again
 from pipeline.store.job import check_configuration, check_single_knee
@@ -268,8 +268,7 @@ def check_some_trusted(
     chosen = np.unique(np.linspace(0, len(poses) - 1, _TRIED).astype(int))
     hint, best = "", _ENOUGH
     for text, others in _readings(poses, motion, columns):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Most units give no pose of a knee.
+        with without_warnings:  # Most units give no pose of a knee.
             loads = model.loads(others[chosen])
         inside = float(np.mean([not own for own in loads.flags]))
         if inside > best:
