@@ -9,7 +9,7 @@ pressures.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
 from pipeline.reports.judgement import judgement
 from pipeline.store.run_documents import Computed, Judgement
-from pipeline.studies.calibration import fit_law, free_springs, linear_springs
+from pipeline.studies.calibration import FREE_LAWS, fit_law, free_springs, linear_springs
 from pipeline.studies.contact_models.knee import (
     ELEMENTS,
     Built,
@@ -95,68 +95,45 @@ def _elements_surrogate(knee: ComparedKnee) -> Built:
     return knee.trained("elements_surrogate", config, _elements(knee), ELEMENTS)
 
 
+_SOLID = "elastic constants, base of the layers (underside or thickness), node spacing"
 _LAYER = "elastic constants, thickness of the layers"
 _OF_SAMPLES = "as finite elements, whose loads at some poses are followed"
 _RANGE = "range of poses and loads of the use"
+#: Spring laws, and what must be known of them beside the layers.
+_LAWS = {
+    "linear": "",
+    "logarithmic": "",
+    "modified": "; f, m and dref of the law, which follow from no property of the layer",
+    "coupled": "",
+}
+
+
+def _springs_by_law() -> Iterator[ModelKind]:
+    for law, known in _LAWS.items():
+        label, build = f"springs, {law} law", partial(_springs, law=law)
+        yield ModelKind(law, label, "springs", f"{_LAYER}{known}", build)
+        if law in FREE_LAWS:
+            name, build = f"{law}_calibrated", partial(_calibrated, law=law)
+            yield ModelKind(name, f"{label}, calibrated", "springs", _OF_SAMPLES, build)
+
+
+_ELEMENTS, _SURROGATE = "finite elements", "surrogate"
 #: The compared models; the finite elements come first, since their cycle gives the poses.
 MODELS = (
-    ModelKind(
-        ELEMENTS,
-        "finite elements",
-        "finite elements",
-        "elastic constants, base of the layers (underside or thickness), node spacing",
-        _elements,
-    ),
-    ModelKind(
-        COARSE,
-        "finite elements, twice the spacing",
-        "finite elements",
-        "elastic constants, base of the layers (underside or thickness), node spacing",
-        _coarse_elements,
-    ),
-    ModelKind("linear", "springs, linear law", "springs", _LAYER, partial(_springs, law="linear")),
-    ModelKind(
-        "logarithmic",
-        "springs, logarithmic law",
-        "springs",
-        _LAYER,
-        partial(_springs, law="logarithmic"),
-    ),
-    ModelKind(
-        "modified",
-        "springs, modified law",
-        "springs",
-        f"{_LAYER}; f, m and dref of the law, which follow from no property of the layer",
-        partial(_springs, law="modified"),
-    ),
-    ModelKind(
-        "modified_calibrated",
-        "springs, modified law, calibrated",
-        "springs",
-        _OF_SAMPLES,
-        partial(_calibrated, law="modified"),
-    ),
-    ModelKind(
-        "coupled", "springs, coupled law", "springs", _LAYER, partial(_springs, law="coupled")
-    ),
-    ModelKind(
-        "coupled_calibrated",
-        "springs, coupled law, calibrated",
-        "springs",
-        _OF_SAMPLES,
-        partial(_calibrated, law="coupled"),
-    ),
+    ModelKind(ELEMENTS, _ELEMENTS, _ELEMENTS, _SOLID, _elements),
+    ModelKind(COARSE, f"{_ELEMENTS}, twice the spacing", _ELEMENTS, _SOLID, _coarse_elements),
+    *_springs_by_law(),
     ModelKind(
         "springs_surrogate",
         "surrogate of linear springs",
-        "surrogate",
+        _SURROGATE,
         f"{_LAYER}; {_RANGE}",
         _springs_surrogate,
     ),
     ModelKind(
         "elements_surrogate",
         "surrogate of finite elements",
-        "surrogate",
+        _SURROGATE,
         f"as finite elements; {_RANGE}",
         _elements_surrogate,
     ),
