@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,13 @@ from dynamics.core.tableaus import TABLEAUS
 from dynamics.simulator.integrator import prepared
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import COORDINATES
+from foundation.core.building import PAGE_LIBRARY
 from foundation.core.image import BASE, STRUCTS_32, Image
 from foundation.core.library import FARTHEST, TOLERANCE, Struct
 from pipeline.files import plain
 from pipeline.simulation import GaitSimulation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
-#: The library for the page.
-LIBRARY = Path(__file__).parents[2] / "dynamics/core/page.wasm.gz"
 #: Flexion of the pose that the page begins with [deg].
 _BEGIN = 20.0
 #: Flags by the variable that is beyond its range: words, with a place for the distance.
@@ -90,7 +88,7 @@ def live_data(knee: ContactSurrogate, gait: GaitSimulation) -> dict[str, Any] | 
         "fields": {n: getattr(simulation, n).offset for n in ("reference", "offset", "stiffness")},
         "base": BASE,
         "image": _packed(content),
-        "wasm": base64.b64encode(LIBRARY.read_bytes()).decode("ascii"),
+        "wasm": base64.b64encode(PAGE_LIBRARY.read_bytes()).decode("ascii"),
         "count": len(times),
         "percent": percent,
         "free": [rows[name] for name in equations.free],

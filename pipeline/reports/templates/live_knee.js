@@ -43,7 +43,7 @@
         input, first: value,
         get value() { return Number(input.value) * size; },
         set value(given) { input.value = given / size; own.tell(); },
-        tell: () => { output.textContent = `${digits(Number(input.value))} ${unit}`.trim(); },
+        tell: () => { output.textContent = `${short(Number(Number(input.value).toFixed(unit === "N" ? 0 : 2)))} ${unit}`.trim(); },
       };
       own.tell();
       made[group][name] = own;
@@ -102,7 +102,7 @@
     const answer = knee.loads(pose);
     if (!carry.checked) own.load.value = knee.axial(answer);
     told(answer);
-    show(pose, answer);
+    if (changed) show(pose, answer);
   };
 
   // ---- gait ---------------------------------------------------------------------------------------
@@ -195,7 +195,8 @@
     place.hidden = false;
     place.parentElement.querySelector(".live-none").hidden = true;
     if (kept.has("flexion")) place.scrollIntoView();
-    move(kept.has("load") ? "load" : "carry");
+    if (kept.has("superior") && !kept.has("load")) find("[data-do=carry]").checked = false;
+    move(null);
     walk();
     place.dataset.ready = "";
   })();

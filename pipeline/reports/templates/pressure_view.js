@@ -133,6 +133,7 @@
   const last = data.percent.length - 1;
   const show = () => {
     now.live = null;
+    find(".readout").hidden = false;
     const model = models[now.model];
     tint(field.fieldAt(now.model, now.largest ? null : now.frame));
     peaks = field.peaks();
@@ -329,6 +330,7 @@
   document.addEventListener("knee-live", ({ detail }) => {
     tint(new Float32Array(field.fieldAt(now.model, now.frame).length));
     [now.live, peaks] = [detail, [null, null]];
+    find(".readout").hidden = true;
     find(".instant").textContent = "the pose of “Move the knee”, without pressures";
     redraw();
   });
