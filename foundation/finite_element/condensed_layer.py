@@ -17,8 +17,7 @@ from foundation.finite_element.condensation import ElasticBody
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import LayerMesh, layer_mesh
 from foundation.finite_element.surface_grid import lay_grid
-from foundation.surfaces.groups import node_groups
-from foundation.surfaces.tree import build_tree
+from foundation.surfaces.tree import build_tree, node_groups
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Distance from the femur up to which nodes take part in the search for contact [m]. The surface

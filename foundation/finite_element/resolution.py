@@ -13,7 +13,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.base.pose import Pose
-from foundation.finite_element.flags import peak_unresolved
+from foundation.finite_element.model import peak_unresolved
 from foundation.surface_contact import NodalContact
 from foundation.surfaces.triangle_mesh import MeshWarning
 

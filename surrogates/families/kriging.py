@@ -18,7 +18,6 @@ from foundation.base.checks import FloatArray, check_array, check_in, check_numb
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from surrogates.core.regressor_data import CORRELATIONS
-from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.kriging_likelihood import (
     Likelihood,
@@ -27,10 +26,10 @@ from surrogates.families.kriging_likelihood import (
     maximise,
     solve,
 )
-from surrogates.families.kriging_search import SEARCHES, other_search
 from surrogates.families.posterior import correlations
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.families.training import (
+    basis_matrix,
     check_training,
     mean_and_deviation,
     middle_and_half_range,
@@ -79,18 +78,10 @@ class KrigingSettings:
     #: On standard errors after calibration on leave-one-out residuals, which are somewhat too small
     #: for a design chosen by the model itself.
     safety: float = 1.1
-    #: "likelihood" of this package, or "smt" or "scikit-learn" for comparison.
-    search: str = "likelihood"
 
     def __post_init__(self) -> None:
         check_in("correlation", self.correlation, (*CORRELATIONS, MIXED, AUTO))
         check_in("trend", self.trend, (*TRENDS, AUTO))
-        check_in("search", self.search, SEARCHES)
-        if self.search != "likelihood" and self.correlation not in CORRELATIONS:
-            raise InputError(
-                f"correlation: expected one of {sorted(CORRELATIONS)} for the search of "
-                f"{self.search}, found {self.correlation!r}"
-            )
         inputs = tuple(int(j) for j in self.shear_inputs)
         if len(set(inputs)) < len(inputs) or any(j < 1 for j in inputs):
             raise InputError(f"shear_inputs: expected distinct inputs >= 1, found {inputs}")
@@ -166,7 +157,7 @@ def _search(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Parameters]:
     """Return the correlation functions and their parameters."""
-    n, d = z.shape
+    n = len(z)
     correlation = settings.correlation
     count = max(int(settings.likelihood_points), 3 * trend.shape[1])
     rows = np.sort(rng.choice(n, min(n, count), replace=False))
@@ -175,9 +166,6 @@ def _search(
         name = "squared_exponential" if correlation == AUTO else correlation
         likelihood = _likelihood(name, z, y, trend, settings)
         return likelihood.kinds, likelihood.parameters(likelihood.first())
-    if settings.search != "likelihood":
-        other = other_search(settings.search, correlation, z[rows], y[rows], settings.nugget, rng)
-        return np.full(d, CORRELATIONS[correlation]), other
     seeds = [None, *rng.spawn(int(settings.starts) - 1)]
     searches = []
     for name in AUTOMATIC if correlation == AUTO else (correlation,):

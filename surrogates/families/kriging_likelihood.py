@@ -23,8 +23,8 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from foundation.core.library import CORE, address, addresses, integers
-from surrogates.families.optimisation import minimise
 from surrogates.families.posterior import lower_correlations
+from surrogates.families.training import minimise
 
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
 LENGTH_BOUNDS = (0.05, 300.0)

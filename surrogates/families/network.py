@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
-from surrogates.families.basis import basis_matrix, row_blocks
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.network_training import Layers, Training, train
 from surrogates.families.polynomial_evidence import Prior, Ridge
@@ -30,11 +29,13 @@ from surrogates.families.spline import (
     ordered_terms,
 )
 from surrogates.families.training import (
+    basis_matrix,
     check_training,
     check_weights,
     mean_and_deviation,
     middle_and_half_range,
     polynomial_exponents,
+    row_blocks,
 )
 
 #: Least number of samples for each outer unit and input with splines.

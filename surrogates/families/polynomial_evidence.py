@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.core import lapack
-from surrogates.families.basis import basis_matrix, row_blocks
-from surrogates.families.optimisation import minimise
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, minimise, polynomial_exponents, row_blocks
 
 #: Prior variance of the constant.
 CONSTANT_VARIANCE = 100.0

@@ -10,7 +10,7 @@ from foundation.base.errors import InputError
 from foundation.base.threads import one_thread
 from foundation.core.library import CORE, address, integers
 from surrogates.core.regressor_data import RegressorData
-from surrogates.families.basis import basis_matrix
+from surrogates.families.training import basis_matrix
 
 
 def posterior_factors(regressor: RegressorData) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -40,11 +40,6 @@ class Regressor(RegressorData):
 
     The parameters are those of `surrogates.core.regressor_data.RegressorData`, which states
     the formula; the arrays are checked and set read-only.
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit, a value is not finite or a term lacks its parent.
     """
 
     def __post_init__(self) -> None:
@@ -145,11 +140,6 @@ class Regressor(RegressorData):
         **numbers
             Any of `weights` (k, F), `inner_bias` (M, h), `knots` (L,) and `spread` (k, E) [1], of
             the shapes of the present ones.
-
-        Raises
-        ------
-        InputError
-            If another field is named, a shape differs or a number is not finite.
         """
         found = object.__new__(type(self))
         state = {name: getattr(self, name) for name in _FIELDS}

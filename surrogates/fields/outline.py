@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.core.library import CONSTANTS
-from surrogates.fields.splines import ORDER, spline_derivatives, spline_values
+from surrogates.fields.condyle_surface import ORDER, spline_derivatives, spline_values
 
 #: Spacing of the outline [m]: about the size of a block of triangles.
 _SPACING = 2.4e-3

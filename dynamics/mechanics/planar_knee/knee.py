@@ -30,7 +30,7 @@ from dynamics.mechanics.chains import (
 from dynamics.mechanics.contact import ContactChange, ContactProblem, Located
 from dynamics.mechanics.ground import CompliantGround
 from dynamics.mechanics.planar import Pose
-from dynamics.mechanics.planar_knee.contact_point import (
+from dynamics.mechanics.planar_knee.profiles import (
     Angles,
     ContactGeometry,
     ContactLocation,

@@ -1,8 +1,4 @@
-"""Legacy VTK files (.vtk), text and binary, versions 1 to 5.1.
-
-VTK itself accepts such a file where the file ends early, with corners that the file does not
-contain; meshio reads no polygonal data.
-"""
+"""Legacy VTK files (.vtk), versions 1 to 5.1; VTK itself accepts files that end early."""
 
 from __future__ import annotations
 
@@ -15,8 +11,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
-from foundation.surfaces.readers.text import plain_text
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, plain_text
 from foundation.surfaces.readers.vtk_cells import surface_of_cells
 
 #: NumPy types of the types of VTK; binary files are big-endian.
@@ -48,10 +43,7 @@ def read_legacy_vtk(path: Path) -> SurfaceFile:
 
 
 class _Reader:
-    """Position in the content of a file.
-
-    The geometry stands before the values of points and cells, which are not read.
-    """
+    """Position in a file; values of points and cells follow the geometry and are not read."""
 
     def __init__(self, content: bytes) -> None:
         head = re.match(

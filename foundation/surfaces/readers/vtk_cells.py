@@ -40,24 +40,8 @@ _POINTS = {5: 3, 9: 4, 8: 4, 22: 6, 10: 4, 11: 8, 12: 8, 13: 6, 14: 5, 24: 10}
 def surface_of_cells(
     points: FloatArray, types: NDArray[np.integer], sizes: IntArray, corners: IntArray
 ) -> SurfaceFile:
-    """Return the polygons among cells as triangles, and the boundary of volume cells.
-
-    Parameters
-    ----------
-    points : (V, 3) float64
-        Positions [any unit].
-    types : (C,) int
-        Types of the cells, numbered as in VTK.
-    sizes : (C,) int64
-        Number of points of each cell.
-    corners : (sum of sizes,) int64
-        Points of the cells, one cell after the other.
-
-    Raises
-    ------
-    InputError
-        If a cell has a type without a reader, a wrong number of points, or a point out of range.
-    """
+    """Return polygons and boundaries of cells of points (V, 3) [any unit] as triangles."""
+    # `types` are numbered as in VTK; `corners` has one cell of `sizes` after the other.
     check_corners(corners, len(points))
     begins = np.cumsum(sizes) - sizes
     kinds = [kind for kind in np.unique(types).tolist() if kind not in _NO_POLYGONS]
@@ -122,10 +106,8 @@ def _numbered(faces: IntArray) -> IntArray:
 def _without_others(
     points: FloatArray, faces: IntArray, corners: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return points and triangles without the points that only other cells have.
-
-    Points that no cell has stay: triangles may be missing.
-    """
+    """Return points and triangles without the points that only other cells have."""
+    # Points that no cell has stay: triangles may be missing.
     kept = np.ones(len(points), dtype=np.bool_)
     kept[corners] = False
     kept[faces] = True
