@@ -57,7 +57,7 @@ _STARTS = {
 
 def read_surface(path: Path) -> SurfaceFile:
     """Read the triangles of a file with one of `EXTENSIONS`, or raise `MeshError`."""
-    # Polygons are split, and volume cells give their boundary; remarks count what is left out.
+    # Polygons are split; remarks count what is left out.
     extension = path.suffix.lower()
     if path.is_dir():
         raise MeshError(f"{path}: is a folder, expected the file of a mesh")

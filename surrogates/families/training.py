@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize
 
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
@@ -122,6 +121,9 @@ def minimise(
 ) -> tuple[FloatArray, float]:
     """Return a local minimiser (n,) and the minimum from L-BFGS-B [any unit]."""
     # `function` returns value and gradient, at most twice as often as `iterations`.
+    # Imported here, since evaluation needs NumPy alone.
+    from scipy import optimize
+
     solution = optimize.minimize(
         function, np.clip(start, *np.transpose(bounds)), jac=True, method="L-BFGS-B", bounds=bounds,
         options={"maxiter": iterations, "maxfun": 2 * iterations},
