@@ -19,7 +19,6 @@ from foundation.base.loads import (
 )
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.laws import SeriesLaw, SpringLaw
-from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
 from foundation.elastic_foundation.springs import (
     AT_REST,
     DEPTH,
@@ -28,6 +27,10 @@ from foundation.elastic_foundation.springs import (
     SpringSums,
     confinement_flags,
     coupling_of,
+    curved_bed,
+    flat_bed,
+    law_on_bed,
+    layers_on_bed,
     motion,
     soft_layers,
 )
@@ -141,7 +144,7 @@ class ElasticFoundation(SurfaceContact):
 
     The tibial surface is a bed of springs along its normals, independent or coupled (`CoupledLaw`);
     the indentation of a spring is the distance along minus the normal to the exit from the femur.
-    See `foundation.elastic_foundation.spring_bed` for the positions of the springs and
+    See `foundation.elastic_foundation.springs` for the positions of the springs and
     docs/theory.md for the equations.
 
     Parameters

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from smooth_shapes import RADIUS, sphere, torus
 
 from foundation.core.library import LANES
-from foundation.elastic_foundation.spring_bed import (
+from foundation.elastic_foundation.springs import (
     EDGE_END,
     composite_rule,
     curved_bed,

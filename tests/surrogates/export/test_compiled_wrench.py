@@ -13,7 +13,7 @@ from made_knees import KNEES, middle_of
 
 from foundation.base.errors import InputError
 from surrogates.export import c_export
-from surrogates.export.casadi_external import compiled_wrench, has_compiler
+from surrogates.export.c_export import compiled_wrench, has_compiler
 
 pytestmark = pytest.mark.casadi
 

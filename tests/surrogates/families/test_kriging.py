@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from surrogates.families.cross_validation import coverage
 from surrogates.families.kriging import (
     KrigingSettings,
+    Likelihood,
+    Parameters,
     fit_kriging,
     local_error,
     spread_picks,
 )
-from surrogates.families.kriging_likelihood import Likelihood, Parameters
 from surrogates.families.regressor import CORRELATIONS
 from surrogates.families.training import basis_matrix, polynomial_exponents
 

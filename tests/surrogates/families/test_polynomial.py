@@ -8,11 +8,13 @@ import reference
 from reference import cube
 
 from surrogates.families import polynomial, training
-from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
-from surrogates.families.polynomial_evidence import (
+from surrogates.families.polynomial import (
     Evidence,
+    PolyFourierSettings,
+    PolynomialSettings,
     Prior,
     Ridge,
+    fit_polynomial,
     total_degree_terms,
 )
 from surrogates.families.training import basis_matrix, polynomial_exponents
