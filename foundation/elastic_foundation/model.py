@@ -173,7 +173,7 @@ class ElasticFoundation(SurfaceContact):
         Largest indentation of the search [m].
     femur_excess : (T,) or (V,) float64, optional
         Thickness of the femoral layer at each femoral triangle or vertex beyond that of the last
-        layer of the law [m], see `foundation.elastic_foundation.model`.
+        layer of the law [m].
 
     Raises
     ------

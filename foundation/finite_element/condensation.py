@@ -128,7 +128,7 @@ class ElasticBody:
     """Hexahedra of nodes (N, 3) [m], fixed at their base, with unknowns retained at the surface."""
 
     nodes: FloatArray
-    #: Nodes (E, 8) of each element, as `foundation.finite_element.condensation.CORNERS`.
+    #: Nodes (E, 8) of each element, in the order of `CORNERS`.
     hexahedra: IntArray
     #: Nodes (N,) that do not move.
     fixed: NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """Fitting of response surfaces: polynomials, and Fourier series in the first input.
 
 The "anisotropic" basis keeps the terms of largest prior variance, with the rates of the largest
-marginal likelihood (`surrogates.families.polynomial`) on a subset of the samples. The
+marginal likelihood on a subset of the samples. The
 "total_degree" basis has all terms up to a total degree, chosen together with a common ridge by the
 leave-one-out error. Leave-one-out residuals are closed forms (PRESS; Allen 1974, Technometrics 16;
 Myers, Montgomery & Anderson-Cook, Response Surface Methodology, 4th ed., sec. 2.7).
