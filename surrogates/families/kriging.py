@@ -2,7 +2,8 @@
 
 Universal Kriging after Sacks et al. (1989), Statistical Science 4, Eq. 7-9, with one set of
 correlation lengths for all outputs of a fit, which maximise the likelihood on a random
-part of the samples and are then refined on all samples. docs/theory.md explains the "mixed" correlation.
+part of the samples and are then refined on all samples. docs/theory.md explains the "mixed"
+correlation.
 
 Trend and variance of each output maximise the likelihood at given parameters ("concentrated", Sacks
 et al. 1989, sec. 4). The gradient is analytic (Rasmussen & Williams 2006, Eq. 5.9): with the
