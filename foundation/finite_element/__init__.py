@@ -1,14 +1,12 @@
 """Finite-element contact: an elastic layer condensed to its bearing surface."""
 
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.condensed_layer import LayerSize
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 
 __all__ = [
     "ElasticLayer",
     "FiniteElementContact",
-    "LayerSize",
     "PlaneBase",
     "SolidBase",
     "ThicknessBase",
