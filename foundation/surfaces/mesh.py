@@ -16,7 +16,7 @@ from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
 from foundation.surfaces.mesh_io import read_surfaces
-from foundation.surfaces.readers.surface_file import UNITS, SurfaceFile
+from foundation.surfaces.readers.polygons import UNITS, SurfaceFile
 from foundation.surfaces.triangle_mesh import (
     MeshError,
     MeshWarning,
@@ -48,12 +48,12 @@ def load_mesh(
 ) -> TriangleMesh:
     """Load a triangulated articular surface as a right knee in metres.
 
-    Triangles keep the order of the file; larger polygons are split into triangles, and volume cells
-    give their boundary. Triangles without area, which have no normal and carry no load, are dropped
-    with a warning, as are lines, points and bytes after the data. Vertices at exactly the same
-    position are merged and vertices without a triangle are dropped with a warning, as they may have
-    lost their triangles; no vertex moves against the others. A point p of the file becomes
-    ``R A (p - origin)`` with the rows A of `axes` and the rotation R.
+    Triangles keep the order of the file; larger polygons are split into triangles. Triangles
+    without area, which have no normal and carry no load, are dropped with a warning, as are lines,
+    points and bytes after the data. Vertices at exactly the same position are merged and vertices
+    without a triangle are dropped with a warning, as they may have lost their triangles; no vertex
+    moves against the others. A point p of the file becomes ``R A (p - origin)`` with the rows A of
+    `axes` and the rotation R.
 
     Parameters
     ----------

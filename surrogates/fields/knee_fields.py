@@ -181,20 +181,7 @@ class PairFields:
 
 
 class KneeFields(PairFields):
-    """Pressure fields of both compartments of a knee.
-
-    Parameters
-    ----------
-    faces : int
-        F, the number of triangles of the tibial mesh.
-    medial, lateral : CompartmentField
-        Field of each compartment.
-
-    Raises
-    ------
-    InputError
-        If a triangle is not one of the mesh.
-    """
+    """Pressure fields of both compartments of a knee, over the `faces` of the tibial mesh."""
 
     def __init__(self, faces: int, medial: CompartmentField, lateral: CompartmentField) -> None:
         super().__init__(faces, {"medial": medial, "lateral": lateral})
