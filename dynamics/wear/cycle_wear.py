@@ -154,7 +154,7 @@ def surrogate_wear(
         arms, shares = field_arms(loads, aspects[sides])
     speed = field_speeds(loads, twists[at], arms) @ shares
     worn = weights[at] * force[sides, at] * speed
-    volume = law.factor * np.bincount(sides, worn, len(COMPARTMENTS))
+    volume = law.factor * np.asarray(np.bincount(sides, worn, len(COMPARTMENTS)), np.float64)
     return Wear(volume, law.density)
 
 
