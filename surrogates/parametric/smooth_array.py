@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
-from surrogates.core.array_record import ArrayRecord
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.training import basis_matrix, legendre_columns, polynomial_exponents
 
 #: Degrees of the polynomials, and the least number of designs for each term of the higher one.

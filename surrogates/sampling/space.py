@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
 from foundation.core.library import FOLLOWED
-from surrogates.core.array_record import ArrayRecord
+from surrogates.core.regressor_data import ArrayRecord
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
