@@ -1,13 +1,8 @@
-"""Search structures of the femoral surface for contact (docs/theory.md, Search).
-
-The neighbours of each facet; a grid with a nearby facet and a lower bound of the distance to the
-surface in each cell, divided into parts near the surface; and for each small group of facets a
-plane with an upper bound of the femur's height over the plane within a radius.
-"""
+"""Search structures of the femoral surface: neighbours, grid, bounding planes (docs/theory.md)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +10,7 @@ from scipy.ndimage import distance_transform_edt
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.core.library import CONSTANTS, CORE, Record, address
+from foundation.core.library import CONSTANTS, CORE, Record, address, addresses
 from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.tree import BoxTree, build_tree
@@ -38,11 +33,7 @@ PLANE_REACH = 3.5
 def femur_patches(
     mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
 ) -> Record:
-    """Return a femoral surface as the library reads it, facets in the order of their tree.
-
-    `mesh` is in the femoral frame [m]. The patches of `surface` are plane facets unless `curved`;
-    the bounding planes are valid within the radius `reach` [m].
-    """
+    """Return a femoral surface [m] as the library reads it, planes valid within `reach` [m]."""
     tree = _facet_tree(surface)
     order = tree.order
     control = np.ascontiguousarray(control_points(surface)[order])
@@ -143,10 +134,7 @@ def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, Fl
 def _grid(
     corners: FloatArray, middles: FloatArray
 ) -> tuple[FloatArray, float, IntArray, FloatArray, NDArray[np.bool_]]:
-    """Return origin and cell width of the grid, and three arrays over its cells.
-
-    A nearby facet, a lower bound of the distance, and whether the surface is within a cell width.
-    """
+    """Return origin and width of grid cells; nearby facet, lower bound, whether near, of each."""
     samples = np.concatenate([corners, middles, middles.mean(axis=1, keepdims=True)], axis=1)
     low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
     margin = _MARGIN * float((high - low).max())
@@ -164,11 +152,8 @@ def _grid(
 def _nearest(
     points: FloatArray, low: FloatArray, cell: float, counts: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return the distance [m] of a point from the middle of each grid cell, and its number.
-
-    Far from all points, a lower bound of the distance and a point that is about nearest: a tree
-    answers for a middle far away many times slower than for one nearby.
-    """
+    """Return distance [m] and number of each cell's nearest point, far from all a bound."""
+    # A tree answers for a middle far away many times slower than for one nearby.
     at = np.floor((points - low) / cell).astype(np.int64)
     in_cell = np.full(tuple(counts), -1)
     in_cell[tuple(at.T)] = np.arange(len(points))
@@ -179,3 +164,38 @@ def _nearest(
     tree = KDTree(points, compact_nodes=False, balanced_tree=False)
     away[close], nearest[close] = tree.query(middles)
     return away, nearest
+
+
+_LINE_LEAF = 4
+
+
+class LineHits(NamedTuple):
+    """Where lines (N,) leave a surface, at distances [m] from their starts."""
+
+    #: Distances (N,) [m]; without an exit, the reach of the search.
+    distance: FloatArray
+    #: Triangle through which each line leaves, -1 for none.
+    facet: IntArray
+    #: Barycentric coordinates (N, 3) on the triangle [1].
+    weights: FloatArray
+
+
+class LineTracer:
+    """Search of exits through a surface; `curved` is False for plane facets."""
+
+    def __init__(self, surface: SmoothSurface, *, curved: bool) -> None:
+        control = control_points(surface)
+        tree = build_tree(control.min(axis=1), control.max(axis=1), _LINE_LEAF)
+        self._order = tree.order
+        self._patches = Record("femur", **searched_patches(surface, tree, curved=curved))
+
+    def exits(self, starts: FloatArray, directions: FloatArray, reach: float) -> LineHits:
+        """Return first exits, along the outward normal, from starts (N, 3) within `reach` [m]."""
+        count = len(starts)
+        distance, facet, place = np.empty(count), np.empty(count, np.intc), np.empty((count, 2))
+        lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))
+        CORE.line_exits(
+            self._patches.address, reach, count, *addresses(*lines, distance, facet, place)
+        )
+        weights = np.column_stack([1.0 - place.sum(axis=1), place])
+        return LineHits(distance, np.where(facet >= 0, self._order[facet], -1), weights)

@@ -1,9 +1,4 @@
-"""Spikes of a surface: one or some vertices that stand far out of the smooth surface around.
-
-Segmentation and export leave single vertices millimetres off. The polygon of the neighbours of a
-vertex has a normal and a plane that the vertex does not change; a spike is a vertex far from this
-plane in a surface that is smooth all around.
-"""
+"""Spikes: vertices far from the plane of their neighbours, in a surface smooth all around."""
 
 from __future__ import annotations
 
@@ -14,8 +9,8 @@ from scipy.sparse import coo_array, csr_array
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.smooth_surface import tangents
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
-from foundation.surfaces.vertex_normals import tangents
 
 #: Least distance of a vertex from the plane of its neighbours over their distance (measured: up to
 #: 0.24 on open surfaces), least distance [m], and largest distance of a neighbour over that of the

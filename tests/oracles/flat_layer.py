@@ -4,8 +4,6 @@ model = FlatLayer(POLYETHYLENE, (78e-3, 183e-3), spacing=0.5e-3, half=(8e-3, 10e
 model.at_load(1000.0)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,8 +14,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, SpringLaw
-from foundation.finite_element.base import PlaneBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surfaces import TriangleMesh
 from tests.oracles.exact_layer import Case, ExactContact

@@ -1,7 +1,5 @@
 """Decimation, offset and nearest points of surfaces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh
@@ -11,8 +9,8 @@ from foundation.base.errors import InputError
 from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from foundation.surfaces.mesh_topology import find_edges
-from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.offset import moved_outwards
+from foundation.surfaces.smoothing import moved_outwards
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 RADIUS = 25e-3
