@@ -21,8 +21,8 @@ from dynamics.motion.knee_motion import (
 )
 from dynamics.motion.motion_tables import ANGLE_UNITS, OPENSIM_ENDINGS, MotionTable, motion_text
 from dynamics.protocol import ContactModel
+from dynamics.simulator.integrator import counted_flags
 from dynamics.simulator.result import CountedFlag
-from dynamics.simulator.result_assembly import counted_flags
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS

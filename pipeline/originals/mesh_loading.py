@@ -26,9 +26,8 @@ from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
 from foundation.surfaces.mesh_checks import check_mesh, hole_findings
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.repair import repaired
-from foundation.surfaces.smoothing import Smoothed, smoothed
+from foundation.surfaces.smoothing import Smoothed, moved_outwards, smoothed
 from foundation.surfaces.surface_shape import selected
 from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, KneeConfig, MeshConfig

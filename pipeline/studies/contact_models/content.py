@@ -21,7 +21,7 @@ from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, FORCE, MOMENT, PEAK_PRESSURE
 from foundation.base.pose import ANTERIOR, ROTATION, SUPERIOR
-from foundation.finite_element.resolution import coarser
+from foundation.finite_element.model import coarser
 from pipeline.originals.spring_bed import build_bed
 from pipeline.reports.judgement import judgement
 from pipeline.store.run_documents import Computed, Judgement
