@@ -109,11 +109,7 @@ def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]
 def _with_meshes(
     config: _Config, model: str, settings: Path, geometry: Path | None
 ) -> tuple[_Config, OsimModel]:
-    """Return a configuration with mesh files of a folder for the missing ones, and its model.
-
-    Raises `InputError` if the model does not exist, or a mesh file is missing and no folder is
-    given, or the folder does not have the file; see `mesh_in`.
-    """
+    """Return a configuration with mesh files of a folder for the missing ones, and its model."""
     path = data_file(model)
     if not path.is_file():
         raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
@@ -140,8 +136,7 @@ def _with_meshes(
 def mesh_in(folder: Path, name: str) -> Path:
     """Return the mesh file of a folder that has a name, or else the one with the likest name.
 
-    Names are alike by their parts, such as R, femur and cart; a warning names the file. Raises
-    `InputError` if no file, or more than one, has the likest name.
+    Names are alike by their parts, such as R, femur and cart; a warning names the file.
     """
     if (folder / name).is_file():
         return (folder / name).resolve()

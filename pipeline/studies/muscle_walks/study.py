@@ -32,8 +32,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.config.schema_base import Section
 from pipeline.flagged_instants import joined_kinds
-from pipeline.originals.articular_contacts import StoredEnergy
-from pipeline.originals.contact_layers import with_thickness
+from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
 from pipeline.stages.cycle_outputs import Output

@@ -15,8 +15,7 @@ from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.judgement import joint, judgement, judgement_lines
-from pipeline.store.run_documents import Computed
-from pipeline.store.verdict_document import Judgement
+from pipeline.store.run_documents import Computed, Judgement
 from pipeline.studies.implant_forces import (
     ImplantComparison,
     MeasuredWalk,

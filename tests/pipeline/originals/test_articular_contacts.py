@@ -17,12 +17,14 @@ from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.originals.articular_contacts import (
+    ContactSurfaces,
     StoredEnergy,
     articular_contacts,
     check_facing,
+    contact_law,
     facing_gaps,
+    with_thickness,
 )
-from pipeline.originals.contact_layers import ContactSurfaces, contact_law, with_thickness
 from pipeline.studies.muscle_walks.models import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
 from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
