@@ -20,7 +20,7 @@ from dynamics.laxity.states import DIRECTIONS, LaxityKnee, LaxityStates, LaxityT
 from dynamics.ligaments.bundles import Ligament
 from dynamics.ligaments.derivatives import FEMORAL, REST, STIFFNESS, TIBIAL, force_derivatives
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
 from foundation.base.pose import ANTERIOR, COORDINATES, Pose
 
@@ -36,50 +36,32 @@ OF_GROUP = (
 MENISCI = "menisci_stiffness"
 
 
-@dataclass(frozen=True, eq=False)
-class Spreads:
-    """Standard deviations of the prior.
+class Spreads(NamedTuple):
+    """Standard deviations of the prior of a group."""
 
-    Parameters
-    ----------
-    rest_length, stiffness, menisci : float
-        Of the logarithms of the factors [1], >= 0.
-    insertion : float
-        Of the displacement of attachments along each axis [m], >= 0.
-    """
-
+    #: Of the logarithms of the factors [1].
     rest_length: float = 0.05
     stiffness: float = 0.3
+    #: Of the displacements of the attachments along each axis [m].
     insertion: float = 3e-3
-    menisci: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            check_number(name, value, at_least=0.0)
 
     @property
-    def of_group(self) -> FloatArray:
+    def sizes(self) -> FloatArray:
         """In the order of `OF_GROUP`, (8,)."""
         return np.array([self.rest_length, self.stiffness, *[self.insertion] * 6])
 
 
 @dataclass(frozen=True, eq=False)
 class UncertainKnee:
-    """A knee with uncertain ligaments, P parameters.
+    """A knee with P uncertain parameters of its ligaments and menisci."""
 
-    Parameters
-    ----------
-    knee : LaxityKnee
-        The knee at the means of the prior.
-    groups : dict
-        Numbers of the bundles of each group, by name.
-    spreads : Spreads
-        The prior.
-    """
-
+    #: The knee at the means of the prior.
     knee: LaxityKnee
+    #: Numbers of the bundles of each group, and its prior, by name.
     groups: dict[str, NDArray[np.int64]]
-    spreads: Spreads
+    spreads: dict[str, Spreads]
+    #: Standard deviation of the logarithm of the restraint of the menisci [1].
+    menisci: float = 0.5
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -89,7 +71,8 @@ class UncertainKnee:
     @cached_property
     def sizes(self) -> FloatArray:
         """Standard deviations of the parameters in the prior (P,) [1, m]."""
-        return np.concatenate([*[self.spreads.of_group] * len(self.groups), [self.spreads.menisci]])
+        rows = [self.spreads[name].sizes for name in self.groups]
+        return np.concatenate([*rows, [self.menisci]])
 
     def at(self, z: FloatArray) -> LaxityKnee:
         """Return the knee with parameters (P,) [1]."""

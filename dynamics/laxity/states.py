@@ -21,7 +21,7 @@ from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoa
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError, PoseError
 from foundation.base.flags import Flag
-from foundation.base.pose import COORDINATES, Pose
+from foundation.base.pose import ANTERIOR, COORDINATES, Pose
 
 _AP = FREE_COORDINATES.index("anterior")
 # Lever arm that converts moments to forces [m], and largest move of a step [rad, rad, m, m, m].
@@ -93,6 +93,7 @@ class LaxityTest:
         loads = check_array("loads", self.loads)
         if loads.ndim != 1 or len(loads) < 2 or (np.diff(loads) <= 0.0).any():
             raise InputError(f"loads: expected two or more increasing loads, found {self.loads}")
+        object.__setattr__(self, "loads", loads)
         for name in ("flexion", "axial_force"):
             values = np.broadcast_to(check_array(name, getattr(self, name)), loads.shape)
             object.__setattr__(self, name, values)
@@ -244,9 +245,37 @@ class LaxityKnee:
         for way in (range(low, len(test.loads)), range(low - 1, -1, -1)):
             pose, loads = begin
             for k in way:
-                pose = self._continued(pose, loads, flexions[1 + k], applied[1 + k], rest[3])
+                pose = self._continued(pose, loads, flexions[1 + k], applied[1 + k], rest[ANTERIOR])
                 poses[1 + k], loads = pose, applied[1 + k]
         return LaxityStates(test, poses)
+
+    def stiffness(self, states: LaxityStates, k: int) -> float:
+        """Return the load over displacement [N/mm or N m/deg] of small changes at state k."""
+        test = states.test
+        direction, row = DIRECTIONS[test.direction], k % len(test.loads)
+        pose, loads = states.poses[1 + row], test.applied[1 + row]
+        unit = AppliedLoads(**{direction.load: 1.0}).array
+        force, slopes = self.balance(pose, loads, float(states.poses[0, ANTERIOR]))
+        more, _ = self.balance(pose, loads + unit, float(states.poses[0, ANTERIOR]))
+        moved = np.linalg.solve(-slopes, more - force)
+        along = direction.factor * moved[FREE_COORDINATES.index(direction.coordinate)]
+        return float(1.0 / along)
+
+    def refined(self, states: LaxityStates, between: int) -> LaxityStates:
+        """Return the states of a test with further loads between each two, followed from its own.
+
+        Raises `EquilibriumError` if a state is not found.
+        """
+        test, count = states.test, len(states.test.loads)
+        at = np.linspace(0.0, count - 1.0, (count - 1) * (between + 1) + 1)
+
+        def fine(values: FloatArray) -> FloatArray:
+            return np.interp(at, np.arange(count), values)
+
+        finer = replace(
+            test, **{n: fine(getattr(test, n)) for n in ("flexion", "loads", "axial_force")}
+        )
+        return self.states(finer, Pose(*states.poses[0].tolist()))
 
     def near(self, test: LaxityTest, poses: FloatArray) -> LaxityStates | None:
         """Return the states near poses (1 + S, 6) [rad, m], None if there are none."""
@@ -258,7 +287,7 @@ class LaxityKnee:
             if rest is None:
                 return None
             row[:] = rest
-            centre = found[0, 3]
+            centre = found[0, ANTERIOR]
         return LaxityStates(test, found)
 
     def _continued(
