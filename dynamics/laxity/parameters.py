@@ -1,4 +1,4 @@
-"""Uncertain ligaments of a knee as a vector of standard normal variables, and laxity as its function.
+"""Uncertain ligaments of a knee as standard normal variables, and laxity as their function.
 
 Each group of bundles has a factor exp(s z) on its rest lengths and one on its stiffnesses, and a
 displacement s z of its femoral and of its tibial attachments along each axis of the bone; the
@@ -122,7 +122,7 @@ class UncertainKnee:
 
 
 class Answer(NamedTuple):
-    """Displacements (N,) [mm, deg] at parameters (P,), and their derivatives (N, P)."""
+    """Displacements (N,) [mm, deg] at parameters (P,) and their derivatives (N, P)."""
 
     z: FloatArray
     values: FloatArray
@@ -134,22 +134,11 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LaxityModel:
-    """Displacements of N states in laxity tests as functions of P parameters.
-
-    The displacements of each test count from its first state.
-
-    Parameters
-    ----------
-    uncertain : UncertainKnee
-        Knee and parameters.
-    tests : tuple of LaxityTest
-        The tests.
-    start : Pose
-        Pose near contact from which the knee settles.
-    """
+    """Displacements of N states, from the first of each test, as functions of P parameters."""
 
     uncertain: UncertainKnee
     tests: tuple[LaxityTest, ...]
+    #: Pose near contact from which the knee settles.
     start: Pose
 
     @cached_property
@@ -159,7 +148,7 @@ class LaxityModel:
         return self._answer(zero, knee, [self._settled(knee, test) for test in self.tests])
 
     def __call__(self, z: FloatArray, near: Answer | None = None) -> Answer:
-        """Return the answer at parameters (P,) [1], followed from a known answer, by default `base`.
+        """Return the answer at parameters (P,) [1], followed from that `near`, by default `base`.
 
         Raises `EquilibriumError` as `base`.
         """
@@ -174,9 +163,7 @@ class LaxityModel:
         rows = [_by_parameters(each, slope) for each, slope in zip(states, slopes, strict=True)]
         return Answer(z.copy(), values, np.concatenate(rows), tuple(states), tuple(slopes))
 
-    def _followed(
-        self, z: FloatArray, aim: LaxityKnee, known: Answer, k: int
-    ) -> LaxityStates:
+    def _followed(self, z: FloatArray, aim: LaxityKnee, known: Answer, k: int) -> LaxityStates:
         """Return the states of test k at parameters (P,), in steps from those of a known answer."""
         states, slope, at, step = known.states[k], known.slopes[k], 0.0, 1.0
         whole = z - known.z
@@ -193,7 +180,7 @@ class LaxityModel:
             at += step
             states, slope = found, self.uncertain.pose_derivatives(knee, found)
         raise EquilibriumError(
-            f"test {states.test.name}: the states end {100 * at:.0f} % of the way to these ligaments"
+            f"test {states.test.name}: the states end {100 * at:.0f} % of the way to the ligaments"
         )
 
     def _settled(self, knee: LaxityKnee, test: LaxityTest) -> LaxityStates:

@@ -108,31 +108,7 @@ def linear_covariance(jacobian: FloatArray, spread: FloatArray) -> FloatArray:
 def draw(
     model: LaxityModel, measured: Measured, found: Fit, count: int, rng: np.random.Generator
 ) -> Draws:
-    """Return draws of the posterior about a fit.
-
-    Parameters
-    ----------
-    model : LaxityModel
-        Displacements by parameters.
-    measured : Measured
-        The measurements.
-    found : Fit
-        The fit.
-    count : int
-        Number of draws.
-    rng : Generator
-        Random numbers.
-
-    Returns
-    -------
-    Draws
-        The draws, and the convergence of the sampler.
-
-    Raises
-    ------
-    EquilibriumError
-        If fewer than half of the draws have an optimum.
-    """
+    """Return `count` draws of the posterior about a fit; `EquilibriumError` if most have no optimum."""
     chain, steps, walkers, time = _sampled(measured, found.answer, rng, _TURNS * _TURN)
     errors = chain[rng.choice(len(chain), count)]
     answers, kept = [], []
@@ -204,7 +180,9 @@ def _sampled(
     def log_posterior(logs: FloatArray) -> FloatArray:
         errors = np.exp(np.clip(logs, -10.0, 10.0))
         matrix = gram + measured.spread(errors)[:, None, :] ** 2 * np.eye(len(gram))
-        weighted = np.linalg.solve(matrix, np.broadcast_to(residual, (len(logs), len(gram)))[..., None])
+        weighted = np.linalg.solve(
+            matrix, np.broadcast_to(residual, (len(logs), len(gram)))[..., None]
+        )
         found = -0.5 * (weighted[..., 0] @ residual) - 0.5 * np.linalg.slogdet(matrix)[1]
         # A flat density of the deviation is exp(logs) of its logarithm.
         found += np.sum(logs - 0.5 * (errors / measured.scales) ** 2, axis=1)

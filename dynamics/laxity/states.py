@@ -20,7 +20,6 @@ from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError, PoseError
-from foundation.base.flags import Flag
 from foundation.base.pose import ANTERIOR, COORDINATES, Pose
 
 _AP = FREE_COORDINATES.index("anterior")
@@ -31,6 +30,8 @@ _LARGEST_MOVE = np.array([0.02, 0.04, 2e-3, 0.4e-3, 1e-3])
 #: springs enter or leave contact at edges of a surface, the residual jumps.
 _RESIDUAL, _STILL = 1e-5, 1e-8
 _STEPS, _HALVINGS = 25, 7
+#: Least axial force under which the search for contact begins [N].
+_SETTLING = 20.0
 #: Springs of the simulator, which stand for the soft tissue that a laxity test loads.
 _NO_SPRINGS = dict.fromkeys(
     [f"{name}_stiffness" for name in ("anterior", "rotation", "lateral", "adduction")], 0.0
@@ -61,30 +62,17 @@ DIRECTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class LaxityTest:
-    """A laxity test: S states in one direction.
+    """A laxity test: S states with increasing loads in one of `DIRECTIONS`.
 
-    Parameters
-    ----------
-    direction : {"anterior", "internal", "varus"}
-        Direction in which the tibia is loaded.
-    flexion : (S,) float64
-        Prescribed flexion of each state [rad].
-    loads : (S,) float64
-        Load on the tibia in each state [N or N m], increasing, positive along the direction.
-    axial_force : (S,) float64
-        Force that presses the femur onto the tibia [N], >= 0.
-    name : str
-        Name of the test.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two loads, the loads do not increase, or the shapes differ.
+    Raises `InputError` for fewer than two loads, loads that do not increase, and other shapes.
     """
 
     direction: str
+    #: Prescribed flexion, one or (S,) [rad].
     flexion: FloatArray
+    #: Loads on the tibia, positive along the direction (S,) [N or N m].
     loads: FloatArray
+    #: Force that presses the femur onto the tibia, one or (S,) [N], >= 0.
     axial_force: FloatArray
     name: str = ""
 
@@ -119,17 +107,10 @@ class LaxityTest:
 
 @dataclass(frozen=True, eq=False)
 class LaxityStates:
-    """States of a test.
-
-    Parameters
-    ----------
-    test : LaxityTest
-        The test.
-    poses : (1 + S, 6) float64
-        Pose at rest, where the spring of the menisci is slack, and poses of the states [rad, m].
-    """
+    """States of a test."""
 
     test: LaxityTest
+    #: Pose at rest, where the spring of the menisci is slack, and of the states (1 + S, 6) [rad, m].
     poses: FloatArray
 
     @property
@@ -147,23 +128,13 @@ class LaxityStates:
 
 @dataclass(frozen=True, eq=False)
 class LaxityKnee:
-    """A knee in laxity tests.
-
-    Parameters
-    ----------
-    contact : ContactModel
-        Contact of femur and tibia.
-    ligaments : tuple of Ligament
-        The bundles.
-    menisci : float
-        Stiffness of the AP restraint of the menisci [N/m], >= 0.
-    medial_offset, anterior_offset : float
-        Line of action of the axial force, medial and anterior of the tibial origin [m].
-    """
+    """A knee in laxity tests; raises `InputError` without ligaments."""
 
     contact: ContactModel
     ligaments: tuple[Ligament, ...]
+    #: Stiffness of the AP restraint of the menisci [N/m], >= 0.
     menisci: float = 0.0
+    #: Line of action of the axial force, from the tibial origin [m].
     medial_offset: float = 0.0
     anterior_offset: float = 0.0
 
@@ -211,33 +182,20 @@ class LaxityKnee:
         return force, slopes
 
     def states(self, test: LaxityTest, start: Pose) -> LaxityStates:
-        """Return the states of a test.
+        """Return the states of a test: the knee settles from `start`, then the loads grow in steps.
 
-        Parameters
-        ----------
-        test : LaxityTest
-            The test.
-        start : Pose
-            Pose near contact from which the knee settles; then the loads of the test grow in steps.
-
-        Returns
-        -------
-        LaxityStates
-            The states.
-
-        Raises
-        ------
-        EquilibriumError
-            If the knee does not settle, or a state is not found.
+        Raises `EquilibriumError` if the knee does not settle, or a state is not found.
         """
         flexions, applied = test.flexions, test.applied
+        pressed = AppliedLoads(max(float(applied[0, 0]), _SETTLING)).array
         rest = settle(
             self.contact,
             self.simulator,
             flexion=float(flexions[0]),
-            axial_force=float(applied[0, 0]),
+            axial_force=float(pressed[0]),
             start=start,
         ).array
+        rest = self._continued(rest, pressed, flexions[0], applied[0], None)
         poses = np.empty((len(applied), 6))
         poses[0] = rest
         begin = rest, applied[0]
@@ -296,7 +254,7 @@ class LaxityKnee:
         before: FloatArray,
         flexion: float,
         after: FloatArray,
-        centre: float,
+        centre: float | None,
     ) -> FloatArray:
         """Return the pose (6,) that follows a pose while flexion [rad] and loads (4,) change."""
         at, step = 0.0, 0.25

@@ -64,7 +64,7 @@ class LaxityTestConfig(Section):
         for stem, unit in zip(("load", "measured"), other, strict=True):
             if getattr(self, f"{stem}_{unit}"):
                 raise InputError(
-                    f'{stem}_{unit}: expected {stem}_{load if stem == "load" else place} with '
+                    f"{stem}_{unit}: expected {stem}_{load if stem == 'load' else place} with "
                     f'direction = "{self.direction}"; rename the key'
                 )
         steps = zip(self.loads, self.loads[1:], strict=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.store.run_documents import Computed
 
 
-class TestLaxity(Computed):
+class TestedLaxity(Computed):
     """Displacement of the tibia from the first to the last load of a test, in `unit`."""
 
     name: str
@@ -68,8 +68,8 @@ class HeldOut(Computed):
     predicted: float
     sd: float
     z: float
-    #: Measured laxities of the fitted tests, interpolated over flexion, or the nearest.
-    trivial: float
+    #: Measured laxity of the other tests, interpolated over flexion or the nearest, if any.
+    trivial: float | None
 
 
 class Calibrated(Computed):
@@ -96,7 +96,7 @@ class LaxityDocument(Computed):
     name: str
     contact: str
     bundles: int
-    tests: list[TestLaxity]
+    tests: list[TestedLaxity]
     notes: list[str]
     calibration: Calibrated | None
     seconds: float

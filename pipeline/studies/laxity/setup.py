@@ -132,5 +132,5 @@ def _spreads(config: SpreadsConfig) -> Spreads:
 
 
 def _log_spread(percent: float) -> float:
-    """Return the standard deviation of the logarithm of a factor with a coefficient of variation."""
+    """Return the standard deviation of the logarithm of a factor that varies by some per cent."""
     return float(np.sqrt(np.log1p((0.01 * percent) ** 2)))

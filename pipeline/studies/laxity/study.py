@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.pose import FLEXION, POSE_COLUMNS
 from foundation.base.threads import one_thread
+from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.config.schema import Config
 from pipeline.config.simulation_schema import SHIPPED_LIGAMENTS
 from pipeline.progress import say
@@ -30,7 +31,7 @@ from pipeline.studies.laxity.documents import (
     Lesson,
     Pair,
     Parameter,
-    TestLaxity,
+    TestedLaxity,
 )
 from pipeline.studies.laxity.page import Page, pictures
 from pipeline.studies.laxity.setup import LaxitySetup, prepare
@@ -155,7 +156,7 @@ def _predicted(setup: LaxitySetup, answer: Answer, found: Fit) -> list[_Predicti
     return rows
 
 
-def _trivial(others: LaxitySetup, test: Any, flexion: float) -> float:
+def _trivial(others: LaxitySetup, test: LaxityTestConfig, flexion: float) -> float | None:
     """Return the laxity of a test [mm or deg] by interpolation of those measured in others."""
     known = sorted(
         (float(own.flexion.mean()), each.measured[-1] - each.measured[0])
@@ -163,7 +164,7 @@ def _trivial(others: LaxitySetup, test: Any, flexion: float) -> float:
         if each.direction == test.direction
     )
     if not known:
-        return float("nan")
+        return None
     at, values = np.array(known).T
     return float(np.interp(np.radians(flexion), at, values))
 
@@ -189,9 +190,9 @@ def _document(
 
 def _test(
     setup: LaxitySetup, knee: LaxityKnee, given: Answer, calibration: Calibration | None, k: int
-) -> TestLaxity:
+) -> TestedLaxity:
     test, states = setup.tests[k], given.states[k]
-    row = TestLaxity(
+    row = TestedLaxity(
         name=test.title, direction=test.direction, unit=DIRECTIONS[test.direction].unit,
         flexion_deg=float(np.degrees(states.test.flexion.mean())), least_load=test.loads[0],
         largest_load=test.loads[-1], held_out=test.held_out, given=states.laxity,
@@ -301,9 +302,7 @@ def _pairs(names: tuple[str, ...], covariance: FloatArray, deviation: FloatArray
     ]
 
 
-def _tables(
-    setup: LaxitySetup, given: Answer, calibration: Calibration | None
-) -> dict[str, Table]:
+def _tables(setup: LaxitySetup, given: Answer, calibration: Calibration | None) -> dict[str, Table]:
     uncertain = setup.model.uncertain
     answers = {"given": given}
     knees = {"given": uncertain.knee}
@@ -317,13 +316,10 @@ def _tables(
         tables[LIGAMENTS] = Table(_ligaments(setup, found.answer.z), "%.9g")
         if calibration.drawn:
             drawn = [
-                _ligaments(setup, each.z).assign(draw=k)
-                for k, each in enumerate(calibration.drawn)
+                _ligaments(setup, each.z).assign(draw=k) for k, each in enumerate(calibration.drawn)
             ]
             tables[DRAWN] = Table(pd.concat(drawn, ignore_index=True), "%.9g")
-    states = [
-        _state_rows(name, each) for name, answer in answers.items() for each in answer.states
-    ]
+    states = [_state_rows(name, each) for name, answer in answers.items() for each in answer.states]
     tables[STATES] = Table(pd.concat(states, ignore_index=True), "%.9g")
     tensions = [
         tension_rows(name, knees[name], each)
