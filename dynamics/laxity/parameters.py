@@ -47,13 +47,13 @@ class Spreads(NamedTuple):
 
     @property
     def sizes(self) -> FloatArray:
-        """In the order of `OF_GROUP`, (8,)."""
+        """In the order of `OF_GROUP`, (8,) [1, m]."""
         return np.array([self.rest_length, self.stiffness, *[self.insertion] * 6])
 
 
 @dataclass(frozen=True, eq=False)
 class UncertainKnee:
-    """A knee with P uncertain parameters of its ligaments and menisci."""
+    """A knee with uncertain parameters (P,) of its ligaments and menisci."""
 
     #: The knee at the means of the prior.
     knee: LaxityKnee
@@ -200,7 +200,7 @@ def _by_parameters(states: LaxityStates, slopes: FloatArray) -> FloatArray:
 def groups_of(
     ligaments: Sequence[Ligament], names: Sequence[str] = ()
 ) -> dict[str, NDArray[np.int64]]:
-    """Return the numbers of the bundles of each group.
+    """Return the numbers (B,) of the bundles of each group.
 
     A bundle belongs to the longest of `names` that its own name begins with, by default to its name
     without the digits at the end. Raises an InputError for a group without bundles, and for a

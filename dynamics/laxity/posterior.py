@@ -44,7 +44,7 @@ class Measured(NamedTuple):
     scales: FloatArray
 
     def spread(self, model_errors: FloatArray) -> FloatArray:
-        """Return the total standard deviations (..., N) for errors of the model (..., K)."""
+        """Return total standard deviations (..., N) [mm, deg] for the model's errors (..., K)."""
         return np.hypot(self.errors, model_errors[..., self.kinds])
 
 
@@ -108,7 +108,10 @@ def linear_covariance(jacobian: FloatArray, spread: FloatArray) -> FloatArray:
 def draw(
     model: LaxityModel, measured: Measured, found: Fit, count: int, rng: np.random.Generator
 ) -> Draws:
-    """Return `count` draws of the posterior about a fit; `EquilibriumError` if most have no optimum."""
+    """Return `count` draws of the posterior about a fit.
+
+    Raises `EquilibriumError` if most have no optimum.
+    """
     chain, steps, walkers, time = _sampled(measured, found.answer, rng, _TURNS * _TURN)
     errors = chain[rng.choice(len(chain), count)]
     answers, kept = [], []

@@ -110,7 +110,7 @@ class LaxityStates:
     """States of a test."""
 
     test: LaxityTest
-    #: Pose at rest, where the spring of the menisci is slack, and of the states (1 + S, 6) [rad, m].
+    #: Pose at rest, where the menisci are slack, and poses of the states (1 + S, 6) [rad, m].
     poses: FloatArray
 
     @property

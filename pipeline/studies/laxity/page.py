@@ -14,12 +14,14 @@ from dynamics.ligaments.bundles import ligament_forces
 from foundation.base.checks import FloatArray
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart, line, lines_of
+from pipeline.reports.charts import Chart, chart, line, lines_of
 from pipeline.reports.figures import Picture, picture
 from pipeline.studies.laxity.documents import LaxityDocument
 
 #: Parameters of the corner plot, tensions of a chart, and states between two loads of a curve.
 _CORNER, _TENSIONS, _BETWEEN = 5, 6, 4
+#: Radius of a measured point.
+_DOT = 3.0
 _COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
 _WORDS = {"anterior": "anterior drawer", "internal": "internal rotation", "varus": "varus"}
 
@@ -59,23 +61,24 @@ def _over_flexion(page: Page) -> Iterator[Picture]:
         if not rows:
             continue
         at = [row.flexion_deg for row in rows]
-        shown = {"table": [row.given for row in rows]}
+        lines = [line("table", [row.given for row in rows], colour=fig.BLUE)]
         if page.document.calibration is not None:
-            shown |= {
-                "calibrated": [row.calibrated for row in rows],
-                "5 %": [row.low for row in rows],
-                "95 %": [row.high for row in rows],
-            }
-        lines = lines_of({key: np.array(row, float) for key, row in shown.items()})
+            lines.append(_limit("calibrated", [row.calibrated for row in rows]))
+            lines.append(_limit("5 %", [row.low for row in rows], dashed=True))
+            lines.append(_limit("95 %", [row.high for row in rows], dashed=True))
         measured = [row.measured for row in rows]
         if any(value is not None for value in measured):
             values = np.array(measured, float)
-            lines.append(line("measured", values, colour=fig.INK, points=True, width=0.0))
+            lines.append(line("measured", values, colour=fig.INK, points=True, width=_DOT))
         text = f"laxity over flexion, {_WORDS[name]}"
         yield chart(
             f"laxity_{name}", text, "flexion [°]", f"{_WORDS[name]} [{direction.unit}]", lines,
             at=at, from_zero=True,
         )  # fmt: skip
+
+
+def _limit(name: str, values: list[float | None], dashed: bool = False) -> Chart:
+    return line(name, np.array(values, float), colour=fig.VERMILLION, dashed=dashed)
 
 
 def _curves(page: Page) -> Iterator[Picture]:
@@ -90,7 +93,7 @@ def _curves(page: Page) -> Iterator[Picture]:
             curves.append(line(test.title, fine.displacement, x=fine.test.loads, colour=colour))
             if test.measured:
                 moved = np.array(test.measured) - test.measured[0]
-                dots.append(line("", moved, x=test.loads, colour=colour, points=True, width=0.0))
+                dots.append(line("", moved, x=test.loads, colour=colour, points=True, width=_DOT))
         if curves:
             yield chart(
                 f"curves_{name}", f"displacement over load, {_WORDS[name]}; dots are measured",

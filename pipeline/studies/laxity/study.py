@@ -48,7 +48,7 @@ STATES, TENSIONS = "laxity.csv", "tensions.csv"
 
 
 class Calibration(NamedTuple):
-    """A calibration, and what it predicts."""
+    """A calibration, and what it predicts [mm, deg]."""
 
     found: Fit
     draws: Draws | None
