@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynamics.core.problem import LINEAR, QUADRATIC
+from dynamics.core.problem import LINEAR, QUADRATIC, LigamentArguments
 from dynamics.ligaments.bundles import Ligament, pack
 from foundation.base.checks import FloatArray
 from foundation.base.pose import POSITION, rotation_axes, rotation_matrix
@@ -46,7 +46,7 @@ def force_derivatives(ligaments: Sequence[Ligament], pose: FloatArray) -> FloatA
     return found
 
 
-def _tensions(packed, length: FloatArray) -> tuple[FloatArray, ...]:
+def _tensions(packed: LigamentArguments, length: FloatArray) -> tuple[FloatArray, ...]:
     """Return tensions (B,) [N] and derivatives by length, rest length and stiffness (B,)."""
     rest, k, toe = packed.rest_length, packed.stiffness, packed.transition
     stretch = np.maximum(length - rest, 0.0)

@@ -16,7 +16,7 @@ from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line, lines_of
 from pipeline.reports.figures import Picture, picture
-from pipeline.studies.laxity.documents import LaxityDocument
+from pipeline.studies.laxity.documents import LaxityDocument, Parameter
 
 #: Parameters of the corner plot, tensions of a chart, and states between two loads of a curve.
 _CORNER, _TENSIONS, _BETWEEN = 5, 6, 4
@@ -157,5 +157,5 @@ def _shown(page: Page, k: int) -> FloatArray:
     return 100.0 * np.expm1(values) if is_factor else 1e3 * values
 
 
-def _label(row) -> str:
+def _label(row: Parameter) -> str:
     return f"{row.group}\n{row.name} [{row.unit}]"
