@@ -32,10 +32,6 @@ _RESIDUAL, _STILL = 1e-5, 1e-8
 _STEPS, _HALVINGS = 25, 7
 #: Least axial force under which the search for contact begins [N].
 _SETTLING = 20.0
-#: Springs of the simulator, which stand for the soft tissue that a laxity test loads.
-_NO_SPRINGS = dict.fromkeys(
-    [f"{name}_stiffness" for name in ("anterior", "rotation", "lateral", "adduction")], 0.0
-)
 
 
 class Direction(NamedTuple):
@@ -150,7 +146,8 @@ class LaxityKnee:
             ligaments=self.ligaments,
             medial_offset=self.medial_offset,
             anterior_offset=self.anterior_offset,
-            **_NO_SPRINGS,
+            anterior_stiffness=0.0,
+            rotation_stiffness=0.0,
         )
 
     @cached_property
@@ -230,9 +227,8 @@ class LaxityKnee:
         def fine(values: FloatArray) -> FloatArray:
             return np.interp(at, np.arange(count), values)
 
-        finer = replace(
-            test, **{n: fine(getattr(test, n)) for n in ("flexion", "loads", "axial_force")}
-        )
+        flexion, loads, axial = fine(test.flexion), fine(test.loads), fine(test.axial_force)
+        finer = replace(test, flexion=flexion, loads=loads, axial_force=axial)
         return self.states(finer, Pose(*states.poses[0].tolist()))
 
     def near(self, test: LaxityTest, poses: FloatArray) -> LaxityStates | None:

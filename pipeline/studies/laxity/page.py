@@ -83,7 +83,8 @@ def _limit(name: str, values: list[float | None], dashed: bool = False) -> Chart
 
 def _curves(page: Page) -> Iterator[Picture]:
     for name, direction in DIRECTIONS.items():
-        curves, dots = [], []
+        curves: list[Chart] = []
+        dots: list[Chart] = []
         for k, test in enumerate(page.tests):
             if test.direction != name:
                 continue

@@ -82,7 +82,8 @@ def _calibrated(setup: LaxitySetup) -> Calibration:
     measured = part.measurements()
     found = fit(part.model, measured)
     answer = setup.model(found.answer.z)
-    draws, drawn, errors = None, (), found.model_errors
+    draws, errors = None, found.model_errors
+    drawn: tuple[Answer, ...] = ()
     if settings.draws:
         say(f"{settings.draws} draws of the posterior")
         rng = np.random.default_rng(settings.seed)
@@ -340,12 +341,9 @@ def _ligaments(setup: LaxitySetup, z: FloatArray) -> pd.DataFrame:
 
 def _state_rows(name: str, states: LaxityStates) -> pd.DataFrame:
     test = states.test
-    table = pd.DataFrame(states.poses[1:], columns=list(POSE_COLUMNS))
+    poses = dict(zip(POSE_COLUMNS, states.poses[1:].T, strict=True))
     heads = {"ligaments": name, "test": test.name, "load": test.loads}
-    heads["displacement"] = states.displacement
-    for place, (column, values) in enumerate(heads.items()):
-        table.insert(place, column, values)
-    return table
+    return pd.DataFrame({**heads, "displacement": states.displacement, **poses})
 
 
 def tension_rows(name: str, knee: LaxityKnee, states: LaxityStates) -> pd.DataFrame:
