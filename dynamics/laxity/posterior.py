@@ -13,6 +13,7 @@ draws of the posterior; otherwise they approach them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import emcee
@@ -143,33 +144,26 @@ def _nearest(
     That with the least sum of squares of (f(z) - target) / spread and of z - centre; the
     evaluations are `_EVALUATIONS` if the search does not end.
     """
-    answer, identity = start, np.eye(len(centre))
-
-    def at(z: FloatArray) -> Answer | None:
-        nonlocal answer
-        if not np.array_equal(z, answer.z):
-            try:
-                answer = model(z, answer)
-            except EquilibriumError:
-                return None
-        return answer
+    found_at = {start.z.tobytes(): start}
+    last, identity = start, np.eye(len(centre))
 
     def residuals(z: FloatArray) -> FloatArray:
-        known = at(z)
-        values = np.full(len(target), _NO_STATE) if known is None else known.values - target
-        return np.concatenate([values / spread, z - centre])
+        nonlocal last
+        key, misfit = z.tobytes(), np.full(len(target), _NO_STATE)
+        with suppress(EquilibriumError):
+            if key not in found_at:
+                found_at[key] = model(z, last)
+            last = found_at[key]
+            misfit = last.values - target
+        return np.concatenate([misfit / spread, z - centre])
 
     def jacobian(z: FloatArray) -> FloatArray:
-        known = at(z)
-        assert known is not None
-        return np.vstack([known.jacobian / spread[:, None], identity])
+        return np.vstack([found_at[z.tobytes()].jacobian / spread[:, None], identity])
 
     found = least_squares(
         residuals, start.z, jac=jacobian, xtol=_CLOSE, ftol=_CLOSE, max_nfev=_EVALUATIONS
     )
-    known = at(found.x)
-    assert known is not None
-    return known, int(found.nfev)
+    return found_at[found.x.tobytes()], int(found.nfev)
 
 
 def _sampled(

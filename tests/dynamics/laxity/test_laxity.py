@@ -206,3 +206,20 @@ def test_refusals(laxity):
         LaxityKnee(laxity.uncertain.knee.contact, ())
     with pytest.raises(EquilibriumError, match="no equilibrium follows"):
         laxity.uncertain.knee.states(LaxityTest("internal", 0.1, [0.0, 400.0], 40.0), Pose())
+
+
+def test_a_fit_turns_back_where_the_knee_has_no_state():
+    """The optimum (1.2, -0.7) of a line lies beyond where its states end."""
+
+    class Cliff(Line):
+        def __call__(self, z, near=None):
+            if z[0] > 0.9:
+                raise EquilibriumError("no state")
+            return super().__call__(z)
+
+    values = Line.jacobian @ [1.2, -0.7]
+    measured = Measured(values, np.full(2, 0.05), np.array([0, 0]), np.full(1, 1e-3))
+    assert fit(Line(), measured).answer.z[0] > 1.1
+    found = fit(Cliff(), measured).answer
+    assert 0.3 < found.z[0] <= 0.9
+    assert np.linalg.norm(found.values - values) < 0.75 * np.linalg.norm(values)
