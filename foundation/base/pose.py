@@ -50,11 +50,6 @@ class Pose:
     anterior, superior, lateral : float
         Position of the femoral origin in the tibial frame [m].
 
-    Raises
-    ------
-    InputError
-        If a coordinate is not a finite number.
-
     Warns
     -----
     UserWarning
@@ -105,11 +100,6 @@ class Pose:
             Flexion, adduction and internal rotation [rad].
         tx, ty, tz : float
             Position of the tibial origin in the femoral frame [m].
-
-        Raises
-        ------
-        InputError
-            If a coordinate is not a finite number.
         """
         rotation = rotation_matrix(flex, add, rot)
         origin = -rotation @ check_array("OpenSim translation", (tx, ty, tz), (3,))
@@ -234,11 +224,6 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
     -------
     (6,) float64
         Generalised forces of the pose coordinates [N m, N].
-
-    Raises
-    ------
-    InputError
-        If the wrench is not six finite numbers.
     """
     return twist_jacobian(pose).T @ check_array("wrench", wrench, (6,))
 
