@@ -68,68 +68,45 @@ FORCE = ObjectTable(
 
 @dataclass(frozen=True)
 class ContactMesh:
-    """A surface of an elastic layer on a body.
+    """A surface of an elastic layer on a body."""
 
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    body : str
-        Body of the surface.
-    placement : Placement
-        Placement of the mesh in the body.
-    file : Path
-        Mesh file [m].
-    youngs_modulus : float
-        Young's modulus [Pa].
-    poissons_ratio : float
-        Poisson's ratio [1].
-    thickness : float
-        Thickness of the layer [m].
-    back_file : Path or None
-        Surface of the bone under the layer, where the thickness is measured; else None.
-    thickness_range : tuple of float
-        Least and largest thickness where the thickness is measured [m].
-    scale : tuple of float
-        Factors of the mesh along its axes [1]; an odd number of negative ones mirrors the mesh.
-    """
-
+    #: Name in the model.
     name: str
+    #: Body of the surface.
     body: str
+    #: Placement of the mesh in the body.
     placement: Placement
+    #: Mesh file [m].
     file: Path
+    #: Young's modulus [Pa].
     youngs_modulus: float
+    #: Poisson's ratio [1].
     poissons_ratio: float
+    #: Thickness of the layer [m].
     thickness: float
+    #: Surface of the bone under the layer, where the thickness is measured; else None.
     back_file: Path | None
+    #: Least and largest thickness where the thickness is measured [m].
     thickness_range: tuple[float, float]
+    #: Factors of the mesh along its axes [1]; an odd number of negative ones mirrors the mesh.
     scale: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class ArticularContact:
-    """Contact of two surfaces.
+    """Contact of two surfaces."""
 
-    Parameters
-    ----------
-    name : str
-        Name in the model, such as "tf_contact".
-    bed, target : ContactMesh
-        Casting mesh, whose triangles carry the springs, and target mesh.
-    law : {"linear", "logarithmic"}
-        Spring law.
-    lumped : bool
-        One layer of both thicknesses and mean moduli (Bei & Fregly 2004, Med Eng Phys 26:777-789),
-        or two layers in series.
-    search_depth : float
-        Largest overlap that is searched [m].
-    """
-
+    #: Name in the model, such as "tf_contact".
     name: str
+    #: Casting mesh, whose triangles carry the springs, and target mesh.
     bed: ContactMesh
     target: ContactMesh
+    #: Spring law.
     law: str
+    #: One layer of both thicknesses and mean moduli (Bei & Fregly 2004, Med Eng Phys 26:777-789),
+    #: or two layers in series.
     lumped: bool
+    #: Largest overlap that is searched [m].
     search_depth: float
 
 
@@ -139,12 +116,7 @@ def read_contact(
     frames: FrameTree,
     find_file: Callable[[str], Path],
 ) -> ArticularContact:
-    """Return a contact from its force, the meshes of a model by name, and the frames of the model.
-
-    `find_file` returns the path of a mesh file by its name. Raises an `InputError` if the contact
-    names a mesh that the model does not have, a value is out of range, or springs with little
-    overlap carry no load (min_proximity).
-    """
+    """Return a contact from its force and the meshes of a model; `find_file` finds files."""
     values = force.read(FORCE.properties)
     law = check_in(f"{force.where}, elastic_foundation_formulation", values["law"], _FORMULATIONS)
     least, depth = values["least_overlap"], values["search_depth"]

@@ -98,20 +98,7 @@ _FUNCTIONS = "a Constant, a LinearFunction, a PiecewiseLinearFunction, a SimmSpl
 
 
 class ComakFile:
-    """A file of settings of OpenSim-JAM's COMAKTool.
-
-    Parameters
-    ----------
-    path : str or Path
-        XML file; the files that it names are relative to its folder.
-    others : mapping of str to Path, optional
-        Files in place of those that the settings name, by field of `ComakFiles`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or has no COMAKTool.
-    """
+    """Settings of OpenSim-JAM's COMAKTool; `others` replace files, by `ComakFiles`' field."""
 
     def __init__(self, path: str | Path, others: Mapping[str, Path] | None = None) -> None:
         #: The settings as XML.
@@ -122,13 +109,7 @@ class ComakFile:
 
     @property
     def files(self) -> ComakFiles:
-        """Model, motion, external loads and reserves.
-
-        Raises
-        ------
-        InputError
-            If the settings name no model or no motion.
-        """
+        """Model, motion, external loads and reserves."""
         named = self.tool.read(_FILES) | self._others
         for tag, field in (("model_file", "model"), ("coordinates_file", "motion")):
             if named[field] is None:
@@ -136,19 +117,7 @@ class ComakFile:
         return ComakFiles(**named)
 
     def settings(self, viscosities: Mapping[str, float] | None = None) -> ComakSettings:
-        """Return the settings.
-
-        Parameters
-        ----------
-        viscosities : mapping of str to float, optional
-            Viscosity of the model on coordinates [N m s/rad, N s/m]: the damping of secondary
-            coordinates for which the file has none; 1 without a viscosity.
-
-        Raises
-        ------
-        InputError
-            If a value is malformed or out of its range.
-        """
+        """Return the settings; `viscosities` of the model are the default damping."""
         tool = self.tool
         exponent = tool.number("activation_exponent", 2.0)
         if exponent != 2.0:
@@ -181,22 +150,7 @@ class ComakFile:
         return [name for name in coordinates if name not in listed]
 
     def notes(self, coordinates: Collection[str], held: Collection[str] = ()) -> tuple[str, ...]:
-        """Return sentences on settings that are unknown or not carried out.
-
-        Parameters
-        ----------
-        coordinates : collection of str
-            Names of the coordinates of the model.
-        held : collection of str
-            Coordinates that no list of the file needs: locked, coupled to others, or primary or
-            secondary by other settings.
-
-        Raises
-        ------
-        InputError
-            If the file replaces the forces of the model, or prescribes a coordinate that the model
-            does not have.
-        """
+        """Return notes on settings that are not carried out, and on coordinates in no list."""
         tool = self.tool
         if tool.boolean("replace_force_set", False):
             raise InputError(

@@ -18,21 +18,14 @@ from foundation.base.errors import InputError
 
 @dataclass(frozen=True)
 class SecondaryCoordinate:
-    """A coordinate in which joint surfaces touch.
+    """A coordinate in which joint surfaces touch."""
 
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    damping : float
-        Viscosity that the model applies to this coordinate [N m s/rad, N s/m]; the problem of a
-        frame takes it into account.
-    largest_step : float
-        Largest change within an iteration [rad, m].
-    """
-
+    #: Name in the model.
     name: str
+    #: Viscosity that the model applies to this coordinate [N m s/rad, N s/m]; the problem of a
+    #: frame takes it into account.
     damping: float = 1.0
+    #: Largest change within an iteration [rad, m].
     largest_step: float = 0.05
 
     def __post_init__(self) -> None:

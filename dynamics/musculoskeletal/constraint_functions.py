@@ -29,28 +29,15 @@ _FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class ConstraintFunctions:
-    """Secondary coordinates over the coupled one: cubic splines through P points.
+    """Secondary coordinates (P, S) over the coupled one (P,) [rad, m]: splines through points."""
 
-    Parameters
-    ----------
-    coupled : str
-        Coordinate that the secondary ones follow.
-    secondary : tuple of str
-        Secondary coordinates.
-    at : (P,) float64
-        Values of the coupled coordinate [rad, m], increasing.
-    values : (P, S) float64
-        Secondary coordinates [rad, m].
-
-    Raises
-    ------
-    InputError
-        If the shapes do not agree, there are fewer than four points, or `at` does not increase.
-    """
-
+    #: Coordinate that the secondary ones follow.
     coupled: str
+    #: Secondary coordinates.
     secondary: tuple[str, ...]
+    #: Values of the coupled coordinate [rad, m], increasing (P,).
     at: FloatArray
+    #: Secondary coordinates (P, S) [rad, m].
     values: FloatArray
 
     def __post_init__(self) -> None:
@@ -63,32 +50,14 @@ class ConstraintFunctions:
             )
 
     def __call__(self, at: FloatArray) -> FloatArray:
-        """Return the secondary coordinates (N, S) [rad, m] at coupled values (N,) [rad, m].
-
-        Outside the points, the splines are extended linearly, as OpenSim's SimmSpline.
-        """
+        """Return secondary coordinates (N, S) at coupled values (N,) [rad, m], linear outside."""
         spline = make_interp_spline(self.at, self.values, k=3)
         inside = np.clip(at, self.at[0], self.at[-1])
         return spline(inside) + (at - inside)[:, None] * spline(inside, 1)
 
     @classmethod
     def read(cls, path: str | Path, coupled: str, secondary: Collection[str] | None = None) -> Self:
-        """Read OpenSim's FunctionSet of SimmSplines with the names of coordinates.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file (XML).
-        coupled : str
-            Coordinate that the others follow.
-        secondary : collection of str, optional
-            Coordinates to read; by default all in the file.
-
-        Raises
-        ------
-        InputError
-            If the file is missing, no XML, or has no splines through the same points.
-        """
+        """Read SimmSplines with the names of coordinates, by default all, from a FunctionSet."""
         found = list(read_object(path, "constraint functions").below(SPLINE))
         splines = {each.name.rsplit("/", 1)[-1]: read_function(each) for each in found}
         if secondary is not None:
@@ -105,13 +74,7 @@ class ConstraintFunctions:
         return cls(coupled, tuple(splines), at, values)
 
     def add_to(self, model: str) -> str:
-        """Return a model (XML text) whose secondary coordinates follow the functions.
-
-        Raises
-        ------
-        InputError
-            If the model lacks one of the coordinates.
-        """
+        """Return a model (XML text) whose secondary coordinates follow the functions."""
         root = ET.fromstring(model)
         coordinates = {c.get("name", ""): c for c in root.iter("Coordinate")}
         _check_names((self.coupled, *self.secondary), coordinates)

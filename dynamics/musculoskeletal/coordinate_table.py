@@ -37,12 +37,7 @@ class Coordinates(Protocol):
 
 
 class CoordinateTable:
-    """Columns of a motion table, in the units of its file, that are coordinates of a model.
-
-    The label of a column is the name of a coordinate, or its path in the model with or without
-    `/value`. With `unstated_degrees`, angles count as degrees where the header states no unit, but
-    for columns that end in `/value`.
-    """
+    """Columns of a table that are coordinates of a model, by name or path, also with /value."""
 
     def __init__(
         self, table: MotionTable, system: Coordinates, *, unstated_degrees: bool = False
@@ -77,12 +72,7 @@ class CoordinateTable:
 
     @cached_property
     def _disguised(self) -> tuple[str, ...]:
-        """Angles that the file states as degrees, and whose values are those of radians.
-
-        All of them move by at most half a turn as radians, and one by more than 10 degrees; where
-        fewer than three move, as in a test of a joint, by more than 70. Single columns in radians,
-        which OpenSim-JAM's tables have, are not found.
-        """
+        """Angles that are stated as degrees and move like radians; single columns are not found."""
         names = [n for n in self.columns if n in self._angles and n not in self._radians]
         if not names:
             return ()
@@ -97,11 +87,7 @@ class CoordinateTable:
         return float(max(np.ptp(self._column(name)) for name in self._disguised))
 
     def in_si(self, name: str) -> FloatArray:
-        """Return the values (N,) of a coordinate [rad, m].
-
-        Angles are in the unit that their values tell, if the header contradicts them. Raises
-        `InputError` if an angle that counts as radians turns too far for radians.
-        """
+        """Return the values (N,) of a coordinate [rad, m], in the unit that they tell."""
         values = self._column(name)
         if name not in self._angles or name in self._disguised:
             return values
@@ -117,11 +103,7 @@ class CoordinateTable:
         return values
 
     def check_angles(self) -> None:
-        """Raise an `InputError` if angles may be in another unit than stated.
-
-        Most angles that move turn too far for joints in radians; or fewer than three move, as
-        little in degrees as in a test of a joint, and as far in radians as a joint may.
-        """
+        """Refuse angles that are stated as radians and can only be degrees."""
         few = [name for name in self._disguised if np.ptp(self._column(name)) > 0.0]
         if 0 < len(few) < _FEW:
             raise InputError(
@@ -142,11 +124,7 @@ class CoordinateTable:
             )
 
     def check_lengths(self, secondary: tuple[str, ...]) -> None:
-        """Raise an `InputError` if a translation is too large for metres.
-
-        The limit is 1 m for the `secondary` coordinates, of joints whose surfaces touch, and 100 m
-        for all others.
-        """
+        """Refuse translations that can only be millimetres."""
         for name in self.columns:
             limit = _FAR_IN_JOINT if name in secondary else _FAR
             if name not in self._angles and self._largest(name) > limit:

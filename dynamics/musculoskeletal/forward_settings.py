@@ -132,27 +132,7 @@ def read_forward_tool(path: str | Path) -> OsimObject:
 def read_forward_settings(
     path: str | Path,
 ) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
-    """Read the settings of OpenSim-JAM's ForsimTool.
-
-    Parameters
-    ----------
-    path : str or Path
-        XML file; the files that it names are relative to its folder.
-
-    Returns
-    -------
-    ForwardSettings
-        The settings; `report_time_step` is the time step.
-    ForwardFiles
-        Model, prescribed coordinates, muscle inputs and external loads.
-    tuple of str
-        Sentences on settings that are unknown or not carried out.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, has no ForsimTool, or a value is malformed or out of its range.
-    """
+    """Read a ForsimTool of OpenSim-JAM: settings, files, and notes on what is not carried out."""
     tool = read_forward_tool(path)
     files = ForwardFiles(**tool.read(_FILES))
     if files.model is None:

@@ -30,11 +30,7 @@ _REST_STEP, _REST_STEPS, _AT_REST = 0.01, 500, 1e-6
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ForwardFrames(SimulatedFrames):
-    """Frames of a forward simulation, up to the frame that found no balance.
-
-    `imbalance` (N, S) [N m, N] is what is left of the generalised forces on the secondary
-    coordinates where the forces of contact jump; zero where the forces balance.
-    """
+    """Frames of a simulation, with what jumps leave (N, S) [N m, N] and why it ended early."""
 
     imbalance: FloatArray
     #: Instant and reason of the first frame without a balance; None for a whole simulation.

@@ -82,10 +82,7 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
 
 
 def _positive(weights: FloatArray) -> FloatArray:
-    """Return weights [cost] of which those of zero are a small part of the largest one.
-
-    A muscle that costs nothing leaves the activations undetermined.
-    """
+    """Return weights [cost], none of them zero, so that they determine the activations."""
     return np.maximum(weights, _LEAST_WEIGHT * max(float(weights.max(initial=0.0)), 1.0))
 
 

@@ -32,11 +32,7 @@ _STORED = ("body", "residual", "external", "height", "up", "mass", "flags")
 
 @dataclass(frozen=True, eq=False)
 class GroundBalance:
-    """Residual wrench (N, 6) [N, N m] of a motion with its external loads, at N instants.
-
-    Raises `InputError` if a shape does not fit, a number is not finite, or mass or a height is not
-    positive.
-    """
+    """Residual wrench (N, 6) [N, N m] of a motion with its external loads, at N instants."""
 
     #: Body that hangs on the ground by the joint with the residual, such as the pelvis.
     body: str
@@ -67,11 +63,7 @@ class GroundBalance:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], time: FloatArray) -> GroundBalance | None:
-        """Return what `to_arrays` gave, at instants (N,) [s]; None for arrays without a balance.
-
-        Raises `InputError` if a shape does not fit or a number is out of its range, and `KeyError`
-        if an array is missing.
-        """
+        """Return what `to_arrays` gave, at instants (N,) [s]; None without a balance."""
         if "balance_residual" not in arrays:
             return None
         body, residual, external, height, up, mass, flags = (

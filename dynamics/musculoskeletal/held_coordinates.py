@@ -22,11 +22,7 @@ def lock_notes(
     solved: Collection[str],
     courses: Mapping[str, FloatArray],
 ) -> tuple[str, ...]:
-    """Return no or one sentence on locked coordinates that something else would move.
-
-    `locked` has default values and `courses` values in a motion (N,) [rad, m]; settings solve for
-    `solved`.
-    """
+    """Return a note on locked coordinates that settings or courses (N,) [rad, m] would move."""
     kept = []
     for name, at in locked.items():
         angle, values = name in angles, courses.get(name, np.array([at]))
@@ -49,10 +45,7 @@ def _shown(value: float, angle: bool) -> str:
 
 
 def held_courses(model: Any, state: Any) -> dict[str, HeldCourse]:
-    """Return the course [rad, m] of each coordinate that a model of OpenSim holds, by its name.
-
-    A locked coordinate has its default value. Coordinates that follow others come last.
-    """
+    """Return the course [rad, m] of each coordinate that a model holds; followers come last."""
     coordinates = model.getCoordinateSet()
     found: dict[str, HeldCourse] = {}
     for coordinate in (coordinates.get(k) for k in range(coordinates.getSize())):

@@ -13,18 +13,12 @@ _OFF = ("", "false", "0", "unassigned")
 
 
 def read_tool(path: str | Path, table: ObjectTable) -> OsimObject:
-    """Return the settings of a tool.
-
-    Raises `InputError` if the file is missing, is not XML, or has the settings of another tool.
-    """
+    """Return the settings of a tool; refuse those of another one."""
     return read_object(path, "settings", table.tag)
 
 
 def settings_notes(tool: OsimObject, *tables: ObjectTable) -> tuple[str, ...]:
-    """Return sentences on unknown settings, and on settings that are not carried out.
-
-    The first table is what the tool can state, the others what objects within the tool can state.
-    """
+    """Return notes on settings of a tool and inner objects: unknown, or not carried out."""
     own, *inner = tables
     objects = [(tool, own), *((found, t) for t in inner for found in tool.below(t.tag))]
     notes = [

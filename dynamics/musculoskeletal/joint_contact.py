@@ -41,27 +41,18 @@ class JointContactForces(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointContact:
-    """A contact model between two bodies that one joint or several joints connect.
+    """A contact model between two bodies that a chain of joints connects."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the contact, such as "tf_contact".
-    model : ContactModel
-        Loads on the target in the frame of the bed.
-    chain : KinematicChain
-        Motion of the body of the target in the body of the bed.
-    bed, target : Placement
-        Placements of the frames of bed and target in their bodies.
-    energy : PotentialGradient, optional
-        Gradient of the stored energy; needed where the energy has a weight in a cost.
-    """
-
+    #: Name of the contact, such as "tf_contact".
     name: str
+    #: Loads on the target in the frame of the bed.
     model: ContactModel
+    #: Motion of the body of the target in the body of the bed.
     chain: KinematicChain
+    #: Placements of the frames of bed and target in their bodies.
     bed: Placement = BODY
     target: Placement = BODY
+    #: Gradient of the stored energy; needed where the energy has a weight in a cost.
     energy: PotentialGradient | None = None
     _frames: KinematicChain = field(init=False, repr=False)
 
@@ -78,15 +69,7 @@ class JointContact:
         return pose_of(self._frames.motion(values).placement)
 
     def evaluate(self, values: FloatArray, *, energy: bool = False) -> JointContactForces:
-        """Return forces and derivatives at coordinates (n,) [rad, m].
-
-        With `energy`, the gradient of the stored energy too.
-
-        Raises
-        ------
-        InputError
-            If the values are not n finite numbers.
-        """
+        """Return forces and derivatives at coordinates (n,) [rad, m]."""
         motion = self._frames.motion(values)
         pose = pose_of(motion.placement)
         loads = self.model.loads(pose, order=1)
@@ -100,10 +83,7 @@ class JointContact:
 
 
 def pose_of(placement: Placement) -> Pose:
-    """Return the pose of a target that a placement puts into the frame of the bed.
-
-    The angles of Grood & Suntay are unique for adductions below 90 degrees.
-    """
+    """Return the pose of a target; its angles are unique below 90 degrees of adduction."""
     r = placement.rotation
     adduction = np.arcsin(np.clip(r[1, 2], -1.0, 1.0))
     flexion = np.arctan2(r[1, 0], r[1, 1])

@@ -74,12 +74,7 @@ def knee_cycle(
     name: str | None = None,
     cycle: tuple[float, float] | None = None,
 ) -> Knee:
-    """Return the knee whose loads are wanted, and its cycle within the span of the motion [s].
-
-    By default the knee is that of the leg that the ground carries more, and the cycle starts and
-    ends with two heel strikes of the foot below. Raises `InputError` if the joint is not in the
-    model, no knee is found, or the forces do not tell a stride.
-    """
+    """Return the knee, by default that with more load, and its cycle, by default a stride."""
     found: list[tuple[float, Knee]] = []
     faults: list[InputError] = []
     for joint in _knees(model, name):

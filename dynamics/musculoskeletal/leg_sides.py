@@ -51,10 +51,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LegSide:
-    """Leg of a contact mesh, and the directions of the body in the frame of the mesh.
-
-    `axes` (3, 3) [1] has the unit vectors forward, up and to the right in rows.
-    """
+    """Leg of a contact mesh; vectors forward, up, right (3, 3) [1] in the frame of the mesh."""
 
     #: "right", "left", or empty if it is unknown.
     leg: str
@@ -66,10 +63,7 @@ class LegSide:
 
 
 def leg_side(model: OsimModel, mesh: Part) -> LegSide:
-    """Return the leg of a contact mesh, and the directions of the body in its frame.
-
-    Axes of the mesh stand for directions less than 20 degrees away.
-    """
+    """Return the leg of a mesh, whose axes stand for directions less than 20 degrees away."""
     joints = model.joints
     path, places = path_to_ground(joints, mesh.body), placements_in_ground(joints)
     up = _unit(-model.gravity, (0.0, 1.0, 0.0))

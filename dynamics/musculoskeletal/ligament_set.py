@@ -36,32 +36,17 @@ class LigamentTensions(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LigamentSet:
-    """L ligaments.
+    """L ligaments, with their stiffnesses (L,) [N]."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the ligaments.
-    stiffness : (L,) float64
-        Force per unit of strain beyond the transition, k [N].
-    slack_length : (L,) float64
-        Lengths at which ligaments become taut, l0 [m].
-    transition_strain : (L,) float64
-        Strains at which the toe of the law ends, t [1].
-    damping : (L,) float64
-        Damping, c [N s].
-
-    Raises
-    ------
-    InputError
-        If the shapes do not agree, a length or transition strain is not positive, or a stiffness
-        or damping is negative.
-    """
-
+    #: Names of the ligaments.
     names: tuple[str, ...]
+    #: Force per unit of strain beyond the transition, k (L,) [N].
     stiffness: FloatArray
+    #: Lengths at which ligaments become taut, l0 (L,) [m].
     slack_length: FloatArray
+    #: Strains at which the toe of the law ends, t (L,) [1].
     transition_strain: FloatArray
+    #: Damping, c (L,) [N s].
     damping: FloatArray
 
     def __post_init__(self) -> None:
@@ -98,13 +83,7 @@ class LigamentSet:
         stiffness: ArrayLike | None = None,
         slack_length: ArrayLike | None = None,
     ) -> Self:
-        """Return the ligaments with factors (L,) or one factor of stiffness and slack length [1].
-
-        Raises
-        ------
-        InputError
-            If a factor is negative, not finite, or has another shape.
-        """
+        """Return ligaments with a factor, or factors (L,), of stiffness and slack length [1]."""
         factors = {"stiffness": stiffness, "slack_length": slack_length}
         changed = {}
         for name, factor in factors.items():

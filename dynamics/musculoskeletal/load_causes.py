@@ -35,10 +35,7 @@ _LARGEST_TORQUE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class LoadedMotion:
-    """External loads and the motion that they should give, at N instants.
-
-    `origins` (N, 3) [m] is the origin of the body with the residual, axes of the ground.
-    """
+    """A motion with its external loads, and places (N, 3) [m] of the bodies that may bear them."""
 
     balance: GroundBalance
     origins: FloatArray
@@ -70,10 +67,7 @@ class LoadedMotion:
         return plates_at(self.forces, time)
 
     def flags(self) -> tuple[str, ...]:
-        """Return sentences on residuals that are too large, and on misplaced forces.
-
-        Or on residuals that a change of the loads makes much smaller.
-        """
+        """Return flags on residuals, with likely causes, and on misplaced forces."""
         faults = self.balance.faults
         told = [f"{faults[0]}; {self.cause()}", *faults[1:]] if faults else self._within_limits()
         return (*told, *misplaced(self.forces, self.balance, self.feet))
@@ -126,11 +120,7 @@ class LoadedMotion:
         return bool(self.forces) and all(force.in_ground for force in self.forces)
 
     def _telling(self) -> tuple[str, float, float]:
-        """Return a change that leaves the least moment, and the moments before and after [1].
-
-        Root mean squares over their scale; the text is empty if no change leaves much less within
-        the limits, or the residual force would grow.
-        """
+        """Return the mean residual moment over the score, infinity if it tells no cause."""
         time = self.balance.time
         force, now = self._mean_parts(self._plates(time))
         offset, far = self._offset()
@@ -155,10 +145,7 @@ class LoadedMotion:
         return force / before.force_scale, moment / before.moment_scale
 
     def _offset(self) -> tuple[FloatArray, str]:
-        """Return the level shift of all points (3,) [m] that leaves the least moment, and a text.
-
-        The text is empty for a small shift.
-        """
+        """Return a change that moves the points of all forces by the same distance, if any."""
         level = np.linalg.svd(self.balance.up[None])[2][1:]
         total = self._wrench(self._plates(self.balance.time))[:, :3]
         columns = np.stack([np.cross(axis, total).ravel() for axis in level], axis=1)

@@ -50,11 +50,7 @@ Change = Callable[[FloatArray], list[Plate]]
 def load_changes(
     forces: Sequence[AppliedForce], mass: float, latest: float = _LATEST
 ) -> Iterator[tuple[str, Change]]:
-    """Yield changes of external loads, each with the mistake that the change puts right.
-
-    A change gives the plates at instants (N,) [s]; `mass` is that of the body [kg], and shifts of
-    time are up to `latest` [s], as far as the forces reach.
-    """
+    """Yield changes of loads that put a mistake right, for a mass [kg] and shifts of time [s]."""
     of_mass = {
         "the forces look divided by the mass: multiply them by the mass": mass,
         "the forces look like body weights: convert them to newtons": mass * STANDARD_GRAVITY,

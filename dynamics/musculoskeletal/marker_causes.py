@@ -40,11 +40,7 @@ _LETTERS = str.maketrans("RLrl", "LRlr")
 def check_placed(
     measured: MeasuredMarkers, places: Mapping[str, FloatArray], up: FloatArray
 ) -> None:
-    """Raise an `InputError` if unit, axes or sides of markers are not those of a model.
-
-    `places` (3,) [m] are those of the model's markers in its default pose, and `up` (3,) [1] points
-    upwards, in the axes of the ground.
-    """
+    """Refuse markers whose unit, axes or sides differ from places (3,) [m] in the default pose."""
     markers = measured.only(places.keys())
     other = tuple(_of_other_leg(name, markers.names) for name in markers.names)
     model, swapped = (
@@ -81,10 +77,7 @@ def _instants(measured: MeasuredMarkers, count: int) -> MeasuredMarkers:
 
 
 def _apart(model: FloatArray, found: FloatArray, sense: float) -> float:
-    """Return the least mean squared distance of points (M, 3) about their means [m²].
-
-    For all rotations, of the mirror image of the model if the sense is -1 (Kabsch 1976).
-    """
+    """Return the mean squared distance [m²] of points (M, 3) after the best turn (Kabsch 1976)."""
     left, sizes, right = np.linalg.svd(model.T @ found)
     if np.linalg.det(left @ right) * sense < 0.0:
         sizes[-1] *= -1.0
@@ -124,11 +117,7 @@ def _check_upright(
 def _check_handed(
     measured: MeasuredMarkers, as_is: float, mirrored: float, swapped: float, turned: FloatArray
 ) -> None:
-    """Raise an `InputError` if markers look like a mirror image of the model.
-
-    By root mean square distances from the default pose [m]: as they are, of its mirror image, and
-    with the names of both sides exchanged; `turned` (3, 3) are products of both positions [m²].
-    """
+    """Refuse markers that fit the mirror image of a model, or exchanged sides [m, m²]."""
     few = len(measured.names) < _TELLING or as_is < _POSE
     if few or min(mirrored, swapped) > _MIRRORED * as_is:
         return
@@ -155,11 +144,7 @@ def misfit(
     fits: tuple[MarkerFit, ...],
     follow: Callable[[MeasuredMarkers], tuple[MarkerFit, ...]],
 ) -> InputError | None:
-    """Return the error on markers that are too far off the model, with the likely cause.
-
-    None if all are near enough. `fits` has the largest distance first; `follow` returns the fits of
-    other markers.
-    """
+    """Return the error on markers that are too far off, with the likely cause, or None."""
     far = [fit for fit in fits if fit.largest > FARTHEST]
     if not far:
         return None

@@ -36,11 +36,7 @@ class MarkerFit(NamedTuple):
 def marker_fits(
     found: MotionTable, measured: MeasuredMarkers, weights: Mapping[str, float]
 ) -> tuple[MarkerFit, ...]:
-    """Return the fits of markers with weights, the largest distance first.
-
-    `found` has the markers of the model at the measured instants in columns NAME_tx, NAME_ty and
-    NAME_tz [m]. Weights are above 0 [1]; a marker that is nowhere measured has no fit.
-    """
+    """Return the fits of markers with weights, from places in columns NAME_tx to NAME_tz [m]."""
     rows = np.abs(measured.time[:, None] - found.time).argmin(axis=0)
     fits = []
     for k, name in enumerate(measured.names):
@@ -63,11 +59,7 @@ def marker_fits(
 
 
 def instant_errors(fits: tuple[MarkerFit, ...], time: FloatArray) -> MotionTable:
-    """Return the errors of all markers at instants (N,) [s], as OpenSim's inverse kinematics.
-
-    The columns are the sum of the squared distances `total_squared_error` [m²], `marker_error_RMS`
-    and `marker_error_max` [m], of the markers that have a position at an instant.
-    """
+    """Return OpenSim's table of errors at instants (N,) [s]: sum of squares, RMS, largest."""
     distances = np.array([fit.distances for fit in fits])
     seen = np.isfinite(distances)
     distances = np.where(seen, distances, 0.0)
@@ -84,10 +76,7 @@ def total_rms(fits: tuple[MarkerFit, ...]) -> float:
 
 
 def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:
-    """Return a note on distances that are larger than OpenSim recommends.
-
-    `source` is the name of the file of the measured markers.
-    """
+    """Return a note on distances that are larger than OpenSim recommends."""
     if not fits:
         return ()
     rms, far = total_rms(fits), [fit for fit in fits if fit.largest > LARGEST]

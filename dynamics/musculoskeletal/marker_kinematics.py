@@ -29,29 +29,20 @@ _COARSER = (1.0, 10.0, 100.0)
 
 
 class MarkerMotion(NamedTuple):
-    """Result of inverse kinematics.
+    """Result of inverse kinematics."""
 
-    Parameters
-    ----------
-    motion : MotionTable
-        Coordinates over time, angles in degrees.
-    errors : MotionTable
-        Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m], of the
-        markers in `fits` (`instant_errors`).
-    fits : tuple of MarkerFit
-        Distances of the markers with weights that model and file have.
-    notes : tuple of str
-        Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and
-        on large distances (`fit_notes`).
-    unknown : tuple of str
-        Markers with a weight that the model does not have; lists of weights often serve several
-        models.
-    """
-
+    #: Coordinates over time, angles in degrees.
     motion: MotionTable
+    #: Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m], of the
+    #: markers in `fits` (`instant_errors`).
     errors: MotionTable
+    #: Distances of the markers with weights that model and file have.
     fits: tuple[MarkerFit, ...] = ()
+    #: Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and on
+    #: large distances (`fit_notes`).
     notes: tuple[str, ...] = ()
+    #: Markers with a weight that the model does not have; lists of weights often serve several
+    #: models.
     unknown: tuple[str, ...] = ()
 
 
@@ -110,10 +101,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
 def _check_markers(
     measured: MeasuredMarkers, model: str, settings: MarkerSettings
 ) -> frozenset[str]:
-    """Return the names of the markers of the model.
-
-    Raises an `InputError` unless markers with weights are in model and file, at the instants.
-    """
+    """Return the markers of the model; refuse files without weighted ones or the instants."""
     known = frozenset(e.get("name", "") for e in ET.fromstring(model).iter("Marker"))
     weighted = {name for name, weight in settings.weights if weight > 0.0}
     seen = {
@@ -140,10 +128,7 @@ def _check_markers(
 
 
 def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) -> None:
-    """Raise an `InputError` unless a followed marker has a position at each instant.
-
-    OpenSim leaves the model where it is at an instant without markers.
-    """
+    """Refuse instants without a followed marker, at which OpenSim leaves the model where it is."""
     used = [name in followed for name in measured.names]
     bare = measured.time[measured.missing[:, used].all(axis=1)]
     if len(bare):
@@ -180,10 +165,7 @@ class _Tool:
     def follow(
         self, markers: MeasuredMarkers, path: Path | None = None
     ) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
-        """Return the coordinates, the distances of the markers, and the accuracy.
-
-        `path` is the file of the markers, if there is one without gaps.
-        """
+        """Return coordinates, distances and accuracy; `path` is a file without gaps."""
         settings = self._settings
         if path is None or markers.missing.any():
             # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
@@ -211,11 +193,8 @@ class _Tool:
 def _followed(
     osim: Any, folder: Path, markers: Path, settings: MarkerSettings
 ) -> tuple[bool, float]:
-    """Run OpenSim's tool in a folder; return whether the tool succeeds, and its accuracy.
-
-    The search for a pose in which all constraints hold fails at some instants with one accuracy and
-    not with a coarser one.
-    """
+    """Run the tool, with a coarser accuracy while the search for a pose fails."""
+    # A pose in which all constraints hold may be found with a coarser accuracy alone.
     *first, last = (factor * settings.accuracy for factor in _COARSER)
     for accuracy in first:
         with suppress(RuntimeError):

@@ -58,26 +58,14 @@ _TOOL = ObjectTable(
 
 @dataclass(frozen=True)
 class MarkerSettings:
-    """Settings of inverse kinematics.
+    """Settings of inverse kinematics."""
 
-    Parameters
-    ----------
-    weights : tuple of (str, float)
-        Markers and their weights [1]; markers without a weight have no effect.
-    start, stop : float, optional
-        First and last instant [s]; by default those of the markers.
-    accuracy : float
-        Relative accuracy of the coordinates [1].
-
-    Raises
-    ------
-    InputError
-        If no marker has a weight above 0, or a number is out of its range.
-    """
-
+    #: Markers and their weights [1]; markers without a weight have no effect.
     weights: tuple[tuple[str, float], ...]
+    #: First and last instant [s]; by default those of the markers.
     start: float | None = None
     stop: float | None = None
+    #: Relative accuracy of the coordinates [1].
     accuracy: float = 1e-5
 
     def __post_init__(self) -> None:
@@ -106,32 +94,7 @@ class MarkerFiles(NamedTuple):
 def read_marker_settings(
     path: str | Path, *, constrained: bool = True
 ) -> tuple[MarkerSettings, Sweep, MarkerFiles, tuple[str, ...]]:
-    """Read the settings of OpenSim-JAM's COMAKInverseKinematicsTool.
-
-    Parameters
-    ----------
-    path : str or Path
-        XML file; the files that it names are relative to its folder.
-    constrained : bool
-        Whether the secondary coordinates lie on their functions.
-
-    Returns
-    -------
-    MarkerSettings
-        Weights of markers, time and accuracy.
-    Sweep
-        The sweep of the coupled coordinate, an angle.
-    MarkerFiles
-        Markers and, where no sweep is requested, constraint functions.
-    tuple of str
-        Sentences on settings that are unknown or not carried out: tasks of coordinates, and a
-        finite weight of the functions if the secondary coordinates are `constrained`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, has no such tool, or a value is malformed or out of its range.
-    """
+    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings, sweep, files, and notes."""
     tool = read_tool(path, _TOOL)
     weights = tuple(_tasks(tool, "IKMarkerTask"))
     times = tool.numbers("time_range").tolist()

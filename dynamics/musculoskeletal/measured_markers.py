@@ -102,12 +102,7 @@ class MeasuredMarkers:
 
 
 def read_markers(path: str | Path) -> MeasuredMarkers:
-    """Return the markers of a `.trc` or C3D file.
-
-    In a `.trc` file, empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a missing
-    marker; in a C3D file, whose up becomes y, a negative residual does. Raises `InputError` if the
-    file is missing or damaged, or the markers are not in the unit that it states.
-    """
+    """Return the markers of a `.trc` or C3D file; 0, 0, 0 stands for a missing one."""
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{path}: no such file; check the path of the markers")
@@ -215,10 +210,7 @@ def _check_unit(markers: MeasuredMarkers, unit: str) -> None:
 
 
 def likely_unit(ratio: float, near: float) -> str:
-    """Return in which unit lengths are that are `ratio` times as long as expected [1].
-
-    Without a name if a unit explains the ratio up to a larger factor than `near` [1].
-    """
+    """Return the unit that explains lengths `ratio` times too long, up to a factor `near` [1]."""
     if not ratio > 0.0:  # all markers at one place
         return "check the columns of the file"
     pairs = [(true, stated) for true in _WORDS for stated in _WORDS if true != stated]
@@ -233,11 +225,7 @@ def likely_unit(ratio: float, near: float) -> str:
 def marker_notes(
     markers: MeasuredMarkers, weighted: Collection[str], known: Collection[str]
 ) -> tuple[str, ...]:
-    """Return what inverse kinematics would drop or follow in silence.
-
-    The sentences are on weighted markers of the model (`known`) that the file does not have, on
-    markers at the origin, on gaps, and on markers that stand still while the others move.
-    """
+    """Return notes on markers without position, with gaps, or still while others move."""
     file, count = markers.source.name, len(markers.time)
     unmeasured = [name for name in weighted if name in known and name not in markers.names]
     used = [k for k, name in enumerate(markers.names) if name in weighted and name in known]

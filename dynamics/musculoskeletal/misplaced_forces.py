@@ -22,11 +22,7 @@ _NEARER, _OFF_FOOT = 0.1, 0.25
 def misplaced(
     forces: Sequence[AppliedForce], balance: GroundBalance, feet: Mapping[str, FloatArray]
 ) -> Iterator[str]:
-    """Yield a flag for each force whose centre of pressure is not under its body.
-
-    `feet` has the centres of mass of bodies that may bear a force (N, 3), axes of the ground [m],
-    at the instants of the balance.
-    """
+    """Yield a flag for each force that is not under its body, by centres of mass (N, 3) [m]."""
     for force in forces:
         plate = force.at(balance.time)
         up, known = balance.up, force.body in feet

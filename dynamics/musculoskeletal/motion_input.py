@@ -41,32 +41,7 @@ _ROWS = 6
 def read_motion(
     path: str | Path | MotionTable, system: OpenSimSystem, settings: ComakSettings
 ) -> CoordinateMotion:
-    """Read, filter and differentiate a motion.
-
-    Parameters
-    ----------
-    path : str, Path or MotionTable
-        OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as read.
-    system : OpenSimSystem
-        The model.
-    settings : ComakSettings
-        Time step, filter, first and last instant, and the kind of each coordinate.
-
-    Returns
-    -------
-    CoordinateMotion
-        Motion of all coordinates between the first and the last instant. A locked coordinate has
-        its default value. A coordinate that the file does not have is as the model holds it
-        (locked, prescribed or coupled), or else zero. Without secondary coordinates, all that the
-        model holds are as it holds them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, lacks a primary coordinate, has angles that can only be degrees
-        but are stated as radians, has translations in millimetres, or does not cover the time.
-    """
+    """Read, filter and differentiate a motion; what it lacks is held by the model, or zero."""
     table = path if isinstance(path, MotionTable) else read_motion_table(path)
     path = table.source
     found = CoordinateTable(table, system)
@@ -114,13 +89,8 @@ def read_motion(
 def filter_edge_notes(
     table: MotionTable, time: FloatArray, settings: ComakSettings
 ) -> tuple[str, ...]:
-    """Return a note for each end of the motion whose distance to the frames is too small.
-
-    Beyond the first and the last row, the filter continues a motion by its mirror image about the
-    end point, which has no acceleration there: accelerations are off by as much as themselves at
-    the ends, and by less near them (docs/muscle_walks.md, with the errors of contact forces that
-    follow). For a motion as read and instants (N,) of the frames [s].
-    """
+    """Return a note for each end of the motion that is too near to the frames at times (N,) [s]."""
+    # Beyond an end, the filter has the mirror image about it, which has no acceleration there.
     cutoff = settings.lowpass
     if cutoff is None:
         return ()
@@ -163,10 +133,7 @@ def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, 
 
 
 def _check_lowpass(table: MotionTable, settings: ComakSettings) -> None:
-    """Raise an `InputError` if steps, or rows of a motion, do not resolve the filtered motion.
-
-    OpenSim refuses no frequency; near half the sampling rate, its filter blows motions up.
-    """
+    """Refuse steps that do not resolve the filtered motion: OpenSim's filter would blow it up."""
     if settings.lowpass is None:
         return
     longest = 1.0 / (_STEPS * settings.lowpass)
@@ -192,10 +159,7 @@ def _numbers(array: Any, count: int) -> list[float]:
 
 
 def _chosen(time: FloatArray, settings: ComakSettings, table: MotionTable) -> NDArray[np.bool_]:
-    """Return which instants are between the first and the last one.
-
-    The filter pads the motion: instants more than a row beyond the table do not count.
-    """
+    """Return which instants are between the first and last; the filter's padding does not count."""
     source, first, last = table.source, float(table.time[0]), float(table.time[-1])
     if len(time) < _ROWS:
         raise InputError(

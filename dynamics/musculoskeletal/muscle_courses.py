@@ -22,35 +22,20 @@ _AT_MOST_ONE = ("desired activation", "largest activation")
 
 @dataclass(frozen=True)
 class MuscleWeight:
-    """Weight of a muscle in the cost, or another number of a muscle, constant or over time.
+    """Weight of a muscle in the cost, or another number of a muscle, constant or over time."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the muscle.
-    times, weights : tuple of float
-        Instants [s] and the weights there [1]. A single weight is constant.
-    kind : {"PiecewiseLinearFunction", "SimmSpline", "GCVSpline"}
-        Function of OpenSim through the numbers. PiecewiseLinearFunction: linear between the
-        instants; outside, the first and the last segment are extended. SimmSpline: cubic, with
-        straight lines outside. GCVSpline: the natural spline of a degree.
-    degree : {3, 5, 7}
-        Degree of a GCVSpline.
-    quantity : {"weight", "desired activation", "least activation", "largest activation"}
-        Quantity of the numbers.
-
-    Raises
-    ------
-    InputError
-        If the numbers do not match the instants, a weight is negative, a desired or a largest
-        activation is above 1, a number is none, or the instants do not increase.
-    """
-
+    #: Name of the muscle.
     name: str
+    #: Instants [s] and the weights there [1]. A single weight is constant.
     times: tuple[float, ...]
     weights: tuple[float, ...]
+    #: Function of OpenSim through the numbers. PiecewiseLinearFunction: linear between the
+    #: instants; outside, the first and the last segment are extended. SimmSpline: cubic, with
+    #: straight lines outside. GCVSpline: the natural spline of a degree.
     kind: str = PIECEWISE
+    #: Degree of a GCVSpline.
     degree: int = 5
+    #: Quantity of the numbers.
     quantity: str = "weight"
 
     def __post_init__(self) -> None:
@@ -85,13 +70,7 @@ class MuscleWeight:
         return self.quantity == "weight"
 
     def at(self, time: float) -> float:
-        """Return the weight [1] at an instant [s].
-
-        Raises
-        ------
-        InputError
-            If the weight is negative, as a falling segment is beyond its end.
-        """
+        """Return the weight [1] at an instant [s]; refuse one below 0 beyond the points."""
         if len(self.times) == 1:
             return self.weights[0]
         end = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, len(self.times) - 1))
@@ -120,13 +99,7 @@ class MuscleWeight:
 
     @cached_property
     def _spline(self) -> BSpline:
-        """The spline through the numbers.
-
-        A natural spline has no derivatives above the lower half at its ends (OpenSim's GCVSpline
-        without variance of the errors). SimmSpline is the cubic spline of Forsythe, Malcolm &
-        Moler: its third derivatives at the ends are those of the cubics through the outermost four
-        points.
-        """
+        """The spline through the numbers, with OpenSim's conditions at its ends."""
         x, y = np.array(self.times), np.array(self.weights)
         if self.kind == NATURAL:
             free: Any = [(k, 0.0) for k in range((self.degree + 1) // 2, self.degree)]

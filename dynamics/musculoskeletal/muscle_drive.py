@@ -25,22 +25,11 @@ _CROSSING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class MuscleDrive:
-    """Activations or forces of the M muscles at N frames.
+    """Activations [1], or forces [N], NaN where activations pull, (N, M) of muscles at N frames."""
 
-    Parameters
-    ----------
-    activations : (N, M) float64
-        Activations [1].
-    forces : (N, M) float64
-        Forces [N], NaN where a muscle pulls by its activation.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not agree, or an activation is not within 0 and 1.
-    """
-
+    #: Activations (N, M) [1].
     activations: FloatArray
+    #: Forces [N], NaN where a muscle pulls by its activation (N, M).
     forces: FloatArray
 
     def __post_init__(self) -> None:
@@ -67,10 +56,7 @@ class MuscleDrive:
     def tensions(
         self, plant: Plant, frame: int, values: FloatArray, speeds: FloatArray
     ) -> FloatArray:
-        """Return the muscle forces (M,) [N] at secondary values and speeds (S,) of a plant.
-
-        A muscle that would push, because its fibres shorten fast, does not pull.
-        """
+        """Return forces (M,) [N] at secondary values and speeds (S,); no muscle pushes."""
         forces = self.forces[frame]
         if not np.isnan(forces).any():
             return forces
@@ -86,11 +72,7 @@ class LengthDerivatives(NamedTuple):
     by_rate: FloatArray
 
     def columns(self, arms: FloatArray, secondary: FloatArray, rate: float = 0.0) -> FloatArray:
-        """Return the derivative (F, S) of arms @ tensions by secondary values.
-
-        Of arms (F, M) and those of the secondary coordinates (S, M) [m, 1], where speeds change
-        by `rate` per change of the values [1/s].
-        """
+        """Return the derivative (F, S) of arms (F, M) @ tensions, with `rate` of speeds [1/s]."""
         # A muscle shortens by its arm per unit of a coordinate.
         return -(arms * (self.by_length + rate * self.by_rate)) @ secondary.T
 
@@ -105,14 +87,9 @@ def length_derivatives(
     values: FloatArray,
     speeds: FloatArray,
 ) -> LengthDerivatives:
-    """Return the derivatives (M,) of muscle forces by the lengths of the muscles [N/m].
-
-    The force of a muscle depends on the secondary coordinates (S,) [rad, m; per s] by its length
-    alone, so that one step of all coordinates gives the derivatives of all muscles. `arms` (S, M)
-    [m, 1] is the generalised force per newton of each muscle. The derivatives are zero for muscles
-    that do not cross the joints.
-    """
-    # Steps of incommensurable sizes leave the length of hardly any muscle unchanged.
+    """Return derivatives (M,) of forces by length and rate [N/m, N s/m], with arms (S, M)."""
+    # A force depends on the coordinates by the length of its muscle alone: one step of all is
+    # enough. Steps of incommensurable sizes leave the length of hardly any muscle unchanged.
     direction = 1.0 / np.sqrt(2.0 + np.arange(len(values)))
     longer = -(arms.T @ direction)
     crossing = np.abs(longer) > _CROSSING

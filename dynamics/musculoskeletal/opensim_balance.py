@@ -17,11 +17,7 @@ _LEAST_HEIGHT = 0.1
 
 
 def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBalance | None:
-    """Return the residual wrench of a motion, with flags on loads that do not fit.
-
-    The muscles of the model act between its bodies and do not matter. None if the ground carries
-    the model by a joint without coordinates, or nothing has mass.
-    """
+    """Return the residual of a motion, with flags; None for a model that no coordinates move."""
     body, places = system.root
     mass = system.body_mass
     if not places or not mass > 0.0:

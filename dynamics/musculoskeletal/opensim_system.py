@@ -34,10 +34,7 @@ _STEP = 1e-5
 
 
 class PathGroup(NamedTuple):
-    """The muscles and ligaments that cross a joint, and a state in which only these pull.
-
-    Differences of forces by a coordinate of the joint are the same there, at less cost.
-    """
+    """Those that cross a joint; differences in a state without the others cost less."""
 
     state: Any
     #: Indices of those that cross the joint.
@@ -46,23 +43,7 @@ class PathGroup(NamedTuple):
 
 
 class OpenSimSystem:
-    """A model in OpenSim, with its state: coordinates by name, paths of muscles, inverse dynamics.
-
-    Parameters
-    ----------
-    model : str
-        XML text of a model that OpenSim loads.
-    external_loads : str or Path, optional
-        OpenSim's ExternalLoads file with the forces on the feet.
-    reactions : bool
-        Whether `reaction` will be called.
-
-    Raises
-    ------
-    InputError
-        If `opensim` is not installed, the external loads cannot be used, or OpenSim cannot load a
-        file; its message is repeated.
-    """
+    """A model (XML text) in OpenSim with its state; `reactions` prepares calls of `reaction`."""
 
     def __init__(
         self, model: str, external_loads: str | Path | None = None, *, reactions: bool = False
@@ -132,10 +113,7 @@ class OpenSimSystem:
 
     @property
     def root(self) -> tuple[str, list[int]]:
-        """Body that a joint connects with the ground, and the places of the joint's coordinates.
-
-        That of the joint with the most coordinates; no coordinates if every such body is fixed.
-        """
+        """Body with the most coordinates of a joint with the ground, and their places."""
         found: dict[str, list[int]] = {}
         for k, coordinate in enumerate(_members(self._model.getCoordinateSet())):
             joint = coordinate.getJoint()
@@ -144,16 +122,7 @@ class OpenSimSystem:
         return max(found.items(), key=lambda item: len(item[1]), default=("", []))
 
     def wrench_on(self, body: str, places: list[int], forces: FloatArray) -> FloatArray:
-        """Return force, and moment about a body's origin, of generalised forces (K, n) [N m, N].
-
-        In the position that is set, for a body whose coordinates have `places`; changes the speeds.
-
-        Returns
-        -------
-        (K, 6) float64
-            Force and moment in the axes of the ground [N, N m]; zero along directions in which the
-            coordinates do not move the body.
-        """
+        """Return force and moment (K, 6) about a body's origin, of forces (K, n) [N m, N]."""
         found, state = self._model.getBodySet().get(body), self._state
         rows = np.empty((len(places), 6))
         for row, place in zip(rows, places, strict=True):
@@ -240,10 +209,7 @@ class OpenSimSystem:
         return held_courses(self._model, self._state)
 
     def moved_by(self, free: tuple[str, ...]) -> Callable[[FloatArray], FloatArray]:
-        """Return the function that gives how free coordinates move all, at values (n,) [rad, m].
-
-        (n, F): each free coordinate moves itself, and those that the model couples to it.
-        """
+        """Return how free coordinates move all (n, F) at values (n,) [rad, m]."""
         names = self.coordinates
         held = {name: c for name, c in self.held.items() if name not in (*self.locked, *free)}
         own = np.eye(len(names))[:, [names.index(name) for name in free]]
@@ -283,10 +249,7 @@ class OpenSimSystem:
         return order
 
     def _value_order(self) -> list[int]:
-        """Return the place of each coordinate among the positions of the state.
-
-        A joint that turns freely has a place that no coordinate has.
-        """
+        """Return the place of each coordinate among the positions of the state."""
         order, state = [], opensim().State(self._state)
         for coordinate in _members(self._model.getCoordinateSet()):
             coordinate.setLocked(state, False)
@@ -329,12 +292,7 @@ class OpenSimSystem:
                 self._muscles[k].setOverrideActuation(group.state, float(tensions[k]))
 
     def contractions(self, time: float, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what muscles with a rigid tendon give by activation and without activation.
-
-        At an instant [s], coordinates (n,) [rad, m] and speeds (n,); by force, length and velocity
-        of the fibres (Millard et al. 2013, J Biomech Eng 135:021005). An `InputError` names muscles
-        whose tendons cannot be rigid.
-        """
+        """Return forces of fibres [N] with rigid tendons, at values and speeds (n,)."""
         if self._elastic:
             raise InputError(
                 f"comak.fibre_forces: expected muscles with a rigid tendon, found {_ELASTIC} "
@@ -378,28 +336,13 @@ class OpenSimSystem:
     def needed_forces(
         self, accelerations: FloatArray, group: PathGroup | None = None
     ) -> FloatArray:
-        """Return the generalised forces (n,) [N m, N] that accelerations (n,) [per s²] need.
-
-        Beyond the forces of the muscles and of all else in the model; with a group, beyond those
-        of its muscles and ligaments.
-        """
+        """Return the forces (n,) [N m, N] of accelerations beyond those of muscles, or a group."""
         state = self._state if group is None else group.state
         forces = self._solver.solve(state, self._vector(accelerations))
         return np.asarray(forces.to_numpy())[self._order]
 
     def reaction(self, joint: str, accelerations: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the reaction of a joint and the axes of its bodies, at what is set.
-
-        OpenSim's joint reaction: muscles pull as set, and each coordinate is driven by what its
-        acceleration (n,) [per s²] needs beyond them.
-
-        Returns
-        -------
-        force, moment : (3,) float64
-            On the child body at the origin of the joint in it, axes of the ground [N, N m].
-        parent, child : (3, 3) float64
-            Rotations from the bodies to the ground [1].
-        """
+        """Return force and moment (3,) on a joint's child [N, N m], and turns of both bodies."""
         osim = opensim()
         state = osim.State(self._state)
         # What drives a coordinate accelerates it as wanted: nothing is left to constraints.
@@ -425,10 +368,7 @@ class OpenSimSystem:
         return wrench.get(1).to_numpy(), wrench.get(0).to_numpy(), parent, child
 
     def body_forces(self, body: str, wrench: FloatArray) -> FloatArray:
-        """Return the generalised forces (n,) [N m, N] of a wrench on a body.
-
-        Force, and moment about the origin of the body, axes of the ground (6,) [N, N m].
-        """
+        """Return the forces (n,) [N m, N] of a wrench (6,) about the origin of a body."""
         osim = opensim()
         self._model.realizePosition(self._state)
         zero = osim.SpatialVec(osim.Vec3(0.0), osim.Vec3(0.0))
@@ -441,10 +381,7 @@ class OpenSimSystem:
         return np.asarray(forces.to_numpy())[self._order]
 
     def forces_of_mass(self, accelerations: FloatArray) -> FloatArray:
-        """Return the generalised forces (n,) [N m, N] that weight and accelerations (n,) need.
-
-        Without centrifugal forces, which are small in walking.
-        """
+        """Return the forces (n,) [N m, N] of weight and accelerations, without centrifugal ones."""
         gravity = np.asarray(self._model.getGravity().to_numpy())
         weights = np.zeros(len(self.coordinates))
         for body in _members(self._model.getBodySet()):
@@ -459,10 +396,7 @@ class OpenSimSystem:
         return self._path_arms(self._paths)
 
     def group_arms(self, group: PathGroup) -> tuple[FloatArray, FloatArray]:
-        """Return the arms (n, M) of muscles and (n, L) of ligaments, per newton [m, 1].
-
-        Zero for muscles and ligaments that are not in the group.
-        """
+        """Return arms (n, M), (n, L) [m, 1] of muscles and ligaments; zero outside the group."""
         paths = [self._paths[k] for k in group.muscles]
         strands = [self._ligaments[k].getGeometryPath() for k in group.ligaments]
         count = len(self.coordinates)

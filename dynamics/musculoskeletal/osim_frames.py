@@ -44,12 +44,7 @@ class FrameTree:
             self._collect(child, own)
 
     def placed(self, owner: OsimObject, socket: str) -> tuple[str, Placement]:
-        """Return the body, or "ground", of a socket's frame, and the frame's placement in the body.
-
-        The socket is the tag, such as `socket_frame`, of a component of the model. Raises
-        `InputError` if it names no frame of the model, or more than one, or an offset frame does
-        not lead to a body.
-        """
+        """Return the body of the frame that a socket names, and the frame's placement in it."""
         path = self._path(owner, socket, self._paths.get((owner.tag, owner.name), "/"))
         placement, passed = BODY, {path}
         while (frame := self._frames[path]).tag == _OFFSET:

@@ -47,10 +47,7 @@ class OsimFunction(NamedTuple):
 
 
 def read_function(function: OsimObject) -> OsimFunction:
-    """Return a function; raise an `InputError` for a malformed number.
-
-    A function of another class than those of `OsimFunction` has neither coefficients nor points.
-    """
+    """Return a function, without coefficients and points if its class is unknown."""
     factor = 1.0
     if function.tag == "MultiplierFunction":
         factor = function.number("scale", 1.0)

@@ -64,11 +64,7 @@ class OsimJoint:
 
     @cached_property
     def chain(self) -> KinematicChain:
-        """Motion of the child body in the parent body.
-
-        Raises `InputError` if the motion is not linear in the coordinates, or speeds are not their
-        rates.
-        """
+        """Motion of the child in the parent; an error if it is not linear in the coordinates."""
         return self._frames.between(self.parent_frame.inverse, self.child_frame.inverse)
 
     @property
@@ -91,11 +87,7 @@ class OsimJoint:
 
     @cached_property
     def default_placement(self) -> Placement:
-        """Placement of the child body in the parent body in the default pose.
-
-        A function of a coordinate that is not known here counts as zero: the default pose gives
-        directions, no forces.
-        """
+        """Placement of the child in the parent in the default pose; unknown functions are 0."""
         return self.parent_frame.after(self._default_motion()).after(self.child_frame.inverse)
 
     def _default_motion(self) -> Placement:
@@ -184,12 +176,7 @@ def path_to_ground(joints: Iterable[OsimJoint], body: str) -> tuple[OsimJoint, .
 
 
 def chain_between(joints: Iterable[OsimJoint], first: str, last: str) -> KinematicChain | None:
-    """Return the motion of a body in another one through all joints between them.
-
-    From the first body down to the nearest body that carries both, and up to the last one; None if
-    no joints connect the two bodies. Raises `InputError` if a joint between them has no chain
-    (`OsimJoint.chain`).
-    """
+    """Return the motion of the last body in the first through joints between, None without any."""
     joints = tuple(joints)
     down, up = list(path_to_ground(joints, first)), list(path_to_ground(joints, last))
     while down and up and down[-1] is up[-1]:

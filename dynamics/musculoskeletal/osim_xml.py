@@ -34,11 +34,7 @@ def parse_xml(path: Path, what: str) -> ET.Element:
 
 
 def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObject:
-    """Return the root of an XML file, or its child with a tag.
-
-    `what` names the content of the file in messages, such as "model". Raises `InputError` if the
-    file is missing, is not XML, or has no object with the tag.
-    """
+    """Return the root of a file, or its child with a tag; `what` names the content in messages."""
     source = Path(path)
     root = parse_xml(source, what)
     found = root if tag is None else root.find(tag)
@@ -50,11 +46,7 @@ def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObje
 
 @dataclass(frozen=True, eq=False)
 class OsimObject:
-    """An object of an OpenSim file, with readers of its properties.
-
-    A reader returns the default if the object does not state the property or the property is empty,
-    and raises an `InputError` for another text.
-    """
+    """An object of an OpenSim file; readers return the default of what it does not state."""
 
     element: ET.Element
     #: The file; the files that the object names are relative to its folder.
@@ -82,10 +74,7 @@ class OsimObject:
         return InputError(f"{self.where}, {tag}: expected {expected}, found {found}")
 
     def objects(self, of: str = ".", tag: str | None = None) -> Iterator[OsimObject]:
-        """Yield the members of a set such as "ForceSet", or of the object itself, with a tag.
-
-        OpenSim takes what a member does not state from the `<defaults>` of this object.
-        """
+        """Yield members of a set, or the object's own, with a tag and the model's defaults."""
         for element in self.element.iterfind(f"{of}/objects/*"):
             if tag is None or element.tag == tag:
                 yield self.of(self._with_defaults(element))
@@ -100,10 +89,7 @@ class OsimObject:
         return None if found is None else self.of(found)
 
     def value(self, tag: str) -> ET.Element | None:
-        """Return the object that is the value of a property, or None.
-
-        OpenSim writes `<Constant name="weight">`, and reads `<weight><Constant>` too.
-        """
+        """Return `<Constant name="weight">` or `<weight><Constant>` of a property, or None."""
         found = self.element.find(f"{tag}/*")
         return self.element.find(f"*[@name='{tag}']") if found is None else found
 

@@ -26,33 +26,22 @@ _ACTIVATION, _STEP = 0.01, 0.01
 
 @dataclass(frozen=True)
 class Sweep:
-    """A passive sweep of a coordinate.
+    """A passive sweep of a coordinate."""
 
-    Parameters
-    ----------
-    coupled : str
-        The coordinate that moves.
-    secondary : tuple of str
-        The coordinates that follow from ligaments and contact.
-    start, stop : float
-        First and last value of the coupled coordinate [rad, m].
-    seconds : float
-        Duration [s].
-    settle_threshold : float
-        Change within 0.01 s below which secondary coordinates have settled before [rad, m].
-    points : int
-        Number of points of each function.
-    kind : {"dynamic", "equilibrium"}
-        Simulation in time, or an equilibrium at each instant.
-    """
-
+    #: The coordinate that moves.
     coupled: str
+    #: The coordinates that follow from ligaments and contact.
     secondary: tuple[str, ...]
+    #: First and last value of the coupled coordinate [rad, m].
     start: float = 0.0
     stop: float = float(np.radians(110.0))
+    #: Duration [s].
     seconds: float = 3.0
+    #: Change within 0.01 s below which secondary coordinates have settled before [rad, m].
     settle_threshold: float = 1e-4
+    #: Number of points of each function.
     points: int = 20
+    #: Simulation in time, or an equilibrium at each instant.
     kind: str = "dynamic"
 
     @property
@@ -65,13 +54,7 @@ class Sweep:
 def followers(
     joints: Sequence[OsimJoint], coupled: Sequence[str], secondary: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the secondary coordinates that follow each coupled coordinate.
-
-    All follow a single one. Of several coupled coordinates, such as the flexions of both knees, a
-    secondary coordinate follows that with the fewest joints between, which is that of its leg.
-    Raises `InputError` if a coordinate is that of no joint in `joints`, or none follows a coupled
-    coordinate.
-    """
+    """Return the secondary coordinates that follow each coupled one: those of its leg."""
     if len(coupled) == 1:
         return {coupled[0]: tuple(secondary)}
     chains = {
@@ -100,28 +83,7 @@ def followers(
 def passive_functions(
     system: OpenSimSystem, contacts: Sequence[JointContact], sweep: Sweep
 ) -> ConstraintFunctions:
-    """Return how secondary coordinates follow a coupled one while the muscles hardly pull.
-
-    All other coordinates keep the defaults of the model; no external load acts, and muscles pull
-    with 1 % of their largest force.
-
-    Parameters
-    ----------
-    system : OpenSimSystem
-        The model.
-    contacts : sequence of JointContact
-        Contacts of joint surfaces; those that no secondary coordinate of the sweep moves have no
-        effect.
-    sweep : Sweep
-        The sweep, after the secondary coordinates have settled at its start.
-
-    Raises
-    ------
-    InputError
-        If a name is not a coordinate of the model, or the coordinates do not settle.
-    PoseError
-        If no balance is found; the message names the instant.
-    """
+    """Return how secondary coordinates follow a coupled one while muscles hardly pull."""
     course, moved = sweep.course, set(sweep.secondary)
     contacts = [each for each in contacts if moved.intersection(each.coordinates)]
     motion = prescribe_motion(system, {sweep.coupled: course}, course.time)

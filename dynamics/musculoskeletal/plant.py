@@ -24,28 +24,15 @@ _COURSES = ("values", "speeds", "accelerations")
 
 @dataclass(frozen=True, eq=False)
 class CoordinateMotion:
-    """Motion of all coordinates of a model.
+    """Motion of all coordinates of a model: values, speeds, accelerations (N, n) [rad, m; s]."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the n coordinates.
-    rotational : tuple of bool
-        Whether each coordinate is an angle [rad]; else a length [m].
-    time : (N,) float64
-        Instants, equally spaced [s].
-    values, speeds, accelerations : (N, n) float64
-        Coordinates and their derivatives [rad, m; per s; per s²].
-
-    Raises
-    ------
-    InputError
-        If the shapes do not agree, a value is not finite, or time does not increase.
-    """
-
+    #: Names of the n coordinates.
     names: tuple[str, ...]
+    #: Whether each coordinate is an angle [rad]; else a length [m].
     rotational: tuple[bool, ...]
+    #: Instants, equally spaced (N,) [s].
     time: FloatArray
+    #: Coordinates and their derivatives (N, n) [rad, m; per s; per s²].
     values: FloatArray
     speeds: FloatArray
     accelerations: FloatArray
@@ -90,10 +77,7 @@ class CoordinateMotion:
 
 
 def index_of(known: tuple[str, ...], names: tuple[str, ...]) -> list[int]:
-    """Return the places of coordinates among those of a model.
-
-    Raises an `InputError` for an unknown name.
-    """
+    """Return the places of coordinates among those of a model; refuse an unknown name."""
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InputError(
@@ -105,28 +89,15 @@ def index_of(known: tuple[str, ...], names: tuple[str, ...]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class MuscleSet:
-    """Muscles of a plant.
+    """M muscles, with their largest forces (M,) [N]."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the M muscles.
-    max_force : (M,) float64
-        Largest isometric forces [N].
-    optimal_length : (M,) float64
-        Optimal lengths of the fibres [m].
-    bounds : (2, M) float64
-        Least and largest activations [1].
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit, a force is negative, or a length is not positive.
-    """
-
+    #: Names of the M muscles.
     names: tuple[str, ...]
+    #: Largest isometric forces (M,) [N].
     max_force: FloatArray
+    #: Optimal lengths of the fibres (M,) [m].
     optimal_length: FloatArray
+    #: Least and largest activations (2, M) [1].
     bounds: FloatArray
 
     def __post_init__(self) -> None:
@@ -141,35 +112,22 @@ class MuscleSet:
 
 
 class PlantForces(NamedTuple):
-    """Generalised forces of the F free coordinates at an instant.
+    """Generalised forces (F,) [N m, N] of the F free coordinates at an instant."""
 
-    Parameters
-    ----------
-    needed : (F,) float64
-        Forces that the motion needs beyond those of the plant itself [N m, N].
-    arms : (F, M) float64
-        Generalised force per newton of each muscle [m, 1].
-    """
-
+    #: Forces that the motion needs beyond those of the plant itself (F,) [N m, N].
     needed: FloatArray
+    #: Generalised force per newton of each muscle (F, M) [m, 1].
     arms: FloatArray
 
 
 class Contractions(NamedTuple):
-    """Muscle forces by force, length and velocity of the fibres at an instant.
+    """Muscle forces (M,) [N] by force, length and velocity of the fibres at an instant."""
 
-    Parameters
-    ----------
-    active : (M,) float64
-        Force per unit of activation [N].
-    passive : (M,) float64
-        Elastic force of the fibres without activation [N].
-    damping : (M,) float64
-        Viscous force of the fibres [N], negative while the fibres shorten.
-    """
-
+    #: Force per unit of activation (M,) [N].
     active: FloatArray
+    #: Elastic force of the fibres without activation (M,) [N].
     passive: FloatArray
+    #: Viscous force of the fibres [N], negative while the fibres shorten (M,).
     damping: FloatArray
 
 
@@ -208,10 +166,7 @@ class Plant(Protocol):
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
-        """Return the derivative (F, S) of arms @ tensions - needed by the secondary values.
-
-        At constant muscle forces (M,) [N] and constant speeds; units of force per coordinate.
-        """
+        """Return the derivative (F, S) of arms @ tensions (M,) - needed by the values [N m, N]."""
         ...
 
     def mass(self, frame: int, values: FloatArray) -> FloatArray:

@@ -14,42 +14,21 @@ from foundation.base.loads import ContactLoads
 
 
 class ContactForces(NamedTuple):
-    """All contacts at an instant, on the F free coordinates.
+    """All contacts at an instant, as forces (F,) [N m, N] on the F free coordinates."""
 
-    Parameters
-    ----------
-    forces : (F,) float64
-        Generalised forces [N m, N].
-    columns : (F, S) float64
-        Derivative with respect to the secondary coordinates [N m, N per rad, m].
-    energy_gradient : (S,) float64
-        Derivative of the stored energy by the secondary coordinates [J/rad, J/m]; zero where it
-        was not asked for.
-    loads : tuple of ContactLoads
-        Loads of each contact.
-    """
-
+    #: Generalised forces (F,) [N m, N].
     forces: FloatArray
+    #: Derivative with respect to the secondary coordinates (F, S) [N m, N per rad, m].
     columns: FloatArray
+    #: Derivative of the stored energy by the secondary coordinates (S,) [J/rad, J/m]; zero where it
+    #: was not asked for.
     energy_gradient: FloatArray
+    #: Loads of each contact.
     loads: tuple[ContactLoads, ...]
 
 
 class PlantContacts:
-    """Contacts in the joints of a plant.
-
-    Parameters
-    ----------
-    plant : Plant
-        The multibody system along a motion.
-    contacts : sequence of JointContact
-        Contacts of joint surfaces.
-
-    Raises
-    ------
-    InputError
-        If a contact has a coordinate that the plant does not have.
-    """
+    """Contacts in the joints of a plant."""
 
     def __init__(self, plant: Plant, contacts: Sequence[JointContact]) -> None:
         self.plant, self.contacts = plant, tuple(contacts)
@@ -59,10 +38,7 @@ class PlantContacts:
         self._secondary = plant.motion.index(plant.secondary)
 
     def at(self, frame: int, values: FloatArray, *, energy: bool = False) -> ContactForces:
-        """Return the contacts at a frame and secondary coordinates (S,) [rad, m].
-
-        With `energy`, the gradient of the stored energy too.
-        """
+        """Return the contacts at a frame and secondary coordinates (S,) [rad, m]."""
         count = len(self.plant.motion.names)
         q = self.plant.motion.values[frame].copy()
         q[self._secondary] = values

@@ -25,13 +25,7 @@ _FOOT = re.compile("calc|foot", re.I)
 def loaded_by_plates(
     model: str, system: OpenSimSystem, motion: CoordinateMotion, path: Path
 ) -> OpenSimSystem:
-    """Return a model with the force plates of a table or C3D file as its external loads.
-
-    `model` is the XML text of `system`, which has no external loads. `motion` has all coordinates
-    and places the feet: the bodies whose names have calc (of calcaneus) or foot, or else all
-    bodies. Raises `InputError` if the file has no force plates, or no contact under a foot during
-    the motion.
-    """
+    """Return a model (XML text) with the force plates of a file as loads on the feet above them."""
     table = read_ground(path)
     acting, notes = _acting(table, _feet(system, motion), motion.time)
     if not acting:

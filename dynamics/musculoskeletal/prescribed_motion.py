@@ -26,31 +26,16 @@ _CONTROLS, _FORCE = ("control", "activation"), "force"
 
 
 class Course(NamedTuple):
-    """Values over time: linear, or smooth, between instants and constant outside.
+    """Values (K,) [any unit] at instants (K,) [s]: linear between them and constant outside."""
 
-    Parameters
-    ----------
-    time : (K,) float64
-        Instants [s], increasing.
-    values : (K,) float64
-        Values [any unit].
-    """
-
+    #: Instants [s], increasing (K,).
     time: FloatArray
+    #: Values (K,) [any unit].
     values: FloatArray
 
     @classmethod
     def through(cls, time: FloatArray, values: FloatArray, step: float) -> Self:
-        """Return a smooth course through points (K,), sampled in steps [s].
-
-        Cubic pieces without overshoot (Fritsch & Butland 1984, SIAM J Sci Stat Comput 5:300-304),
-        so that equal neighbours hold.
-
-        Raises
-        ------
-        InputError
-            If times and values do not match, or the times do not increase.
-        """
+        """Return a smooth course through points (K,), sampled in steps [s]."""
         at, points = check_array("times", time, (None,)), check_array("values", values, (None,))
         if len(at) != len(points) or not len(at) or (np.diff(at) <= 0.0).any():
             raise InputError(
@@ -69,28 +54,7 @@ class Course(NamedTuple):
 
 
 def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> dict[str, Course]:
-    """Read the courses of prescribed coordinates.
-
-    Parameters
-    ----------
-    path : str, Path or MotionTable
-        OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as read. Angles are in the unit that the
-        header states, else in degrees, in columns that end in `/value` in radians.
-    system : OpenSimSystem
-        The model.
-
-    Returns
-    -------
-    dict
-        Courses [rad, m] by coordinate.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, has no coordinate of the model, or has angles in radians that can
-        only be degrees.
-    """
+    """Read courses [rad, m] of coordinates; angles without a unit are degrees, not in states."""
     table = path if isinstance(path, MotionTable) else read_course_table(path)
     found = CoordinateTable(table, system, unstated_degrees=True)
     if not found.columns:
@@ -106,16 +70,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
 def prescribe_motion(
     system: OpenSimSystem, courses: Mapping[str, Course], time: FloatArray
 ) -> CoordinateMotion:
-    """Return the motion of all coordinates at instants (N,) [s].
-
-    Coordinates with a course follow a quintic spline through its points, as OpenSim's GCVSpline of
-    degree 5; all others keep the default of the model.
-
-    Raises
-    ------
-    InputError
-        If a name is not a coordinate of the model.
-    """
+    """Return the motion at instants (N,) [s]: quintic splines through courses, else defaults."""
     values = np.repeat(system.defaults[None], len(time), axis=0)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     places = index_of(system.coordinates, tuple(courses))
@@ -139,13 +94,7 @@ def _spline(course: Course) -> BSpline:
 def instants(
     courses: Iterable[Course], step: float, start: float | None, stop: float | None
 ) -> FloatArray:
-    """Return equally spaced instants (N,) [s] from start to stop, by default those of courses.
-
-    Raises
-    ------
-    InputError
-        If no course states the time and start or stop is missing, or stop does not follow start.
-    """
+    """Return equally spaced instants (N,) [s] from start to stop, by default those of courses."""
     ends = [t for course in courses if len(course.time) > 1 for t in course.time[[0, -1]]]
     if not ends and (start is None or stop is None):
         raise InputError(
@@ -161,15 +110,7 @@ def instants(
 
 
 def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
-    """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N].
-
-    NAME is that of a muscle, or its path in the model.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, or a column has another ending.
-    """
+    """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N]."""
     table = read_course_table(path)
     for name in table.names:
         if name.rpartition("_")[2] not in (*_CONTROLS, _FORCE):
@@ -188,28 +129,7 @@ def drive_muscles(
     *,
     fibre_forces: bool = True,
 ) -> MuscleDrive:
-    """Return the drive of muscles at instants (N,) [s].
-
-    Parameters
-    ----------
-    muscles : MuscleSet
-        The M muscles.
-    courses : mapping of str to Course
-        Courses of `read_muscle_inputs`.
-    activation : float or None
-        Activation of muscles without a course [1]; None for the least of each muscle.
-    time : (N,) float64
-        Instants [s].
-    fibre_forces : bool
-        Whether muscles without a course pull as length and velocity of their fibres allow, or by
-        activation times largest force. Those without control (None) pull as their fibres allow.
-
-    Raises
-    ------
-    InputError
-        If a course is that of no muscle, a muscle has two courses of a kind, or an activation is
-        not within 0 and 1.
-    """
+    """Return the drive of muscles at times (N,) [s]; those without a course have the activation."""
     constant = muscles.bounds[0] if activation is None else activation
     activations = np.full((len(time), len(muscles.names)), constant)
     forces = np.full_like(activations, np.nan)
@@ -241,20 +161,13 @@ def drive_muscles(
 
 
 class BodyForce(NamedTuple):
-    """A force on a body, fixed to this body.
+    """A force on a body at a point (3,) [m], both fixed to the body."""
 
-    Parameters
-    ----------
-    body : str
-        Name of the body.
-    point : (3,) float64
-        Point where the force acts, frame of the body [m].
-    force : tuple of Course
-        Components of the force, frame of the body [N].
-    """
-
+    #: Name of the body.
     body: str
+    #: Point where the force acts, frame of the body (3,) [m].
     point: FloatArray
+    #: Components of the force, frame of the body [N].
     force: tuple[Course, Course, Course]
 
 

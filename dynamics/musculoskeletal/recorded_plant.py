@@ -31,11 +31,7 @@ _FORMAT = "knee-contact recorded plant 1"
 
 
 class RecordedFrames(NamedTuple):
-    """Record of a plant along a solution of N frames, such as forces (N, F) [N m, N].
-
-    `fibres` (N, 3, 2, M) has the force of each muscle per unit of activation and without activation
-    [N], the derivatives of both by the length of the muscle [N/m], and by its rate [N s/m].
-    """
+    """Record of a plant along a solution of N frames, such as forces (N, F) [N m, N]."""
 
     #: Secondary coordinates and their speeds (N, S) [rad, m; per s].
     values: FloatArray

@@ -42,26 +42,12 @@ def _applied(path: str | Path) -> list[OsimObject]:
 
 
 def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
-    """Read the reserve of each coordinate from a force set.
-
-    Parameters
-    ----------
-    path : str or Path
-        OpenSim's force set (XML) with CoordinateActuators.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not XML, or a force is not a positive number.
-    """
+    """Read the reserve of each coordinate from OpenSim's force set (XML)."""
     return reserves_in(_applied(path))
 
 
 def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
-    """Return the reserve of each coordinate among the objects of a force set, of several the last.
-
-    Raises an `InputError` if a force is not a positive number.
-    """
+    """Return the reserve of each coordinate among the forces of a set, of several the last."""
     found: dict[str, Reserve] = {}
     for actuator in forces:
         if actuator.tag == _ACTUATOR:
@@ -73,15 +59,12 @@ def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
 
 
 def with_actuators(settings: ComakSettings, actuators: Iterable[Reserve]) -> ComakSettings:
-    """Return settings whose reserves include actuators of the model on coordinates solved for.
-
-    Two actuators of one coordinate, of forces f₁ and f₂ at full control, share its force at the
-    least cost as one of √(f₁² + f₂²).
-    """
+    """Return settings whose reserves include actuators of the model on coordinates solved for."""
     free = (*settings.primary, *(s.name for s in settings.secondary))
     own = [each for each in actuators if each.coordinate in free]
     if not own:
         return settings
+    # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
     forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
     labels = dict(zip(forces, settings.reserve_names, strict=False))
     reserves = {n: Reserve(n, force, labels.get(n, f"{n}_reserve")) for n, force in forces.items()}

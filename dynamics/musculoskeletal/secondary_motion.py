@@ -63,11 +63,7 @@ class _Problem(NamedTuple):
 
 
 class SecondaryMotion:
-    """Steps of the secondary coordinates of a plant with its contacts.
-
-    `length` is that of the implicit Euler steps [s]; None for equilibria without inertia and
-    speeds.
-    """
+    """Implicit Euler steps of the secondary coordinates of a length [s]; of equilibria if None."""
 
     def __init__(self, contacts: PlantContacts, length: float | None) -> None:
         self._contacts, self._plant, self._length = contacts, contacts.plant, length
@@ -77,11 +73,7 @@ class SecondaryMotion:
     def step(
         self, frame: int, tensions: Tensions, before: FloatArray, speeds: FloatArray
     ) -> SecondaryStep:
-        """Return the secondary coordinates at a frame from values and speeds (S,) before.
-
-        With muscle forces (M,) [N], or a function that returns them at values and speeds. A step in
-        time without a balance is divided. Raises `PoseError` if no balance is found.
-        """
+        """Return the step to a frame from values and speeds (S,) [rad, m; per s]."""
         try:
             return self._solve(_Problem(frame, tensions, before, speeds, self._length))
         except PoseError:

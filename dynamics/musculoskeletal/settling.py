@@ -21,20 +21,13 @@ _ACTIVATION, _STEP, _STEPS = 0.02, 0.01, 1000
 
 
 class Settled(NamedTuple):
-    """Settled secondary coordinates.
+    """Settled secondary coordinates (S,), and their history (T, S) at instants (T,) [rad, m; s]."""
 
-    Parameters
-    ----------
-    values : (S,) float64
-        Secondary coordinates [rad, m].
-    time : (T,) float64
-        Instants of the simulation, from 0 in steps of 0.01 s [s].
-    history : (T, S) float64
-        Secondary coordinates over time [rad, m].
-    """
-
+    #: Secondary coordinates (S,) [rad, m].
     values: FloatArray
+    #: Instants of the simulation, from 0 in steps of 0.01 s (T,) [s].
     time: FloatArray
+    #: Secondary coordinates over time (T, S) [rad, m].
     history: FloatArray
 
 

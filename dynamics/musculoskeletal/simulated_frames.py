@@ -21,32 +21,22 @@ class ContactFlag(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SimulatedFrames:
-    """Simulated secondary coordinates, muscles and contacts at N frames.
+    """Secondary coordinates (N, S) [rad, m], muscles and contacts at N frames."""
 
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s].
-    secondary, muscles, contacts : tuple of str
-        Names of the S secondary coordinates, the M muscles and the contacts.
-    values, speeds : (N, S) float64
-        Secondary coordinates and their speeds [rad, m; per s].
-    activations : (N, M) float64
-        Activations [1]; zero for muscles with given forces.
-    muscle_forces : (N, M) float64
-        Muscle forces [N].
-    loads : tuple of tuple of ContactLoads
-        Loads of each contact at each frame.
-    """
-
+    #: Instants (N,) [s].
     time: FloatArray
+    #: Names of the S secondary coordinates, the M muscles and the contacts.
     secondary: tuple[str, ...]
     muscles: tuple[str, ...]
     contacts: tuple[str, ...]
+    #: Secondary coordinates and their speeds (N, S) [rad, m; per s].
     values: FloatArray
     speeds: FloatArray
+    #: Activations (N, M) [1]; zero for muscles with given forces.
     activations: FloatArray
+    #: Muscle forces (N, M) [N].
     muscle_forces: FloatArray
+    #: Loads of each contact at each frame.
     loads: tuple[tuple[ContactLoads, ...], ...]
 
     @property

@@ -12,10 +12,7 @@ _COARSEST = 0.1
 
 
 def check_seconds(source: object, time: FloatArray) -> None:
-    """Raise an `InputError` if the rows at times (N,) [s] are too far apart for seconds.
-
-    `source` is the file.
-    """
+    """Refuse rows at times (N,) [s] that are too far apart for seconds; `source` is the file."""
     if len(time) < 2:
         return
     step = float(np.median(np.diff(time)))

@@ -15,11 +15,7 @@ from foundation.base.errors import InputError
 
 @cache
 def opensim() -> Any:
-    """Return the module `opensim`, which writes no log file.
-
-    Raises `InputError` if the package is not installed, or is installed and cannot be imported, as
-    beside CasADi.
-    """
+    """Return the module `opensim`, which writes no log file; an error tells how to install it."""
     try:
         module = importlib.import_module("opensim")
     except ImportError as error:
@@ -46,10 +42,7 @@ def opensim() -> Any:
 
 @contextmanager
 def without_output() -> Iterator[None]:
-    """Keep what OpenSim's tools write to the standard output from it within the context.
-
-    The tools write past Python and past OpenSim's own log.
-    """
+    """Keep what OpenSim's tools write past Python and past its log from the standard output."""
     sys.stdout.flush()
     kept = os.dup(1)
     try:

@@ -20,10 +20,7 @@ _Vector = tuple[Finite, Finite, Finite]
 
 
 class CourseConfig(Section):
-    """Course of the coordinate NAME in [forward.coordinates.NAME].
-
-    Values at instants, smooth between them and constant outside.
-    """
+    """Course in [forward.coordinates.NAME]: smooth between instants and constant outside."""
 
     at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
     deg: tuple[Finite, ...] | None = Field(None, description="values of an angle at the instants")
@@ -38,10 +35,7 @@ class CourseConfig(Section):
 
 
 class LoadConfig(Section):
-    """A force on a body in [forward.loads.NAME], with any name.
-
-    Values at instants, smooth between them and constant outside.
-    """
+    """A force on a body in [forward.loads.NAME]: smooth between instants and constant outside."""
 
     body: str = Field(description="body that the force acts on")
     point_m: _Vector = Field((0.0, 0.0, 0.0), description="point of the force, frame of the body")

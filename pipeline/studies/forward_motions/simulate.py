@@ -114,10 +114,7 @@ class ForwardSetup:
         )
 
     def run(self) -> ForwardFrames:
-        """Simulate the motion, up to the first instant without a balance of forces.
-
-        Raises `InputError` if no balance is found at the first instant.
-        """
+        """Simulate the motion, up to the first instant without a balance of forces."""
         motion = self.plant.motion
         start = motion.values[0, motion.index(self.settings.secondary)]
         try:
@@ -134,12 +131,7 @@ class ForwardSetup:
 
 
 def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
-    """Return a forward simulation, ready to be carried out.
-
-    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is not
-    installed, settings and model do not agree, a coordinate is both prescribed and secondary, loads
-    end before the simulation, or the surfaces of a contact do not face each other.
-    """
+    """Return a forward simulation whose files, settings and model are checked."""
     model = OsimModel(data_file(forward.model))
     _check_bodies(forward, model)
     settings, files, warnings = _settings(forward)
@@ -204,10 +196,7 @@ def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> F
 def _model_dynamics(
     model: OsimModel, files: ForwardFiles, inputs: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Return notes on muscles of the file of actuators that have dynamics in the model.
-
-    OpenSim-JAM's flags of tendons and activation hold for muscles that the file does not list.
-    """
+    """Return notes on listed muscles whose dynamics OpenSim-JAM would simulate."""
     names = [key.rsplit("/", 1)[-1].rpartition("_") for key in inputs]
     pulled = {name for name, _, kind in names if kind != "force"}
     controlled = {name for name, _, kind in names if kind == "control"}
@@ -243,10 +232,7 @@ def check_not_secondary(
 def _start_notes(
     table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return a note on secondary coordinates in states of OpenSim, which the simulation starts at.
-
-    Raises an `InputError` as of `check_not_secondary` if another table has secondary coordinates.
-    """
+    """Return a note on secondary coordinates in states, whose first instant alone is used."""
     both = [name for name in courses if name in secondary]
     if not both:
         return ()
@@ -356,10 +342,7 @@ def summarise(
     tensions: FloatArray,
     seconds: dict[str, float],
 ) -> ForwardSummary:
-    """Return the summary of a simulation.
-
-    `tensions` are (N, L) [N], `seconds` are the times by part [s].
-    """
+    """Return the summary of a simulation; tensions (N, L) [N], `seconds` are times by part [s]."""
     forward, contacts = file.forward, setup.contacts.contacts
     failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
     return ForwardSummary(
@@ -409,10 +392,7 @@ def forward_page(
     tensions: FloatArray,
     over: str | None,
 ) -> dict[str, Any]:
-    """Return the content of `forward.html`, with the tensions of the ligaments (N, L) [N].
-
-    `over` is the coordinate along the horizontal axes, None for the time.
-    """
+    """Return the content of `forward.html` over a coordinate or time; tensions (N, L) [N]."""
     charts = _charts(setup, result, over)
     return {
         "summary": summary,
@@ -453,11 +433,7 @@ def _prepare(file: ForwardFile, job: Job) -> ReadyMotion:
 
 
 def _carry_out(ready: ReadyMotion, job: Job) -> Outcome:
-    """Simulate a motion.
-
-    Raises `InputError` if no balance of forces is found at the first instant; if none is found at a
-    later one, the outcome fails with a `PoseError` and has the instants before.
-    """
+    """Simulate a motion; the outcome fails if an instant but the first finds no balance."""
     file, setup = ready
     prepared = job.seconds
     result = setup.run()

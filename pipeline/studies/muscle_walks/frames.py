@@ -48,10 +48,7 @@ def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, Float
 
 
 def medial_share(parts: Mapping[str, FloatArray]) -> float | None:
-    """Return the medial share of the mean forces of both compartments (N,) [any unit].
-
-    None without a medial and a lateral compartment, or without a force.
-    """
+    """Return the medial share of mean forces (N,) [any unit], None without both compartments."""
     if not set(COMPARTMENTS) <= parts.keys():
         return None
     medial, lateral = (float(parts[part].mean()) for part in COMPARTMENTS)
@@ -107,11 +104,7 @@ def _untouched(result: SimulatedFrames) -> list[str]:
 def jump_flags(
     motion: CoordinateMotion, names: tuple[str, ...], time: FloatArray, imbalance: FloatArray
 ) -> list[str]:
-    """Return a flag of the instants (N,) [s] at which forces of contact jump, with what they leave.
-
-    `imbalance` (N, C) [N m, N] are the generalised forces that are left on the C named coordinates,
-    zero where they balance.
-    """
+    """Return a flag of instants (N,) [s] where contacts jump and leave forces (N, C) [N m, N]."""
     at = np.flatnonzero(np.abs(imbalance).max(axis=1, initial=0.0))
     if not len(at):
         return []
@@ -135,11 +128,7 @@ _UP = 1
 
 
 class SharedLoad(Computed):
-    """Load on a bed, and what part of the load comes through bodies on the bed.
-
-    `mean_percent` is the mean part, weighted by the load; `peak_N` and `peak_percent` are load and
-    part at the instant of the largest load.
-    """
+    """Load on a bed, and the part through bodies on it, in the mean and at the peak."""
 
     through: list[str]
     mean_percent: float | None
@@ -188,13 +177,7 @@ class InterposedLoad:
 def interposed_loads(
     setup: Simulated, contacts: Sequence[JointContact], result: SimulatedFrames
 ) -> tuple[InterposedLoad, ...]:
-    """Return the loads on beds with bodies between bed and target, by contact and compartment.
-
-    The contacts are in the order of the result. Loads on both compartments and in total are
-    returned for each contact whose bed has a medial and a lateral compartment, if a body lies
-    between bed and target. A body belongs to the compartment that is nearest to the middle of its
-    loads.
-    """
+    """Return the loads on beds with bodies between bed and target, in total and by compartment."""
     own = {contact.name: contact for contact in setup.model.contacts}
     found: list[InterposedLoad] = []
     for place, name in enumerate(result.contacts):
@@ -234,11 +217,7 @@ def interposed_loads(
 def _between(
     contact: ArticularContact, contacts: Mapping[str, ArticularContact]
 ) -> dict[str, tuple[str, bool]]:
-    """Return the bodies between bed and target of a contact.
-
-    Each with the name of its contact with the body of the bed, and whether that body is the target
-    of this contact.
-    """
+    """Return bodies between bed and target, with their contact, and if the bed is its target."""
     bed, target = contact.bed.body, contact.target.body
     pairs = {name: (each.bed.body, each.target.body) for name, each in contacts.items()}
     touching = {frozenset(pair) for pair in pairs.values()}
@@ -258,11 +237,7 @@ def _handed_on(
     *,
     on_target: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the load (N,) [N] of a body on the body of a bed, and the middle of the load.
-
-    The middle (3,) is the mean centre of pressure, weighted by the load [m]; both in the frame of
-    the body of the bed, which is the target of the contact or has its bed.
-    """
+    """Return the load (N,) [N] of a body on a bed's body, and its mean centre (3,) [m]."""
     places, loads = motion.index(contact.coordinates), np.zeros(len(result.time))
     weighted, weight = np.zeros(3), 0.0
     for frame, values in enumerate(motion.values):
@@ -337,10 +312,7 @@ class FrameCharts:
     def chart(
         self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
     ) -> Picture:
-        """Return a chart of rows (N,) [any unit] by name.
-
-        Further `settings` are those of `pipeline.reports.charts.chart`.
-        """
+        """Return a chart of rows (N,) [any unit] by name, with settings of `charts.chart`."""
         return chart(
             name, f"{title} over {self.over}", self.axis, label, lines_of(lines), at=self.at,
             title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
@@ -471,11 +443,7 @@ def frame_figures(
     result: SimulatedFrames,
     tensions: FloatArray,
 ) -> dict[str, Any]:
-    """Return the figures of a simulation by fields of `FrameSummary`.
-
-    `springs` are the contacts of the model and `contacts` those of the simulation, `tensions` those
-    of the ligaments (N, L) [N].
-    """
+    """Return fields of `FrameSummary`; `tensions` (N, L) [N] are those of the ligaments."""
     weight, time = body_weight(setup), result.time
     return {
         "mass_kg": setup.model.mass,

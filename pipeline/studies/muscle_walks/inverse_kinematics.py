@@ -47,13 +47,7 @@ def with_motion(file: MuscleWalkFile, folder: Path) -> tuple[MuscleWalkFile, Mar
 
 
 def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
-    """Find the motion of a walk with [inverse_kinematics] from markers, and write its files.
-
-    The folder gets the motion `ik.mot`, errors of the markers `marker_errors.sto` [m², m] and the
-    constraint functions `constraint_functions.xml`. Raises `ConfigError` or `InputError` if a file
-    or key is missing or cannot be used, OpenSim is not installed, the secondary coordinates find no
-    balance in the sweep, or OpenSim cannot follow the markers.
-    """
+    """Find the motion of a walk from markers; write it with errors and functions to a folder."""
     config = file.inverse_kinematics
     if config is None:
         raise InputError("inverse_kinematics: expected a section with markers, found none")

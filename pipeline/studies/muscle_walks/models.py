@@ -33,11 +33,7 @@ def stated_files(section: Section, fields: Mapping[str, str]) -> dict[str, Path]
 def spring_contacts(
     model: OsimModel, config: ArticularModelConfig, *, energy: bool = False
 ) -> tuple[JointContact, ...]:
-    """Return the contacts of a model with beds of springs, as of `articular_contacts`.
-
-    Surfaces and mesh files are those of the configuration. With `energy`, the contacts have the
-    gradient of their energy too.
-    """
+    """Return the contacts of a model with beds of springs, with surfaces of the configuration."""
     return articular_contacts(
         model,
         meshes=config.mesh_files,
@@ -54,10 +50,7 @@ def facing_contacts(
     *,
     energy: bool = False,
 ) -> tuple[JointContact, ...]:
-    """Return `spring_contacts` whose surfaces face each other along a motion.
-
-    Raises `InputError` as `articular_contacts` and `check_facing`.
-    """
+    """Return `spring_contacts`; refuse surfaces that do not face each other along a motion."""
     contacts = spring_contacts(model, config, energy=energy)
     check_facing(contacts, model, motion)
     return contacts
@@ -69,10 +62,7 @@ _NEAR = 0.9
 
 
 class ContactSide(Computed):
-    """Leg of a contact, direction of medial, and axes of the mesh of the bed.
-
-    `medial` is empty for a bed without medial and lateral compartments.
-    """
+    """Leg of a contact, axes of the bed's mesh, and direction of medial, empty if it has none."""
 
     leg: str
     medial: str

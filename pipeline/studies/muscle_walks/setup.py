@@ -93,13 +93,7 @@ def walk_settings(
     viscosities: Mapping[str, float] | None = None,
     usual: Mapping[str, Any] | None = None,
 ) -> WalkSettings:
-    """Return the settings of a walk, and the files of its motion and loads.
-
-    `recorded` has the coordinates of a recorded plant, where the configuration names no settings;
-    `viscosities` are those of the model on coordinates [N m s/rad, N s/m], as of
-    `ComakFile.settings`; `usual` are fields that neither the configuration nor a file states.
-    Raises `ConfigError` or `InputError` if a file is missing or a setting is wrong.
-    """
+    """Return the settings of a file or record as [comak] changes them; `usual` are last."""
     walk = file.walk
     stated = stated_files(walk, _FILES)
     settings, source = recorded, None
@@ -194,11 +188,7 @@ class WalkSetup:
         return () if balance is None else balance.flags
 
     def first_values(self) -> FloatArray:
-        """Return the secondary coordinates (S,) before the first frame [rad, m].
-
-        Settled from those of the motion without external loads, unless the settings say otherwise;
-        those of a record are recorded.
-        """
+        """Return the first secondary coordinates (S,) [rad, m]: settled, or those of a record."""
         plant = self.plant
         if isinstance(plant, RecordedPlant):
             return plant.start
@@ -225,12 +215,7 @@ def _at_rest(motion: CoordinateMotion) -> CoordinateMotion:
 
 
 def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
-    """Return a walk, ready to be simulated.
-
-    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is needed
-    and not installed, settings, motion and model do not agree, or a surrogate stands for another
-    contact, and `RunError` if a directory of a surrogate is not a finished run.
-    """
+    """Return a walk, ready to be simulated, whose files, settings and surrogates are checked."""
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
     prepared = (_recorded if walk.replay else _from_opensim)(file, model)
@@ -253,10 +238,7 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
 def _rigid_notes(
     contacts: tuple[JointContact, ...], settings: ComakSettings, stated: set[str]
 ) -> tuple[str, ...]:
-    """Return a note on coordinates of joints with contact that the motion prescribes.
-
-    But for those that a file of settings, or the model itself, states as prescribed.
-    """
+    """Return a note on coordinates of contacts that follow the motion, but for those so stated."""
     free = {*settings.primary, *secondary_names(settings), *stated}
     left = {
         f"{name} ({contact.name})": None
@@ -383,10 +365,7 @@ def _knee(
 
 
 def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSettings, tuple[str, ...]]:
-    """Return settings that solve for no locked coordinate, and the coordinates of the settings.
-
-    Raises an `InputError` if the model locks all of them.
-    """
+    """Return settings that solve for no locked coordinate, and the coordinates of the settings."""
     settings, locked = stated.settings, model.locked_coordinates
     primary = tuple(name for name in settings.primary if name not in locked)
     secondary = tuple(s for s in settings.secondary if s.name not in locked)
@@ -408,10 +387,7 @@ def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSetting
 
 
 def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
-    """Return notes on settings that are not carried out, or that contradict the model.
-
-    Raises an `InputError` if the settings name a coordinate that the model does not have.
-    """
+    """Return notes on settings that are not carried out, or that contradict the model."""
     settings, known = stated.settings, model.coordinate_paths
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)

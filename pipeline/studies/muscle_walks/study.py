@@ -142,10 +142,7 @@ def check_walk_factor(name: str, factors: Mapping[str, Factor]) -> None:
 
 
 def varied_walk(setup: WalkSetup, values: Mapping[str, float]) -> WalkSetup:
-    """Return a walk with inputs set to values in the units of their names.
-
-    Raises `InputError` if the contact of a walk cannot be changed so.
-    """
+    """Return a walk with inputs set to values in the units of their names."""
     factors = walk_factors(setup)
     changes: dict[str, dict[Any, float]] = {}
     for name, value in values.items():
@@ -356,10 +353,7 @@ def _files_of(folder: Path) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def recorded_walk(folder: str) -> tuple[WalkSetup, ComakResult, Catalogue]:
-    """Return a walk that replays its own record, its result, and its inputs and outputs.
-
-    Raises `ConfigError` or `InputError` if the files of the walk cannot be used.
-    """
+    """Return a walk that replays its own record, its result, and its inputs and outputs."""
     record = str(Path(folder) / "plant.npz")
     setup = replayed(load_section(Path(folder) / "config.toml", MuscleWalkFile), record)
     result = setup.comak.run(setup.first_values())
@@ -405,10 +399,7 @@ def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[str, Any]:
-    """Return the results of a run; raises one of `pipeline.stages.model_cycles.FAILURES`.
-
-    `nominal` (N, S) are the secondary coordinates of the recorded walk [rad, m].
-    """
+    """Return the results of a run; `nominal` (N, S) [rad, m] are those of the recorded walk."""
     result = setup.comak.run(setup.first_values(), guide=nominal)
     if result.flags and task.unconverged == "fail":
         raise PoseError(result.flags[0])
