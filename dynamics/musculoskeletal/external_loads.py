@@ -12,8 +12,13 @@ import numpy as np
 from dynamics.motion.c3d import is_c3d, read_ground
 from dynamics.motion.motion_tables import MotionTable, write_motion_table
 from dynamics.motion.plates import Plate
-from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
-from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
+from dynamics.musculoskeletal.osim_xml import (
+    OsimObject,
+    add_object,
+    new_document,
+    read_object,
+    write_xml,
+)
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 

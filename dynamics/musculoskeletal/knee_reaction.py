@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynamics.motion.plates import find_stride
-from dynamics.musculoskeletal.comak_solution import ComakResult
+from dynamics.musculoskeletal.comak import ComakResult
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.musculoskeletal.leg_sides import leg_side

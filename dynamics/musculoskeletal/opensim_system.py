@@ -1,4 +1,4 @@
-"""A model in OpenSim's own multibody code, from the stock `opensim` wheel.
+"""A model in OpenSim's own multibody code, from the stock `opensim` wheel, imported where needed.
 
 OpenSim (Seth et al. 2018, PLoS Comput Biol 14:e1006223) gives the generalised forces that a motion
 needs by inverse dynamics, the moment arms of muscles by their paths, and the mass matrix.
@@ -6,10 +6,13 @@ needs by inverse dynamics, the moment arms of muscles by their paths, and the ma
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +22,129 @@ from numpy.typing import NDArray
 from dynamics.motion.c3d import is_c3d
 from dynamics.motion.motion_tables import write_motion_table
 from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
-from dynamics.musculoskeletal.held_coordinates import HeldCourse, held_courses
-from dynamics.musculoskeletal.ligament_set import LigamentSet
-from dynamics.musculoskeletal.plant import Contractions, MuscleSet
-from dynamics.musculoskeletal.wheel import opensim
+from dynamics.musculoskeletal.plant import Contractions, LigamentSet, MuscleSet
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+
+
+@cache
+def opensim() -> Any:
+    """Return the module `opensim`, which writes no log file; an error tells how to install it."""
+    try:
+        module = importlib.import_module("opensim")
+    except ImportError as error:
+        if "casadi" in sys.modules:
+            raise InputError(
+                "opensim: expected a process without CasADi, found CasADi imported, but OpenSim "
+                "has another version of CasADi; use OpenSim in a separate process, or replay a "
+                "recorded plant"
+            ) from error
+        if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
+            raise InputError(
+                f"opensim: expected a package that Python imports, found an error: {error}; "
+                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]", '
+                "or replay a recorded plant"
+            ) from error
+        raise InputError(
+            "models in .osim files need OpenSim, which is not installed: install OpenSim with pip "
+            'install "knee-contact[opensim]", or replay a recorded plant'
+        ) from error
+    module.Logger.removeFileSink()
+    module.Logger.setLevelString("Error")
+    return module
+
+
+@contextmanager
+def without_output() -> Iterator[None]:
+    """Keep what OpenSim's tools write past Python and past its log from the standard output."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+#: Differences from a locked value that are those of rounding [rad, m].
+_SAME = (1e-3, 1e-4)
+#: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
+HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
+
+
+def lock_notes(
+    locked: Mapping[str, float],
+    angles: Collection[str],
+    solved: Collection[str],
+    courses: Mapping[str, FloatArray],
+) -> tuple[str, ...]:
+    """Return a note on locked coordinates that settings or courses (N,) [rad, m] would move."""
+    kept = []
+    for name, at in locked.items():
+        angle, values = name in angles, courses.get(name, np.array([at]))
+        far = float(values[np.abs(values - at).argmax()])
+        moved = bool(abs(far - at) > _SAME[0 if angle else 1])
+        if name in solved or moved:
+            why = ["the settings solve for it"] * (name in solved)
+            why += [f"the motion has {_shown(far, angle)}"] * moved
+            kept.append(f"{name} at {_shown(at, angle)} ({'; '.join(why)})")
+    if not kept:
+        return ()
+    return (
+        f"locked coordinates of the model keep their default values: {', '.join(kept)}; set locked "
+        "to false in the model for coordinates that move",
+    )
+
+
+def _shown(value: float, angle: bool) -> str:
+    return f"{np.degrees(value):.4g} deg" if angle else f"{1e3 * value:.4g} mm"
+
+
+def held_courses(model: Any, state: Any) -> dict[str, HeldCourse]:
+    """Return the course [rad, m] of each coordinate that a model holds; followers come last."""
+    coordinates = model.getCoordinateSet()
+    found: dict[str, HeldCourse] = {}
+    for coordinate in (coordinates.get(k) for k in range(coordinates.getSize())):
+        if coordinate.getLocked(state):
+            found[coordinate.getName()] = _constant(coordinate.getDefaultValue())
+        elif coordinate.isPrescribed(state):
+            found[coordinate.getName()] = _over_time(coordinate.getPrescribedFunction())
+    constraints = model.getConstraintSet()
+    for each in (constraints.get(k) for k in range(constraints.getSize())):
+        coupler = opensim().CoordinateCouplerConstraint.safeDownCast(each)
+        if coupler is not None and coupler.isEnforced(state):
+            dependent = coupler.getPropertyByName("dependent_coordinate_name")
+            found[opensim().PropertyHelper.getValueString(dependent)] = _coupled(coupler)
+    return found
+
+
+def _constant(value: float) -> HeldCourse:
+    return lambda time, _: np.full(len(time), value)
+
+
+def _over_time(function: Any) -> HeldCourse:
+    return lambda time, _: np.array(list(_values(function, time[:, None])))
+
+
+def _coupled(coupler: Any) -> HeldCourse:
+    names = coupler.getIndependentCoordinateNames()
+    independent = [names.get(k) for k in range(names.getSize())]
+    factor = coupler.getPropertyByName("scale_factor")
+    function, scale = coupler.getFunction(), opensim().PropertyHelper.getValueDouble(factor)
+
+    def course(time: FloatArray, known: Mapping[str, FloatArray]) -> FloatArray:
+        rows = np.column_stack([known[name] for name in independent])
+        return scale * np.array(list(_values(function, rows)))
+
+    return course
+
+
+def _values(function: Any, rows: FloatArray) -> Iterator[float]:
+    for row in rows:
+        yield float(function.calcValue(opensim().Vector.createFromMat(row)))
+
 
 _LIGAMENT = "Blankevoort1991Ligament"
 #: Muscles that OpenSim does not give a rigid tendon.

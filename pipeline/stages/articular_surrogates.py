@@ -11,11 +11,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from dynamics.musculoskeletal import JointContact, Placement
-from dynamics.musculoskeletal.joint_contact import PotentialGradient, pose_of
-from dynamics.musculoskeletal.mirrored_contact import (
+from dynamics.musculoskeletal.joint_contact import (
     MirroredContact,
     MirroredGradient,
+    PotentialGradient,
     mirrored_pose,
+    pose_of,
 )
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dynamics.musculoskeletal import ComakFile, OsimModel
-from dynamics.musculoskeletal.forward_settings import read_forward_tool
+from dynamics.musculoskeletal.prescribed_motion import read_forward_tool
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline.config.data_folder import data_file

@@ -32,8 +32,8 @@ from dynamics.musculoskeletal import (
     simulate_forward,
     write_external_loads,
 )
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.held_coordinates import lock_notes
+from dynamics.musculoskeletal.motion_input import CoordinateTable
+from dynamics.musculoskeletal.opensim_system import lock_notes
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError

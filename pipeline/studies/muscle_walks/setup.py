@@ -39,14 +39,11 @@ from dynamics.musculoskeletal import (
     reserve_fields,
     settle,
 )
-from dynamics.musculoskeletal.comak_file import check_coordinates
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.held_coordinates import lock_notes
+from dynamics.musculoskeletal.comak_file import check_coordinates, with_actuators
 from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
-from dynamics.musculoskeletal.motion_input import filter_edge_notes
-from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.musculoskeletal.reserves import with_actuators
-from dynamics.musculoskeletal.walk_times import check_seconds
+from dynamics.musculoskeletal.load_causes import ground_balance
+from dynamics.musculoskeletal.motion_input import CoordinateTable, check_seconds, filter_edge_notes
+from dynamics.musculoskeletal.opensim_system import lock_notes
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file

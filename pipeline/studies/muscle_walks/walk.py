@@ -24,7 +24,7 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
-from dynamics.musculoskeletal.wheel import opensim
+from dynamics.musculoskeletal.opensim_system import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError

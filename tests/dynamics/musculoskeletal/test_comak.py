@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import least_squares
 
 from dynamics.musculoskeletal import Comak
-from dynamics.musculoskeletal.comak_solution import Solution
+from dynamics.musculoskeletal.comak import Solution
 from foundation.base.errors import InputError, PoseError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, ContactLoads

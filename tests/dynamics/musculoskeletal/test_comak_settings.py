@@ -10,8 +10,7 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
     read_reserves,
 )
-from dynamics.musculoskeletal.comak_file import check_coordinates
-from dynamics.musculoskeletal.reserves import Reserve, with_actuators
+from dynamics.musculoskeletal.comak_file import Reserve, check_coordinates, with_actuators
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

@@ -15,7 +15,7 @@ from dynamics.musculoskeletal import (
     PlantForces,
     simulate_forward,
 )
-from dynamics.musculoskeletal.muscle_drive import length_derivatives
+from dynamics.musculoskeletal.plant import length_derivatives
 from foundation.base.errors import InputError, PoseError
 
 MASS, STIFFNESS, DAMPING, MAX_FORCE = 0.5, 800.0, 6.0, 120.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
+from dynamics.musculoskeletal.comak import FrameProblem, solve_frame
 
 
 def random_problem(seed, *, energy=0.0, largest=1.0, desired=0.0):

@@ -11,9 +11,8 @@ from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal import CoordinateMotion, OpenSimPlant, OpenSimSystem
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
-from dynamics.musculoskeletal.load_causes import LoadedMotion
+from dynamics.musculoskeletal.load_causes import LoadedMotion, ground_balance
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
-from dynamics.musculoskeletal.opensim_balance import ground_balance
 from foundation.base.errors import InputError
 
 MASS, HEIGHT = 60.0, 1.0

@@ -6,9 +6,8 @@ from differences import differences
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.joint_contact import JointContact, MirroredContact, MirroredGradient
 from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
-from dynamics.musculoskeletal.mirrored_contact import MirroredContact, MirroredGradient
 from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose, generalised_force

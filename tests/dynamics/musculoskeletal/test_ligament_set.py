@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dynamics.ligaments.bundles import Ligament, ligament_forces
-from dynamics.musculoskeletal.ligament_set import LigamentSet
+from dynamics.musculoskeletal.plant import LigamentSet
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 

@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynamics.musculoskeletal.marker_causes import check_placed, misfit
-from dynamics.musculoskeletal.marker_fits import MarkerFit
-from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
-from dynamics.musculoskeletal.walk_times import check_seconds
+from dynamics.musculoskeletal.measured_markers import (
+    MarkerFit,
+    MeasuredMarkers,
+    check_placed,
+    misfit,
+)
+from dynamics.musculoskeletal.motion_input import check_seconds
 from foundation.base.errors import InputError
 
 UP = np.array([0.0, 1.0, 0.0])

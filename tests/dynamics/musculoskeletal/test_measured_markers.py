@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from dynamics.motion.motion_tables import MotionTable
-from dynamics.musculoskeletal.marker_fits import fit_notes, marker_fits, total_rms
-from dynamics.musculoskeletal.measured_markers import marker_notes, read_markers
+from dynamics.musculoskeletal.measured_markers import (
+    fit_notes,
+    marker_fits,
+    marker_notes,
+    read_markers,
+    total_rms,
+)
 from foundation.base.errors import InputError
 
 NAMES, TIME = ("hip", "knee", "toe"), 0.01 * np.arange(6.0)

@@ -8,9 +8,8 @@ import pytest
 from dynamics.motion import MotionTable
 from dynamics.motion.motion_tables import read_motion_table, write_motion_table
 from dynamics.musculoskeletal import read_motion
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.held_coordinates import lock_notes
-from dynamics.musculoskeletal.motion_input import _check_lowpass, filter_edge_notes
+from dynamics.musculoskeletal.motion_input import CoordinateTable, _check_lowpass, filter_edge_notes
+from dynamics.musculoskeletal.opensim_system import lock_notes
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

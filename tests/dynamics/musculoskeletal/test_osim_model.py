@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import OsimModel
-from dynamics.musculoskeletal.reserves import Reserve
+from dynamics.musculoskeletal.comak_file import Reserve
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.osim_texts import LEG, MODEL
 

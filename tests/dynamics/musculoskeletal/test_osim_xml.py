@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynamics.musculoskeletal.osim_functions import read_function
 from dynamics.musculoskeletal.osim_xml import (
     ObjectTable,
     OsimObject,
     Property,
     read_apart,
+    read_function,
     read_object,
 )
 from foundation.base.errors import InputError

@@ -12,7 +12,7 @@ from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal import (
     Course,
 )
-from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
+from dynamics.musculoskeletal.forward_simulation import SecondaryMotion
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study

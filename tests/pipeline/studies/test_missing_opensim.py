@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from dynamics.musculoskeletal.wheel import opensim as wheel
+from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
 
