@@ -22,10 +22,9 @@ from dynamics.musculoskeletal.osim_xml import (
     INTEGER,
     LAST_NAME,
     NAMES,
-    NATURAL,
     NUMBER,
     OPTIONAL,
-    POINTS,
+    PIECEWISE,
     ObjectTable,
     OsimObject,
     Property,
@@ -128,36 +127,34 @@ def _is_finite(text: str) -> bool:
 
 
 _SETTINGS = (
-    Property("primary_coordinates", "primary", NAMES, (), "coordinates that muscles move"),
-    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
-    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
-    Property("time_step", "step", OPTIONAL, -1.0, "time step [s]"),
-    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0, "filter of the motion [Hz]"),
-    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True, "whether to settle"),
-    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5, "settled change [rad, m]"),
-    Property("max_iterations", "iterations", INTEGER, 25, "most iterations of a frame"),
-    Property("udot_tolerance", "tolerance", NUMBER, 1.0, "error of a frame [rad/s², m/s²]"),
-    Property(
-        "udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0, "error of a usable frame"
-    ),
-    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3, "cost of reserves [1]"),
-    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0, "cost [1/J]"),
-    Property("use_muscle_physiology", "fibre_forces", FLAG, False, "whether fibres limit forces"),
+    Property("primary_coordinates", "primary", NAMES, ()),
+    Property("start_time", "start", OPTIONAL, -1.0),
+    Property("stop_time", "stop", OPTIONAL, -1.0),
+    Property("time_step", "step", OPTIONAL, -1.0),
+    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0),
+    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True),
+    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5),
+    Property("max_iterations", "iterations", INTEGER, 25),
+    Property("udot_tolerance", "tolerance", NUMBER, 1.0),
+    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0),
+    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3),
+    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0),
+    Property("use_muscle_physiology", "fibre_forces", FLAG, False),
 )
 _FILES = (
-    Property("model_file", "model", FILE, None, "model (.osim)"),
-    Property("coordinates_file", "motion", FILE, None, "motion (.mot, .sto)"),
-    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
-    Property("force_set_file", "forces", FILE, None, "reserves (.xml)"),
+    Property("model_file", "model", FILE, None),
+    Property("coordinates_file", "motion", FILE, None),
+    Property("external_loads_file", "external_loads", FILE, None),
+    Property("force_set_file", "forces", FILE, None),
 )
 _READ_APART = read_apart(
-    prescribed_coordinates="coordinates that follow the motion",
-    COMAKSecondaryCoordinateSet="coordinates in which surfaces touch",
-    COMAKCostFunctionParameterSet="weights and bounds of muscles",
-    COMAKCostFunctionWeightSet="weights of muscles, in older files",
-    activation_exponent="exponent of activations in the cost, 2",
-    replace_force_set="whether reserves replace the forces of the model, false",
-    results_prefix="name of the walk",
+    "prescribed_coordinates",
+    "COMAKSecondaryCoordinateSet",
+    "COMAKCostFunctionParameterSet",
+    "COMAKCostFunctionWeightSet",
+    "activation_exponent",
+    "replace_force_set",
+    "results_prefix",
 )
 TOOL = ObjectTable(
     "COMAKTool",
@@ -177,9 +174,9 @@ TOOL = ObjectTable(
 _SECONDARY = ObjectTable(
     "COMAKSecondaryCoordinate",
     (
-        Property("coordinate", "name", LAST_NAME, "", "path in the model"),
-        Property("max_change", "largest_step", NUMBER, 0.05, "in an iteration [rad, m]"),
-        *read_apart(comak_damping="viscosity in the model [N m s/rad, N s/m]"),
+        Property("coordinate", "name", LAST_NAME, ""),
+        Property("max_change", "largest_step", NUMBER, 0.05),
+        *read_apart("comak_damping"),
     ),
 )
 #: Functions of a muscle: tag, field of `ComakSettings`, quantity.
@@ -189,7 +186,7 @@ _COURSES = (
     ("activation_lower_bound", "least_activations", "least activation"),
     ("activation_upper_bound", "largest_activations", "largest activation"),
 )
-_FUNCTIONS = "a Constant, a LinearFunction, a PiecewiseLinearFunction, a SimmSpline or a GCVSpline"
+_FUNCTIONS = "a Constant, a LinearFunction or a PiecewiseLinearFunction"
 
 
 class ComakFile:
@@ -254,7 +251,7 @@ class ComakFile:
             )
         where = f"{self._path}, prescribed_coordinates"
         check_coordinates(where, self._prescribed, coordinates)
-        notes = settings_notes(tool, TOOL, _SECONDARY) + _repeated_notes(tool)
+        notes = settings_notes(tool, TOOL, _SECONDARY)
         left = self._in_no_list([name for name in coordinates if name not in held])
         if left:
             notes += (
@@ -302,24 +299,6 @@ def _muscle_courses(tool: OsimObject) -> dict[str, Any]:
     }
 
 
-def _repeated_notes(tool: OsimObject) -> tuple[str, ...]:
-    """Return a note on parameters that name the muscle of another one with the same numbers."""
-    named: set[str] = set()
-    repeated = []
-    for parameter in _parameters(tool):
-        name = parameter.last_name("actuator")
-        if name in named:
-            repeated.append(f"{parameter.name or parameter.tag} ({name})")
-        named.add(name)
-    if not repeated:
-        return ()
-    return (
-        f"{tool.where}, COMAKCostFunctionParameter: expected one parameter for each muscle, found "
-        f"another one for the muscles in parentheses: {', '.join(repeated)}; the numbers are the "
-        "same and count once; check the actuator of these parameters",
-    )
-
-
 def _check_parameter(parameter: OsimObject, name: str) -> None:
     """Raise an `InputError` if a parameter names no muscle, or has unknown parts."""
     if not name:
@@ -355,10 +334,9 @@ def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> Muscle
     assert element is not None
     where = f"{parameter.where}, {key}"
     function = read_function(OsimObject(element, parameter.file, where))
-    if element.tag in POINTS:
+    if element.tag == PIECEWISE:
         x, y = (tuple(each.tolist()) for each in (function.x, function.y))
-        own = {"degree": _degree(parameter.of(element))} if element.tag == NATURAL else {}
-        return MuscleWeight(name, x, y, kind=element.tag, quantity=quantity, **own)
+        return MuscleWeight(name, x, y, quantity)
     if element.tag == "MultiplierFunction" or function.line is None:
         raise InputError(
             f"{where}: expected {_FUNCTIONS}, found {element.tag}; state a "
@@ -366,18 +344,8 @@ def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> Muscle
         )
     slope, offset = function.line
     if slope == 0.0:
-        return MuscleWeight(name, (0.0,), (offset,), quantity=quantity)
+        return MuscleWeight(name, (0.0,), (offset,), quantity)
     # Two instants at which slope t + offset is not negative.
     begin = -offset / slope - (slope < 0.0)
     numbers = (max(-slope, 0.0), max(slope, 0.0))
-    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity=quantity)
-
-
-def _degree(spline: OsimObject) -> int:
-    """Return the degree of a GCVSpline; an `InputError` refuses one that smooths."""
-    variance = spline.number("error_variance", 0.0)
-    if variance != 0.0:
-        raise spline.fault(
-            "error_variance", "0, a spline through the points", f"{variance:g}, which smooths"
-        )
-    return 2 * spline.integer("half_order", 3) - 1
+    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity)

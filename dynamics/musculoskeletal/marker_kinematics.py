@@ -50,22 +50,22 @@ from foundation.base.errors import InputError
 _SIM = "secondary_constraint_sim"
 _ANGLE = "secondary_coupled_coordinate"
 _SWEEP = (
-    Property(_ANGLE, "coupled", LAST_NAME, "", "angle that moves in the sweep"),
-    Property("secondary_coordinates", "secondary", NAMES, (), "coordinates that follow"),
-    Property(f"{_ANGLE}_start_value", "start", DEGREES, 0.0, "first angle [deg]"),
-    Property(f"{_ANGLE}_stop_value", "stop", DEGREES, 110.0, "last angle [deg]"),
-    Property(f"{_SIM}_sweep_time", "seconds", NUMBER, 3.0, "duration of the sweep [s]"),
-    Property(f"{_SIM}_settle_threshold", "settle_threshold", NUMBER, 1e-4, "[rad, m]"),
-    Property("constraint_function_num_interpolation_points", "points", INTEGER, 20, "each"),
+    Property(_ANGLE, "coupled", LAST_NAME, ""),
+    Property("secondary_coordinates", "secondary", NAMES, ()),
+    Property(f"{_ANGLE}_start_value", "start", DEGREES, 0.0),
+    Property(f"{_ANGLE}_stop_value", "stop", DEGREES, 110.0),
+    Property(f"{_SIM}_sweep_time", "seconds", NUMBER, 3.0),
+    Property(f"{_SIM}_settle_threshold", "settle_threshold", NUMBER, 1e-4),
+    Property("constraint_function_num_interpolation_points", "points", INTEGER, 20),
 )
 _READ_APART = read_apart(
-    time_range="first and last instant [s]",
-    ik_accuracy="relative accuracy of the coordinates [1]",
-    ik_constraint_weight="weight of the functions, Inf",
-    IKTaskSet="weights of markers",
-    marker_file="measured markers (.trc, .c3d)",
-    perform_secondary_constraint_sim="whether to sweep, or read the functions",
-    secondary_constraint_function_file="constraint functions (.xml)",
+    "time_range",
+    "ik_accuracy",
+    "ik_constraint_weight",
+    "IKTaskSet",
+    "marker_file",
+    "perform_secondary_constraint_sim",
+    "secondary_constraint_function_file",
 )
 _TOOL = ObjectTable(
     "COMAKInverseKinematicsTool",

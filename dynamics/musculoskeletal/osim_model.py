@@ -39,22 +39,16 @@ _FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
 MESH = ObjectTable(
     "Smith2018ContactMesh",
     (
-        Property("location", "origin", NUMBERS, (0.0,) * 3, "origin in the frame [m]"),
-        Property("orientation", "angles", NUMBERS, (0.0,) * 3, "body-fixed angles XYZ [rad]"),
-        Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6, "Young's modulus [Pa]"),
-        Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5, "Poisson's ratio [1]"),
-        Property("thickness", "thickness", NUMBER, 0.005, "thickness of the layer [m]"),
-        Property(
-            "use_variable_thickness", "measured", FLAG, False, "whether to measure the thickness"
-        ),
-        Property("min_thickness", "thinnest", NUMBER, 0.001, "least measured thickness [m]"),
-        Property("max_thickness", "thickest", NUMBER, 0.01, "largest measured thickness [m]"),
-        Property("scale_factors", "scale", NUMBERS, (1.0,) * 3, "factors along the axes [1]"),
-        *read_apart(
-            socket_frame="frame of the mesh",
-            mesh_file="surface [m]",
-            mesh_back_file="surface of the bone under the layer [m]",
-        ),
+        Property("location", "origin", NUMBERS, (0.0,) * 3),
+        Property("orientation", "angles", NUMBERS, (0.0,) * 3),
+        Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6),
+        Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5),
+        Property("thickness", "thickness", NUMBER, 0.005),
+        Property("use_variable_thickness", "measured", FLAG, False),
+        Property("min_thickness", "thinnest", NUMBER, 0.001),
+        Property("max_thickness", "thickest", NUMBER, 0.01),
+        Property("scale_factors", "scale", NUMBERS, (1.0,) * 3),
+        *read_apart("socket_frame", "mesh_file", "mesh_back_file"),
     ),
     details=frozenset(
         {"components", "Appearance", "socket_scale_frame", "color", "display_preference"}
@@ -63,15 +57,12 @@ MESH = ObjectTable(
 FORCE = ObjectTable(
     "Smith2018ArticularContactForce",
     (
-        Property("appliesForce", "applies", FLAG, True, "whether the contact acts"),
-        Property("min_proximity", "least_overlap", NUMBER, 0.0, "overlap that bears a load [m]"),
-        Property("max_proximity", "search_depth", NUMBER, 0.01, "largest searched overlap [m]"),
-        Property("elastic_foundation_formulation", "law", TEXT, "linear", "spring law"),
-        Property("use_lumped_contact_model", "lumped", FLAG, True, "one layer for both meshes"),
-        *read_apart(
-            socket_target_mesh="target mesh",
-            socket_casting_mesh="mesh whose triangles carry the springs",
-        ),
+        Property("appliesForce", "applies", FLAG, True),
+        Property("min_proximity", "least_overlap", NUMBER, 0.0),
+        Property("max_proximity", "search_depth", NUMBER, 0.01),
+        Property("elastic_foundation_formulation", "law", TEXT, "linear"),
+        Property("use_lumped_contact_model", "lumped", FLAG, True),
+        *read_apart("socket_target_mesh", "socket_casting_mesh"),
     ),
     details=frozenset({"components"}),
 )
@@ -361,22 +352,6 @@ class OsimModel:
         """Return the constraints that are enforced."""
         constraints = self._model.objects("ConstraintSet")
         return [each for each in constraints if each.boolean("isEnforced", True)]
-
-    def muscles_with_dynamics(self, ignored_by: str) -> tuple[str, ...]:
-        """Return the muscles whose flag `ignored_by` is false, such as ignore_tendon_compliance.
-
-        A muscle without the flag has that of any defaults for its class, or false.
-        """
-        defaults = {
-            each.tag: self._model.of(each).boolean(ignored_by, False)
-            for each in self._root.iterfind(".//defaults/*")
-        }
-        return tuple(
-            force.name
-            for force in self._model.objects("ForceSet")
-            if force.tag.endswith("Muscle")
-            and not force.boolean(ignored_by, defaults.get(force.tag, False))
-        )
 
     def chain_between(self, bed: str, target: str) -> KinematicChain:
         """Return the motion of the body of a target in the body of a bed.

@@ -184,15 +184,11 @@ class Property(NamedTuple):
     read: Callable[[OsimObject, str, Any], Any]
     #: Value if the object does not state the property.
     default: Any
-    #: What the property states [unit].
-    meaning: str
 
 
-def read_apart(**meanings: str) -> tuple[Property, ...]:
-    """Return properties that the caller reads, from their meanings by tag."""
-    return tuple(
-        Property(tag, "", OsimObject.text, "", meaning) for tag, meaning in meanings.items()
-    )
+def read_apart(*tags: str) -> tuple[Property, ...]:
+    """Return properties that the caller reads, by tag."""
+    return tuple(Property(tag, "", OsimObject.text, "") for tag in tags)
 
 
 #: Readers of properties, by what the properties state.
@@ -226,8 +222,8 @@ class ObjectTable(NamedTuple):
 
 _POLYNOMIALS = ("Constant", "LinearFunction", "PolynomialFunction")
 #: Functions through points; a GCVSpline without variance of the errors is a natural spline.
-SPLINE, PIECEWISE, NATURAL = "SimmSpline", "PiecewiseLinearFunction", "GCVSpline"
-POINTS = (SPLINE, PIECEWISE, NATURAL)
+SPLINE, PIECEWISE = "SimmSpline", "PiecewiseLinearFunction"
+_POINTS = (SPLINE, PIECEWISE, "GCVSpline")
 _NO_NUMBERS = np.zeros(0)
 
 
@@ -276,7 +272,7 @@ def read_function(function: OsimObject) -> OsimFunction:
         return OsimFunction(kind, factor, function.numbers("coefficients", (1.0, 0.0)))
     if kind == "PolynomialFunction":
         return OsimFunction(kind, factor, function.numbers("coefficients"))
-    if kind in POINTS:
+    if kind in _POINTS:
         return OsimFunction(kind, factor, x=function.numbers("x"), y=function.numbers("y"))
     return OsimFunction(kind, factor)
 

@@ -211,21 +211,19 @@ _DYNAMICS = {
 #: Setting of muscles that pull as length and velocity of their fibres allow, and its older name.
 _FIBRES = ("use_muscle_physiology", "ignore_muscle_dynamics")
 _SETTINGS = (
-    Property("unconstrained_coordinates", "secondary", NAMES, (), "coordinates that forces move"),
-    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
-    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
-    Property("report_time_step", "step", OPTIONAL, -1.0, "time step [s]"),
-    Property("constant_muscle_control", "activation", OPTIONAL, _ACTIVATION, "of others [1]"),
+    Property("unconstrained_coordinates", "secondary", NAMES, ()),
+    Property("start_time", "start", OPTIONAL, -1.0),
+    Property("stop_time", "stop", OPTIONAL, -1.0),
+    Property("report_time_step", "step", OPTIONAL, -1.0),
+    Property("constant_muscle_control", "activation", OPTIONAL, _ACTIVATION),
 )
 _FILES = (
-    Property("model_file", "model", FILE, None, "model (.osim)"),
-    Property("prescribed_coordinates_file", "prescribed", FILE, None, "courses of coordinates"),
-    Property("actuator_input_file", "muscles", FILE, None, "courses of muscles"),
-    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
+    Property("model_file", "model", FILE, None),
+    Property("prescribed_coordinates_file", "prescribed", FILE, None),
+    Property("actuator_input_file", "muscles", FILE, None),
+    Property("external_loads_file", "external_loads", FILE, None),
 )
-_FLAGS = read_apart(
-    **dict.fromkeys((*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES), "dynamics of muscles")
-)
+_FLAGS = read_apart(*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES)
 _TOOL = ObjectTable(
     "ForsimTool",
     (*_SETTINGS, *_FILES, *_FLAGS),

@@ -174,7 +174,6 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
     warnings += model.notes(settings.secondary)
-    warnings += _model_dynamics(model, files, muscles)
     warnings += held_constant(files.prescribed, prescribed, time)
     warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
@@ -191,29 +190,6 @@ def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> F
             "set locked to false in the model"
         )
     return replace(settings, secondary=moved)
-
-
-def _model_dynamics(
-    model: OsimModel, files: ForwardFiles, inputs: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Return notes on listed muscles whose dynamics OpenSim-JAM would simulate."""
-    names = [key.rsplit("/", 1)[-1].rpartition("_") for key in inputs]
-    pulled = {name for name, _, kind in names if kind != "force"}
-    controlled = {name for name, _, kind in names if kind == "control"}
-    notes = []
-    for flag, listed, ours in (
-        ("ignore_tendon_compliance", pulled, "tendons are rigid"),
-        ("ignore_activation_dynamics", controlled, "activations follow their controls at once"),
-    ):
-        found = [name for name in model.muscles_with_dynamics(flag) if name in listed]
-        if found:
-            notes.append(
-                f"{files.muscles}: expected {flag} = true in the model for the muscles of this "
-                f"file, found false for {', '.join(found)}: OpenSim-JAM's settings hold for "
-                f"muscles that the file does not list, and here {ours} for all; set {flag} to true "
-                "in the model to compare both"
-            )
-    return tuple(notes)
 
 
 def check_not_secondary(

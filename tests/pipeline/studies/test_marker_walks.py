@@ -146,7 +146,6 @@ def motion(jam_folder):
 @pytest.fixture(scope="module")
 def c3d(motion, tmp_path_factory):
     """Return a C3D file of the markers and forces of the example, in mm, with z up."""
-    pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
     markers = read_markers(motion / "overground_17.trc")
     table = read_motion_table(motion / "overground_17_grf.mot")
     plates = []
