@@ -19,8 +19,6 @@ from dynamics.musculoskeletal.leg_sides import counterpart
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Extent of the markers of a person at an instant, and a usual one [m].
-_EXTENTS, _PERSON = (0.01, 20.0), 1.2
 #: Metres per unit, by the words for the unit.
 _WORDS = dict(
     zip(("millimetres", "centimetres", "metres", "inches"), LENGTHS.values(), strict=True)
@@ -108,35 +106,24 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{path}: no such file; check the path of the markers")
-    found = _c3d(source) if is_c3d(source) else _trc(source)
-    if np.isinf(found.positions).any():
+    names, time, positions = _c3d(source) if is_c3d(source) else _trc(source)
+    if np.isinf(positions).any():
         raise InputError(f"{path}: expected finite coordinates, found infinite ones")
-    at_origin = (found.positions == 0.0).all(axis=2)
-    positions = np.where(at_origin[:, :, None], np.nan, found.positions)
-    markers = MeasuredMarkers(found.names, found.time, positions, at_origin, source)
-    _check_unit(markers, found.unit)
-    return markers
+    at_origin = (positions == 0.0).all(axis=2)
+    positions = np.where(at_origin[:, :, None], np.nan, positions)
+    return MeasuredMarkers(names, time, positions, at_origin, source)
 
 
-class _Stored(NamedTuple):
-    """Names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a file, and its unit."""
-
-    names: tuple[str, ...]
-    time: FloatArray
-    positions: FloatArray
-    unit: str
-
-
-def _c3d(source: Path) -> _Stored:
-    """Return the markers of a C3D file."""
+def _c3d(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a C3D file."""
     file = read_c3d(source)
     names, positions = file.markers
     _check_names(f"{source}, POINT:LABELS", names)
-    return _Stored(names, file.time(len(positions)), positions, file.unit)
+    return names, file.time(len(positions)), positions
 
 
-def _trc(source: Path) -> _Stored:
-    """Return the markers of a `.trc` file."""
+def _trc(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a `.trc` file."""
     lines = [line.split("\t") for line in read_text(source).splitlines()]
     if len(lines) < _HEAD + 3 or not lines[0][0].startswith("PathFileType"):
         raise InputError(
@@ -160,7 +147,7 @@ def _trc(source: Path) -> _Stored:
             f"{source}: expected rows at increasing instants, found times that do not increase"
         )
     places = LENGTHS[unit] * table[:, 1:].reshape(len(table), len(names), 3)
-    return _Stored(names, table[:, 0], places, unit)
+    return names, table[:, 0], places
 
 
 def _check_names(where: str, names: tuple[str, ...]) -> None:
@@ -192,25 +179,6 @@ def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[f
         raise InputError(f"{source}, line {number}: expected numbers, found {error}") from error
 
 
-def _check_unit(markers: MeasuredMarkers, unit: str) -> None:
-    """Raise an `InputError` if the markers are spread as those of no person."""
-    missing = markers.missing
-    seen = markers.positions[~missing.all(axis=1)][:, ~missing.all(axis=0)]
-    if seen.shape[1] < 2:
-        return
-    with np.errstate(invalid="ignore"):
-        extent = float(
-            np.nanmedian(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0).max()
-        )
-    low, high = _EXTENTS
-    if not low <= extent <= high:
-        raise InputError(
-            f"{markers.source}: expected markers that are spread over {low:g} to {high:g} m, found "
-            f"{extent:.3g} m with the unit {unit} of the header; "
-            f"{likely_unit(extent / _PERSON, 3.0)}"
-        )
-
-
 def likely_unit(ratio: float, near: float) -> str:
     """Return the unit that explains lengths `ratio` times too long, up to a factor `near` [1]."""
     if not ratio > 0.0:  # all markers at one place
@@ -239,19 +207,10 @@ def marker_notes(
             f"{follows}"
         )
     missing, at_origin = markers.missing.sum(axis=0), markers.at_origin.sum(axis=0)
-    zeros = [markers.names[k] for k in used if at_origin[k] == count]
-    if zeros:
-        notes.append(
-            f"{file}: {', '.join(zeros)}: stored as 0, 0, 0 throughout, which counts as not "
-            f"measured; {follows}"
-        )
-    empty = [markers.names[k] for k in used if at_origin[k] < missing[k] == count]
-    if empty:
-        notes.append(f"{file}: {', '.join(empty)}: without a position throughout; {follows}")
-    gaps = [k for k in used if 0 < missing[k] < count]
+    gaps = [k for k in used if missing[k]]
     if gaps:
         each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
-        stored = "" if not at_origin[gaps].any() else " or stored as 0, 0, 0"
+        stored = " or stored as 0, 0, 0" * bool(at_origin[gaps].any())
         notes.append(
             f"{file}: markers without a position{stored} at some of {count} instants: {each}; "
             f"{follows} there: fill the gaps if the motion jumps"

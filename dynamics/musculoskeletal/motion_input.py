@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,25 +60,11 @@ _BEYOND_HALF_TURN = 3.5
 _FAR, _FAR_IN_JOINT = 100.0, 1.0
 
 
-class Coordinates(Protocol):
-    """Coordinates of a model, such as an `OpenSimSystem`."""
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
-        ...
-
-    @property
-    def rotational(self) -> tuple[bool, ...]:
-        """Whether each coordinate is an angle."""
-        ...
-
-
 class CoordinateTable:
     """Columns of a table that are coordinates of a model, by name or path, also with /value."""
 
     def __init__(
-        self, table: MotionTable, system: Coordinates, *, unstated_degrees: bool = False
+        self, table: MotionTable, system: OpenSimSystem, *, unstated_degrees: bool = False
     ) -> None:
         self.table, self._unstated_degrees = table, unstated_degrees
         self._angles = {
@@ -126,39 +112,32 @@ class CoordinateTable:
 
     def in_si(self, name: str) -> FloatArray:
         """Return the values (N,) of a coordinate [rad, m], in the unit that they tell."""
-        values = self._column(name)
-        if name not in self._angles or name in self._disguised:
-            return values
-        if name not in self._radians:
-            return np.radians(values)
-        largest = self._largest(name)
-        if largest > _LARGEST_ANGLE:
-            raise InputError(
-                f"{self.table.source}, column {self.table.names[self.columns[name]]}: expected "
-                f"radians, {self._radians[name]}, found {largest:.3g}; state inDegrees=yes in the "
-                "header if the angles are in degrees"
-            )
-        return values
+        values, angle = self._column(name), name in self._angles
+        degrees = angle and name not in self._disguised and name not in self._radians
+        return np.radians(values) if degrees else values
 
     def check_angles(self) -> None:
-        """Refuse angles that are stated as radians and can only be degrees."""
-        few = [name for name in self._disguised if np.ptp(self._column(name)) > 0.0]
+        """Refuse angles that are stated as radians and can only be degrees, or may be either."""
+        moving = {n: self._largest(n) for n in self._angles if n in self.columns}
+        moving = {n: far for n, far in moving.items() if np.ptp(self._column(n)) > 0.0}
+        few = [name for name in self._disguised if name in moving]
         if 0 < len(few) < _FEW:
             raise InputError(
                 f"{self.table.source}: expected degrees, found angles ({', '.join(few)}) that move "
                 f"by at most {self._widest:.3g}, which may be radians; state inDegrees=no in the "
                 "header, and convert the angles to radians if they are in degrees"
             )
-        moving = {
-            name: self._largest(name) for name in self._radians if np.ptp(self._column(name)) > 0.0
-        }
-        far = [name for name, largest in moving.items() if largest > _BEYOND_HALF_TURN]
-        if far and 2 * len(far) >= len(moving):
+        stated = [name for name in self._radians if name in moving]
+        far = [name for name in stated if moving[name] > _BEYOND_HALF_TURN]
+        if any(self._largest(n) > _LARGEST_ANGLE for n in self._radians) or 0 < len(
+            stated
+        ) <= 2 * len(far):
+            worst = max(self._radians, key=self._largest)
             raise InputError(
-                f"{self.table.source}: expected radians, {self._radians[far[0]]}, found {len(far)} "
-                f"of {len(moving)} angles beyond half a turn, such as {far[0]} up to "
-                f"{moving[far[0]]:.3g}; state inDegrees=yes in the header if the angles are in "
-                "degrees"
+                f"{self.table.source}: expected radians, {self._radians[worst]}, found {len(far)} "
+                f"of {len(stated)} angles beyond half a turn, such as {worst} up to "
+                f"{self._largest(worst):.3g}; state inDegrees=yes in the header if the angles are "
+                "in degrees"
             )
 
     def check_lengths(self, secondary: tuple[str, ...]) -> None:
@@ -207,9 +186,9 @@ def read_motion(
     path = table.source
     found = CoordinateTable(table, system)
     values = table.values.copy()
+    found.check_angles()
     for name, k in found.columns.items():
         values[:, k] = found.in_si(name)
-    found.check_angles()
     found.check_lengths(tuple(s.name for s in settings.secondary))
     missing = [name for name in settings.primary if name not in found.columns]
     if missing:

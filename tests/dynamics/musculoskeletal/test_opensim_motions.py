@@ -244,7 +244,7 @@ def write(path, hip, time=TIME, *, in_degrees=False):
 
 def test_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):
     hip = np.linspace(0.0, 40.0, len(TIME))
-    with pytest.raises(InputError, match=r"column hip: expected radians.*inDegrees=yes"):
+    with pytest.raises(InputError, match=r"expected radians.* such as hip up to .*inDegrees=yes"):
         read_motion(write(tmp_path / "a.mot", hip), SYSTEM, settings())
     found = read_motion(write(tmp_path / "b.mot", hip, in_degrees=True), SYSTEM, settings())
     assert found.values[-1, 0] == pytest.approx(np.radians(40.0))
