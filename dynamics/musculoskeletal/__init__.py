@@ -9,7 +9,7 @@ the secondary coordinates.
 """
 
 from dynamics.musculoskeletal.comak import Comak, ComakResult
-from dynamics.musculoskeletal.comak_file import ComakFile, Reserve, read_reserves, reserve_fields
+from dynamics.musculoskeletal.comak_file import ComakFile, read_reserves, reserve_fields
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
@@ -26,13 +26,12 @@ from dynamics.musculoskeletal.constraint_functions import (
 )
 from dynamics.musculoskeletal.forward_simulation import (
     ForwardFrames,
-    Settled,
     settle,
     simulate_forward,
 )
 from dynamics.musculoskeletal.ground_balance import loaded_by_plates
-from dynamics.musculoskeletal.joint_contact import ContactForces, JointContact, PlantContacts
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
+from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
+from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.marker_kinematics import (
     MarkerFiles,
     MarkerMotion,
@@ -45,14 +44,10 @@ from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
 from dynamics.musculoskeletal.plant import (
-    ContactFlag,
-    Contractions,
     CoordinateMotion,
-    LigamentSet,
     MuscleDrive,
     MuscleSet,
     Plant,
-    PlantForces,
     SimulatedFrames,
 )
 from dynamics.musculoskeletal.prescribed_motion import (
@@ -79,18 +74,13 @@ __all__ = [
     "ComakResult",
     "ComakSettings",
     "ConstraintFunctions",
-    "ContactFlag",
-    "ContactForces",
     "ContactMesh",
-    "Contractions",
     "CoordinateMotion",
     "Course",
     "ForwardFiles",
     "ForwardFrames",
     "ForwardSettings",
     "JointContact",
-    "KinematicChain",
-    "LigamentSet",
     "MarkerFiles",
     "MarkerMotion",
     "MarkerSettings",
@@ -103,11 +93,8 @@ __all__ = [
     "Placement",
     "Plant",
     "PlantContacts",
-    "PlantForces",
     "RecordedPlant",
-    "Reserve",
     "SecondaryCoordinate",
-    "Settled",
     "SimulatedFrames",
     "Sweep",
     "drive_muscles",

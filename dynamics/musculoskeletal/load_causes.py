@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -208,16 +208,22 @@ class LoadedMotion:
 
     def score(self, plates: Sequence[Plate]) -> float:
         """Return the residual with other loads, 1 at the limit of force or moment."""
-        before = self.balance
-        applied = self._wrench(self._plates(before.time))
-        found = self._wrench(plates)
-        changed = replace(
-            before,
-            residual=before.residual + applied - found,
-            external=before.external + found[:, :3] - applied[:, :3],
-        )
-        force, moment = changed.parts
+        force, moment = self._changed(plates).parts
         return max(force / LARGEST_FORCE, moment / LARGEST_MOMENT)
+
+    @cached_property
+    def _applied(self) -> FloatArray:
+        """Wrench of the loads (N, 6) [N, N m]."""
+        return self._wrench(plates_at(self.forces, self.balance.time))
+
+    def _changed(self, plates: Sequence[Plate]) -> GroundBalance:
+        """Return the balance with other loads."""
+        before, found = self.balance, self._wrench(plates)
+        return replace(
+            before,
+            residual=before.residual + self._applied - found,
+            external=before.external + found[:, :3] - self._applied[:, :3],
+        )
 
     def _wrench(self, plates: Sequence[Plate]) -> FloatArray:
         wrench = np.zeros((len(self.origins), 6))
@@ -225,9 +231,6 @@ class LoadedMotion:
             wrench[:, :3] += plate.force
             wrench[:, 3:] += np.cross(plate.point - self.origins, plate.force) + plate.torque
         return wrench
-
-    def _plates(self, time: FloatArray) -> list[Plate]:
-        return plates_at(self.forces, time)
 
     def flags(self) -> tuple[str, ...]:
         """Return flags on residuals, with likely causes, and on misplaced forces."""
@@ -237,7 +240,7 @@ class LoadedMotion:
 
     def cause(self) -> str:
         """Return the likely cause of the residual, or what to check."""
-        before, plates = self.balance, self._plates(self.balance.time)
+        before, plates = self.balance, plates_at(self.forces, self.balance.time)
         if not self.forces:
             return "no external loads are stated: set walk.external_loads"
         if not all(force.in_ground for force in self.forces):
@@ -265,7 +268,9 @@ class LoadedMotion:
 
     def _within_limits(self) -> list[str]:
         """Return no or one sentence on a change that makes residuals within the limits smaller."""
-        if np.ptp(self.balance.time) < _LEAST_TIME or not self._steady:
+        # Changes suppose forces and points in the axes of the ground.
+        steady = bool(self.forces) and all(force.in_ground for force in self.forces)
+        if np.ptp(self.balance.time) < _LEAST_TIME or not steady:
             return []
         cause, now, then = self._telling()
         if not cause or now < _LEAST_MOMENT:
@@ -277,15 +282,10 @@ class LoadedMotion:
             f"{100.0 * then:.1f} % after a change; {cause}"
         ]
 
-    @property
-    def _steady(self) -> bool:
-        """Whether forces and points are those of the ground, which changes suppose."""
-        return bool(self.forces) and all(force.in_ground for force in self.forces)
-
     def _telling(self) -> tuple[str, float, float]:
         """Return the mean residual moment over the score, infinity if it tells no cause."""
         time = self.balance.time
-        force, now = self._mean_parts(self._plates(time))
+        force, now = self._mean_parts(plates_at(self.forces, time))
         offset, far = self._offset()
         changes = [
             *load_changes(self.forces, self.balance.mass, _SLIGHT),
@@ -302,15 +302,14 @@ class LoadedMotion:
 
     def _mean_parts(self, plates: Sequence[Plate]) -> tuple[float, float]:
         """Return root mean squares of residual force and moment over their scales with loads."""
-        before = self.balance
-        left = before.residual + self._wrench(self._plates(before.time)) - self._wrench(plates)
+        before, left = self.balance, self._changed(plates).residual
         force, moment = (float(np.sqrt((each**2).sum(1).mean())) for each in np.hsplit(left, 2))
         return force / before.force_scale, moment / before.moment_scale
 
     def _offset(self) -> tuple[FloatArray, str]:
         """Return a change that moves the points of all forces by the same distance, if any."""
         level = np.linalg.svd(self.balance.up[None])[2][1:]
-        total = self._wrench(self._plates(self.balance.time))[:, :3]
+        total = self._applied[:, :3]
         columns = np.stack([np.cross(axis, total).ravel() for axis in level], axis=1)
         found = np.linalg.lstsq(columns, self.balance.residual[:, 3:].ravel(), rcond=None)[0]
         offset = np.asarray(found @ level)

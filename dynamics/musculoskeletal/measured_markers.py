@@ -212,8 +212,8 @@ def marker_notes(
         each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
         stored = " or stored as 0, 0, 0" * bool(at_origin[gaps].any())
         notes.append(
-            f"{file}: markers without a position{stored} at some of {count} instants: {each}; "
-            f"{follows} there: fill the gaps if the motion jumps"
+            f"{file}: markers without a position{stored} at some or all of {count} instants: "
+            f"{each}; {follows} there: fill the gaps if the motion jumps"
         )
     still = _still(markers, used)
     if still:

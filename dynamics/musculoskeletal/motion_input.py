@@ -129,10 +129,9 @@ class CoordinateTable:
             )
         stated = [name for name in self._radians if name in moving]
         far = [name for name in stated if moving[name] > _BEYOND_HALF_TURN]
-        if any(self._largest(n) > _LARGEST_ANGLE for n in self._radians) or 0 < len(
-            stated
-        ) <= 2 * len(far):
-            worst = max(self._radians, key=self._largest)
+        worst = max(self._radians, key=self._largest, default="")
+        impossible = worst and self._largest(worst) > _LARGEST_ANGLE
+        if impossible or 0 < len(stated) <= 2 * len(far):
             raise InputError(
                 f"{self.table.source}: expected radians, {self._radians[worst]}, found {len(far)} "
                 f"of {len(stated)} angles beyond half a turn, such as {worst} up to "

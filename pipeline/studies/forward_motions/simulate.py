@@ -55,7 +55,7 @@ from pipeline.studies.muscle_walks.frames import (
     shared_text,
     sign_of,
 )
-from pipeline.studies.muscle_walks.models import (
+from pipeline.studies.muscle_walks.setup import (
     facing_contacts,
     side_notes,
     stated_fields,

@@ -18,8 +18,10 @@ from dynamics.musculoskeletal import (
     ArticularContact,
     CoordinateMotion,
     JointContact,
+    OsimModel,
     SimulatedFrames,
 )
+from dynamics.musculoskeletal.leg_sides import leg_side
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.surface_contact import SurfaceContact
@@ -28,7 +30,7 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
-from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
+from pipeline.studies.muscle_walks.setup import is_split
 from pipeline.studies.muscle_walks.tables import Simulated, whole_motion
 
 #: Number at the end of the name of a bundle or a head, before its side.
@@ -382,6 +384,46 @@ def shown_secondary(
 def sign_of(unit: str) -> str:
     """Return the sign of a unit "deg" or "mm" on an axis."""
     return "°" if unit == "deg" else unit
+
+
+_DIRECTIONS = (("forward", "back"), ("up", "down"), ("right", "left"))
+#: Least cosine of the angle between an axis and the direction that it is said to have.
+_NEAR_AXIS = 0.9
+
+
+class ContactSide(Computed):
+    """Leg of a contact, axes of the bed's mesh, and direction of medial, empty if it has none."""
+
+    leg: str
+    medial: str
+    found_by: str
+    mesh: str
+    mesh_axes: list[str]
+
+
+def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
+    """Return the side of each contact, by the name of the contact."""
+    split = {contact.name for contact in contacts if is_split(contact)}
+    rows = {}
+    for contact in model.contacts:
+        side = leg_side(model, contact.bed)
+        medial = "right" if side.leg == "left" else "left"
+        rows[contact.name] = ContactSide(
+            leg=side.leg or "unknown",
+            medial=medial if contact.name in split else "",
+            found_by=side.found,
+            mesh=contact.bed.name,
+            mesh_axes=[_direction(axis) for axis in side.axes.T],
+        )
+    return rows
+
+
+def _direction(axis: FloatArray) -> str:
+    """Return the direction of an axis (3,) whose components are forward, up and right [1]."""
+    k = int(np.abs(axis).argmax())
+    if abs(axis[k]) < _NEAR_AXIS:
+        return "oblique"
+    return _DIRECTIONS[k][0 if axis[k] > 0.0 else 1]
 
 
 class Peak(Computed):

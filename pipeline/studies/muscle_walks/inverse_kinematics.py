@@ -27,8 +27,8 @@ from dynamics.musculoskeletal import (
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
-from pipeline.studies.muscle_walks.models import spring_contacts, stated_fields, stated_files
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.setup import spring_contacts, stated_fields, stated_files
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,21 +41,18 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.comak_file import check_coordinates, with_actuators
 from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
+from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.load_causes import ground_balance
 from dynamics.musculoskeletal.motion_input import CoordinateTable, check_seconds, filter_edge_notes
 from dynamics.musculoskeletal.opensim_system import lock_notes
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import material_notes
+from pipeline.config.schema_base import Section
+from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
-from pipeline.studies.muscle_walks.models import (
-    facing_contacts,
-    side_notes,
-    stated_fields,
-    stated_files,
-)
-from pipeline.studies.muscle_walks.schema import ComakConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.schema import ArticularModelConfig, ComakConfig, MuscleWalkFile
 
 #: Fields of the settings by keys of [comak].
 _FIELDS = {
@@ -72,6 +69,59 @@ _FIELDS = {
 }
 #: Files by keys of [walk].
 _FILES = {"motion": "motion", "external_loads": "external_loads", "reserves": "forces"}
+
+
+def stated_fields(section: Section, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the stated values of keys, by the fields of the settings that the keys change."""
+    stated = section.model_dump(exclude_none=True)
+    return {field: stated[key] for key, field in fields.items() if key in stated}
+
+
+def stated_files(section: Section, fields: Mapping[str, str]) -> dict[str, Path]:
+    """Return the files that keys state, by the fields that the keys change."""
+    return {field: data_file(text) for field, text in stated_fields(section, fields).items()}
+
+
+def spring_contacts(
+    model: OsimModel, config: ArticularModelConfig, *, energy: bool = False
+) -> tuple[JointContact, ...]:
+    """Return the contacts of a model with beds of springs, with surfaces of the configuration."""
+    return articular_contacts(
+        model,
+        meshes=config.mesh_files,
+        thicknesses=config.thicknesses,
+        surface=config.surface,
+        energy=energy,
+    )
+
+
+def facing_contacts(
+    model: OsimModel,
+    config: ArticularModelConfig,
+    motion: CoordinateMotion,
+    *,
+    energy: bool = False,
+) -> tuple[JointContact, ...]:
+    """Return `spring_contacts`; refuse surfaces that do not face each other along a motion."""
+    contacts = spring_contacts(model, config, energy=energy)
+    check_facing(contacts, model, motion)
+    return contacts
+
+
+def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
+    """Return what is contradictory or assumed about medial and lateral."""
+    split = {contact.name for contact in contacts if is_split(contact)}
+    notes = {
+        f"{model.path.name}, {contact.name}: {note}": None
+        for contact in model.contacts
+        if contact.name in split and (note := leg_side(model, contact.bed).note)
+    }
+    return tuple(notes)
+
+
+def is_split(contact: JointContact) -> bool:
+    """Return whether a contact has a medial and a lateral compartment."""
+    return tuple(getattr(contact.model, "compartment_names", ())) == COMPARTMENTS
 
 
 class WalkSettings(NamedTuple):

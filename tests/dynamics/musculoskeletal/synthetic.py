@@ -6,12 +6,12 @@ from dynamics.musculoskeletal import (
     ComakSettings,
     CoordinateMotion,
     JointContact,
-    KinematicChain,
-    LigamentSet,
     MuscleSet,
     RecordedPlant,
     SecondaryCoordinate,
 )
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.plant import LigamentSet
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames
 from foundation.base.loads import ContactLoads
 

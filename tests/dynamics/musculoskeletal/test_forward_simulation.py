@@ -11,14 +11,11 @@ from scipy.integrate import solve_ivp
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.musculoskeletal import (
     BodyForce,
-    Contractions,
     CoordinateMotion,
     Course,
-    LigamentSet,
     MuscleDrive,
     MuscleSet,
     PlantContacts,
-    PlantForces,
     drive_muscles,
     instants,
     prescribe_motion,
@@ -27,7 +24,12 @@ from dynamics.musculoskeletal import (
     simulate_forward,
     write_external_loads,
 )
-from dynamics.musculoskeletal.plant import length_derivatives
+from dynamics.musculoskeletal.plant import (
+    Contractions,
+    LigamentSet,
+    PlantForces,
+    length_derivatives,
+)
 from foundation.base.errors import InputError, PoseError
 
 MASS, STIFFNESS, DAMPING, MAX_FORCE = 0.5, 800.0, 6.0, 120.0

@@ -101,10 +101,10 @@ def still(positions):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (gone, "without a position or stored as 0, 0, 0 at some of 6 instants: knee at 6;"),
-        (hidden, "markers without a position at some of 6 instants: knee at 6;"),
-        (gap, "markers without a position at some of 6 instants: knee at 2;"),
-        (zeros, "without a position or stored as 0, 0, 0 at some of 6 instants: knee at 1;"),
+        (gone, "without a position or stored as 0, 0, 0 at some or all of 6 instants: knee at 6;"),
+        (hidden, "markers without a position at some or all of 6 instants: knee at 6;"),
+        (gap, "markers without a position at some or all of 6 instants: knee at 2;"),
+        (zeros, "without a position or stored as 0, 0, 0 at some or all of 6 instants: knee at 1;"),
         (still, "walk.trc: knee: at the same place throughout while the other markers move"),
     ],
 )
@@ -340,7 +340,7 @@ def test_points_without_position_or_name_are_missing(tmp_path):
     assert np.argwhere(found.missing).tolist() == [[3, 1], [4, 1], [6, 2]]
     assert np.argwhere(found.at_origin).tolist() == [[6, 2]]
     (note,) = marker_notes(found, C3D_NAMES, C3D_NAMES)
-    assert "stored as 0, 0, 0 at some of 12 instants: knee at 2, toe at 1" in note
+    assert "stored as 0, 0, 0 at some or all of 12 instants: knee at 2, toe at 1" in note
     two = write_c3d(tmp_path / "two.c3d", c3d_walking(), labels=["A:hip", "B:hip", "B:toe"])
     assert read_markers(two).names == ("A:hip", "B:hip", "B:toe")
 
