@@ -16,7 +16,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
 from pipeline.stages.articular_surrogates import newest_runs, runs_of
-from pipeline.studies.forward_motions.schema import ForwardFile
+from pipeline.studies.forward_motions import ForwardFile
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig, MuscleWalkFile
 
 #: Contact by the springs of the model, and by trained surrogates in the folder of runs.

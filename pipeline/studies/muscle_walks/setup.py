@@ -476,7 +476,7 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     settings = stated.settings
     if stated.source is not None:  # Those of the record have the actuators of the model.
         settings = with_actuators(settings, model.reserves)
-    notes = _file_notes(stated, model) + _other_times(file, settings, plant.settings)
+    notes = _file_notes(stated, model)
     notes += lock_notes(model.locked_coordinates, plant.motion.angles, solved, {})
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
@@ -494,29 +494,6 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         "bodies, muscles and ligaments are those of the record; record again for those of the model"
     )
     return _Prepared(plant, settings, (*notes, note), stated.source)
-
-
-def _other_times(
-    file: MuscleWalkFile, settings: ComakSettings, recorded: ComakSettings
-) -> tuple[str, ...]:
-    """Return a note on the times of a file of settings that differ from those of a record."""
-    if file.walk.settings is None:
-        return ()
-    other = [
-        f"{name} {_stated(getattr(settings, name))} ({_stated(getattr(recorded, name))})"
-        for name in _TIMES.values()
-        if getattr(settings, name) != getattr(recorded, name)
-    ]
-    if not other:
-        return ()
-    return (
-        f"{Path(file.walk.settings).name}: a replay has the motion of the record; ignored: "
-        f"{', '.join(other)}; the values of the record are in parentheses",
-    )
-
-
-def _stated(value: float | None) -> str:
-    return "of the motion" if value is None else f"{value:g}"
 
 
 def _check_times(file: MuscleWalkFile, recorded: ComakSettings) -> None:
