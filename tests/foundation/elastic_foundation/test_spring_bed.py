@@ -1,7 +1,5 @@
 """Smoothing at the edge of the patch, and the rules and groups of the bed."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np

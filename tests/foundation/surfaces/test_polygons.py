@@ -1,7 +1,5 @@
 """Triangles of polygons, strips and volume cells, against areas and volumes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """`compiled_wrench`: the exported C, compiled and loaded by the library itself."""
 
-from __future__ import annotations
-
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 

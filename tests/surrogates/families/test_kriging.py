@@ -1,7 +1,5 @@
 """Kriging: dense formulas, refits without a row and other packages as oracles."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Networks and SOAP, their optimiser: gradients by differences, small fits, minima."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

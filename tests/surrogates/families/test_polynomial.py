@@ -1,7 +1,5 @@
 """Polynomial and Poly-Fourier surfaces: dense algebra and refits without a row as oracles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import reference

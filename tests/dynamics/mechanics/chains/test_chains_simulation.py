@@ -1,7 +1,5 @@
 """Chains: order of the integrator, energy, straps, drives, failures, prescribed motions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -18,9 +16,9 @@ from dynamics.mechanics.chains import (
     Joint,
     PrescribedMotion,
     ViscoelasticLink,
-    load_motion,
     simulate_chains,
 )
+from dynamics.mechanics.chains.motion import load_motion
 from dynamics.simulator.equations import SimulationError
 
 G = 9.80665
