@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.musculoskeletal import ArticularContact, CoordinateMotion, JointContact, OsimModel
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.osim_model import ArticularContact
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS

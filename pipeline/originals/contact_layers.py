@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import KDTree
 
-from dynamics.musculoskeletal import ArticularContact, ContactMesh, OsimModel, Placement
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.leg_sides import LegSide, leg_side
+from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw

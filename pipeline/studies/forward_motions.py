@@ -13,29 +13,29 @@ from pydantic import Field, model_validator
 
 from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
 from dynamics.musculoskeletal import (
+    ForwardFiles,
+    ForwardSettings,
+    OpenSimPlant,
+    OsimModel,
+    simulate_forward,
+)
+from dynamics.musculoskeletal.forward_simulation import ForwardFrames
+from dynamics.musculoskeletal.joint_contact import PlantContacts
+from dynamics.musculoskeletal.motion_input import CoordinateTable
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
+from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
-    ForwardFiles,
-    ForwardFrames,
-    ForwardSettings,
-    MuscleDrive,
-    OpenSimPlant,
-    OpenSimSystem,
-    OsimModel,
-    PlantContacts,
-    SimulatedFrames,
     drive_muscles,
     instants,
     prescribe_motion,
+    read_course_table,
     read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
-    simulate_forward,
     write_external_loads,
 )
-from dynamics.musculoskeletal.motion_input import CoordinateTable
-from dynamics.musculoskeletal.opensim_system import lock_notes
-from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file

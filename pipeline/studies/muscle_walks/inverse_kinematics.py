@@ -8,22 +8,22 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.motion.motion_tables import motion_text
-from dynamics.musculoskeletal import (
+from dynamics.musculoskeletal import MarkerFiles, OsimModel, follow_markers
+from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
-    JointContact,
-    MarkerFiles,
-    MarkerMotion,
-    MarkerSettings,
-    OpenSimSystem,
-    OsimModel,
     Sweep,
-    follow_markers,
     followers,
     passive_functions,
-    read_marker_settings,
     with_markers,
     write_functions,
 )
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.marker_kinematics import (
+    MarkerMotion,
+    MarkerSettings,
+    read_marker_settings,
+)
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text

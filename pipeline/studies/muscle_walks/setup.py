@@ -20,31 +20,35 @@ import numpy as np
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import (
     Comak,
-    ComakFile,
     ComakFiles,
     ComakSettings,
-    CoordinateMotion,
-    JointContact,
-    MarkerMotion,
-    MuscleWeight,
     OpenSimPlant,
-    OpenSimSystem,
     OsimModel,
-    PlantContacts,
     RecordedPlant,
-    SecondaryCoordinate,
-    loaded_by_plates,
-    read_motion,
+)
+from dynamics.musculoskeletal.comak_file import (
+    ComakFile,
+    check_coordinates,
     read_reserves,
     reserve_fields,
-    settle,
+    with_actuators,
 )
-from dynamics.musculoskeletal.comak_file import check_coordinates, with_actuators
+from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
+from dynamics.musculoskeletal.forward_simulation import settle
+from dynamics.musculoskeletal.ground_balance import loaded_by_plates
+from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
 from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.load_causes import ground_balance
-from dynamics.musculoskeletal.motion_input import CoordinateTable, check_seconds, filter_edge_notes
-from dynamics.musculoskeletal.opensim_system import lock_notes
+from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
+from dynamics.musculoskeletal.motion_input import (
+    CoordinateTable,
+    check_seconds,
+    filter_edge_notes,
+    read_motion,
+)
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS

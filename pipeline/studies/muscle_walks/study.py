@@ -14,16 +14,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dynamics.musculoskeletal import (
-    ComakResult,
-    ComakSettings,
-    JointContact,
-    MuscleSet,
-    MuscleWeight,
-    OsimModel,
-    Placement,
-    RecordedPlant,
-)
+from dynamics.musculoskeletal import ComakResult, ComakSettings, OsimModel, RecordedPlant
+from dynamics.musculoskeletal.comak_settings import MuscleWeight
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.simulator.variation import VariedContact
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.musculoskeletal import Comak, ComakResult, MarkerMotion, RecordedPlant
+from dynamics.musculoskeletal import Comak, ComakResult, RecordedPlant
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
+from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS

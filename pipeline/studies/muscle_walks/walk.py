@@ -14,14 +14,9 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import (
-    ComakResult,
-    JointContact,
-    OsimModel,
-    RecordedPlant,
-    record_plant,
-)
+from dynamics.musculoskeletal import ComakResult, OsimModel, RecordedPlant, record_plant
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
+from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.opensim_system import opensim

@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from dynamics.musculoskeletal import (
+from dynamics.musculoskeletal import ComakSettings, ForwardSettings
+from dynamics.musculoskeletal.comak_file import (
     ComakFile,
-    ComakSettings,
-    ForwardSettings,
-    MarkerSettings,
-    MuscleWeight,
-    SecondaryCoordinate,
-    read_forward_settings,
-    read_marker_settings,
+    Reserve,
+    check_coordinates,
     read_reserves,
+    with_actuators,
 )
-from dynamics.musculoskeletal.comak_file import Reserve, check_coordinates, with_actuators
+from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
+from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, read_marker_settings
+from dynamics.musculoskeletal.prescribed_motion import read_forward_settings
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

@@ -9,26 +9,26 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal import (
-    BodyForce,
+from dynamics.musculoskeletal import simulate_forward
+from dynamics.musculoskeletal.joint_contact import PlantContacts
+from dynamics.musculoskeletal.plant import (
+    Contractions,
     CoordinateMotion,
-    Course,
+    LigamentSet,
     MuscleDrive,
     MuscleSet,
-    PlantContacts,
+    PlantForces,
+    length_derivatives,
+)
+from dynamics.musculoskeletal.prescribed_motion import (
+    BodyForce,
+    Course,
     drive_muscles,
     instants,
     prescribe_motion,
     read_muscle_inputs,
     read_prescribed,
-    simulate_forward,
     write_external_loads,
-)
-from dynamics.musculoskeletal.plant import (
-    Contractions,
-    LigamentSet,
-    PlantForces,
-    length_derivatives,
 )
 from foundation.base.errors import InputError, PoseError
 

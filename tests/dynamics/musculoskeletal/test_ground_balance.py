@@ -9,11 +9,13 @@ from c3d_files import corners, plate, write_c3d
 from numpy.testing import assert_allclose
 
 from dynamics.motion.plates import Plate
-from dynamics.musculoskeletal import CoordinateMotion, OpenSimPlant, OpenSimSystem, loaded_by_plates
+from dynamics.musculoskeletal import OpenSimPlant
 from dynamics.musculoskeletal.external_loads import AppliedForce, read_external_loads
-from dynamics.musculoskeletal.ground_balance import GroundBalance
+from dynamics.musculoskeletal.ground_balance import GroundBalance, loaded_by_plates
 from dynamics.musculoskeletal.load_causes import LoadedMotion, ground_balance
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.errors import InputError
 
 MASS, HEIGHT = 60.0, 1.0

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal import (
+from dynamics.musculoskeletal import follow_markers, marker_kinematics
+from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
-    MarkerSettings,
     Sweep,
-    follow_markers,
     followers,
-    marker_kinematics,
     with_markers,
     write_functions,
 )
+from dynamics.musculoskeletal.marker_kinematics import MarkerSettings
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.legs import leg_model

@@ -12,21 +12,19 @@ from numpy.testing import assert_allclose
 
 from dynamics.motion import MotionTable
 from dynamics.motion.motion_tables import read_motion_table, write_motion_table
-from dynamics.musculoskeletal import (
-    BodyForce,
-    ConstraintFunctions,
-    Course,
-    MarkerSettings,
-    MuscleWeight,
-    OpenSimSystem,
-    OsimModel,
-    follow_markers,
-    read_motion,
-    write_external_loads,
-)
+from dynamics.musculoskeletal import OsimModel, follow_markers
+from dynamics.musculoskeletal.comak_settings import MuscleWeight
+from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
+from dynamics.musculoskeletal.marker_kinematics import MarkerSettings
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
-from dynamics.musculoskeletal.motion_input import CoordinateTable, _check_lowpass, filter_edge_notes
-from dynamics.musculoskeletal.opensim_system import lock_notes
+from dynamics.musculoskeletal.motion_input import (
+    CoordinateTable,
+    _check_lowpass,
+    filter_edge_notes,
+    read_motion,
+)
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.prescribed_motion import BodyForce, Course, write_external_loads
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

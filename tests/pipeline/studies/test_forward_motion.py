@@ -11,10 +11,8 @@ from scipy.spatial.transform import Rotation
 from studies import ROOT
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
-from dynamics.musculoskeletal import (
-    Course,
-)
 from dynamics.musculoskeletal.forward_simulation import SecondaryMotion
+from dynamics.musculoskeletal.prescribed_motion import Course
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study

@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose
 from studies import kept_figures
 
 from dynamics.motion import read_motion_table
-from dynamics.musculoskeletal import Comak, SimulatedFrames
+from dynamics.musculoskeletal import Comak
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from dynamics.musculoskeletal.opensim_system import opensim as wheel
+from dynamics.musculoskeletal.plant import SimulatedFrames
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
