@@ -12,7 +12,7 @@ from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.comak_file import ComakFile
 from dynamics.musculoskeletal.prescribed_motion import read_forward_tool
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh_io import EXTENSIONS
+from foundation.surfaces.mesh import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
