@@ -53,7 +53,7 @@ MODEL = BLOCK.format(
     ("zeros", "weights", "told"),
     [
         ((), {}, []),
-        ([("d", None)], {}, ["d: stored as 0, 0, 0 throughout"]),
+        ([("d", None)], {}, ["markers without a position or stored"]),
         ((), {"e": 1.0}, []),
         ([("d", 3)], {}, ["markers without a position or stored as 0, 0, 0 at some"]),
     ],
