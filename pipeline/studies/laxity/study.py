@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -174,9 +175,11 @@ def _document(
     setup: LaxitySetup, given: Answer, calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
     knee = setup.model.uncertain.knee
-    notes = [*job.notes]
+    states = given.states
     if calibration is not None:
         knee = setup.model.uncertain.at(calibration.found.answer.z)
+        states = calibration.answer.states
+    notes = [*job.notes, *(note for each in states for note in _rest_notes(knee, each))]
     tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
     return LaxityDocument(
         name=setup.config.run.name,
@@ -187,6 +190,18 @@ def _document(
         calibration=None if calibration is None else _calibration(setup, calibration),
         seconds=job.seconds,
     )
+
+
+def _rest_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
+    """Yield what is told about a test without whose load the knee rests in several poses."""
+    others = knee.other_rests(states)
+    if len(others):
+        away = np.abs(others - states.poses[0]).max(axis=0)
+        yield (
+            f"test {states.test.name}: released from its ends, the knee also rests "
+            f"{1e3 * away[3:].max():.1f} mm and {np.degrees(away[:3].max()):.1f}° away; the states "
+            "are those that follow from the first rest"
+        )
 
 
 def _test(
