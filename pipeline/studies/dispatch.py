@@ -17,8 +17,7 @@ from pipeline.runner import run_study
 from pipeline.studies.calibration import LAW_CALIBRATION
 from pipeline.studies.conduct import Conducted, Study, conduct
 from pipeline.studies.contact_models.compare import MODEL_COMPARISON
-from pipeline.studies.forward_motions.schema import ForwardFile
-from pipeline.studies.forward_motions.simulate import FORWARD_MOTION
+from pipeline.studies.forward_motions import FORWARD_MOTION, ForwardFile
 from pipeline.studies.laxity.study import LAXITY_STUDY
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.study import WALK_STUDY, WalkStudyFile

@@ -15,8 +15,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.laxity_schema import UNITS, LaxityConfig, LaxityTestConfig, SpreadsConfig
-from pipeline.config.pairs import require_knee
-from pipeline.config.schema import Config
+from pipeline.config.schema import Config, require_knee
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee
 from pipeline.simulation import gait_ligaments
