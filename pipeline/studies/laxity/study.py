@@ -15,7 +15,8 @@ from dynamics.ligaments.bundle_tables import ligament_rows
 from dynamics.ligaments.bundles import ligament_forces, ligament_strains
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
-from foundation.base.pose import FLEXION, POSE_COLUMNS
+from foundation.base.flags import worded
+from foundation.base.pose import FLEXION, POSE_COLUMNS, Pose
 from foundation.base.threads import one_thread
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.config.schema import Config
@@ -179,7 +180,7 @@ def _document(
     if calibration is not None:
         knee = setup.model.uncertain.at(calibration.found.answer.z)
         states = calibration.answer.states
-    notes = [*job.notes, *(note for each in states for note in _rest_notes(knee, each))]
+    notes = [*job.notes, *(note for each in states for note in _state_notes(knee, each))]
     tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
     return LaxityDocument(
         name=setup.config.run.name,
@@ -192,8 +193,11 @@ def _document(
     )
 
 
-def _rest_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
-    """Yield what is told about a test without whose load the knee rests in several poses."""
+def _state_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
+    """Yield what is told about a test: doubtful contact, and rests of the released knee."""
+    flags = [flag for row in states.poses for flag in knee.contact.loads(Pose(*row.tolist())).flags]
+    if flags:
+        yield f"test {states.test.name}: {worded(flags)}"
     others = knee.other_rests(states)
     if len(others):
         away = np.abs(others - states.poses[0]).max(axis=0)
