@@ -8,6 +8,7 @@ where the knee rests without it and without the load of the test.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -32,6 +33,8 @@ _RESIDUAL, _STILL = 1e-5, 1e-8
 _STEPS, _HALVINGS = 25, 7
 #: Least axial force under which the search for contact begins [N].
 _SETTLING = 20.0
+#: Difference of poses of one rest [rad, m].
+_SAME = np.array([*[np.radians(0.1)] * 3, *[1e-4] * 3])
 
 
 class Direction(NamedTuple):
@@ -184,15 +187,7 @@ class LaxityKnee:
         Raises `EquilibriumError` if the knee does not settle, or a state is not found.
         """
         flexions, applied = test.flexions, test.applied
-        pressed = AppliedLoads(max(float(applied[0, 0]), _SETTLING)).array
-        rest = settle(
-            self.contact,
-            self.simulator,
-            flexion=float(flexions[0]),
-            axial_force=float(pressed[0]),
-            start=start,
-        ).array
-        rest = self._continued(rest, pressed, flexions[0], applied[0], None)
+        rest = self._rest(test, start)
         poses = np.empty((len(applied), 6))
         poses[0] = rest
         begin = rest, applied[0]
@@ -203,6 +198,32 @@ class LaxityKnee:
                 pose = self._continued(pose, loads, flexions[1 + k], applied[1 + k], rest[ANTERIOR])
                 poses[1 + k], loads = pose, applied[1 + k]
         return LaxityStates(test, poses)
+
+    def _rest(self, test: LaxityTest, start: Pose) -> FloatArray:
+        """Return the pose (6,) [rad, m] in which the knee rests without the load of a test."""
+        flexion, loads = float(test.flexions[0]), test.applied[0]
+        pressed = AppliedLoads(max(float(loads[0]), _SETTLING)).array
+        rest = settle(
+            self.contact,
+            self.simulator,
+            flexion=flexion,
+            axial_force=float(pressed[0]),
+            start=start,
+        )
+        return self._continued(rest.array, pressed, flexion, loads, None)
+
+    def other_rests(self, states: LaxityStates) -> FloatArray:
+        """Return other poses (R, 6) [rad, m] in which the knee rests, released from its end states.
+
+        Poses within 0.1 mm and 0.1 degrees of the rest of the states are the same.
+        """
+        found = []
+        for end in (1, -1):
+            with suppress(EquilibriumError):
+                rest = self._rest(states.test, Pose(*states.poses[end].tolist()))
+                if (np.abs(rest - states.poses[0]) > _SAME).any():
+                    found.append(rest)
+        return np.array(found).reshape(-1, 6)
 
     def stiffness(self, states: LaxityStates, k: int) -> float:
         """Return the load over displacement [N/mm or N m/deg] of small changes at state k."""

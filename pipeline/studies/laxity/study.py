@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from dynamics.ligaments.bundle_tables import ligament_rows
 from dynamics.ligaments.bundles import ligament_forces, ligament_strains
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
-from foundation.base.pose import FLEXION, POSE_COLUMNS
+from foundation.base.flags import worded
+from foundation.base.pose import FLEXION, POSE_COLUMNS, Pose
 from foundation.base.threads import one_thread
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.config.schema import Config
@@ -174,9 +176,11 @@ def _document(
     setup: LaxitySetup, given: Answer, calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
     knee = setup.model.uncertain.knee
-    notes = [*job.notes]
+    states = given.states
     if calibration is not None:
         knee = setup.model.uncertain.at(calibration.found.answer.z)
+        states = calibration.answer.states
+    notes = [*job.notes, *(note for each in states for note in _state_notes(knee, each))]
     tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
     return LaxityDocument(
         name=setup.config.run.name,
@@ -187,6 +191,21 @@ def _document(
         calibration=None if calibration is None else _calibration(setup, calibration),
         seconds=job.seconds,
     )
+
+
+def _state_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
+    """Yield what is told about a test: doubtful contact, and rests of the released knee."""
+    flags = [flag for row in states.poses for flag in knee.contact.loads(Pose(*row.tolist())).flags]
+    if flags:
+        yield f"test {states.test.name}: {worded(flags)}"
+    others = knee.other_rests(states)
+    if len(others):
+        away = np.abs(others - states.poses[0]).max(axis=0)
+        yield (
+            f"test {states.test.name}: released from its ends, the knee also rests "
+            f"{1e3 * away[3:].max():.1f} mm and {np.degrees(away[:3].max()):.1f}° away; the states "
+            "are those that follow from the first rest"
+        )
 
 
 def _test(

@@ -223,3 +223,12 @@ def test_a_fit_turns_back_where_the_knee_has_no_state():
     found = fit(Cliff(), measured).answer
     assert 0.3 < found.z[0] <= 0.9
     assert np.linalg.norm(found.values - values) < 0.75 * np.linalg.norm(values)
+
+
+def test_other_rests_differ_by_more_than_a_tenth(laxity, monkeypatch):
+    held, states = laxity.uncertain.knee, laxity.base.states[0]
+    assert len(held.other_rests(states)) == 0
+    for away, count in ((0.5e-4, 0), (2e-4, 2)):
+        rest = states.poses[0] + away * np.eye(6)[ANTERIOR]
+        monkeypatch.setattr(LaxityKnee, "_rest", lambda *_, rest=rest: rest)
+        assert len(held.other_rests(states)) == count

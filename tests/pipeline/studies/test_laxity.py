@@ -28,6 +28,7 @@ ligaments = "{ligaments}"
 medial_offset_mm = 0.0
 
 [laxity]
+{more}
 menisci_N_per_mm = 5.0
 draws = {draws}
 splits_deg = [[25.0, 35.0]]
@@ -44,7 +45,7 @@ load_N = [-60.0, 0.0, 60.0]
 direction = "internal"
 flexion_deg = [30.0, 31.0]
 axial_force_N = 60.0
-load_Nm = [-3.0, 3.0]
+load_Nm = [-{torque}, {torque}]
 {second}
 """
 FIRST, SECOND = "measured_mm = [2.0, 4.0, 7.0]", "measured_deg = [0.0, 20.0]"
@@ -71,12 +72,8 @@ def table_of_bundles(folder):
 
 def conducted(folder, name, **values):
     """Return the document of a study, and its folder."""
-    settings = {
-        "ligaments": table_of_bundles(folder),
-        "draws": 0,
-        "first": "",
-        "second": "",
-    } | values
+    settings = {"ligaments": table_of_bundles(folder), "draws": 0, "torque": 3.0} | values
+    settings = dict.fromkeys(("first", "second", "more"), "") | settings
     config = folder / f"{name}.toml"
     config.write_text(CONFIG.format(**settings))
     out = folder / name
@@ -147,6 +144,18 @@ def test_rows_of_bundles_are_read_back_in_frame_and_side_of_the_meshes(tmp_path)
             assert_allclose(getattr(read, name), getattr(each, name), rtol=1e-12)
 
 
+def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path):
+    """Of a run of few samples: the laxity of its contact within a fifth, and what is doubtful."""
+    by_model, _ = conducted(tmp_path, "model", torque=0.1)
+    by_run, _ = conducted(tmp_path, "run", torque=0.1, more=f'run = "{tiny_run}"')
+    assert (by_model["contact"], by_run["contact"]) == ("contact model", f"surrogate of {tiny_run}")
+    for model, run in zip(by_model["tests"], by_run["tests"], strict=True):
+        assert_allclose(run["given"], model["given"], rtol=0.2)
+        assert run["given"] != model["given"]
+    assert by_model["notes"] == []
+    assert all("outside" in note for note in by_run["notes"])
+
+
 DRAWER = {"direction": "anterior", "flexion_deg": 10.0, "load_N": (-50.0, 50.0)}
 
 
@@ -174,7 +183,7 @@ def test_refused_studies(tmp_path, capsys):
     with pytest.raises(ValidationError, match="expected a measured test that is not held out"):
         LaxityConfig(test=(held_out,))
     config = tmp_path / "bare.toml"
-    bare = CONFIG.format(ligaments="lenhart2015", draws=0, first="", second="")
+    bare = CONFIG.format(ligaments="lenhart2015", draws=0, first="", second="", more="", torque=3.0)
     config.write_text(bare.replace('ligaments = "lenhart2015"\n', ""))
     assert main(["run", str(config), "--out", str(tmp_path / "out"), "--quiet"]) != 0
     assert "simulation.ligaments: expected the bundles" in capsys.readouterr().err
