@@ -104,10 +104,14 @@ def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
         return ()
     if config.ligaments in _SHIPPED["ligaments"]:
         return load_ligaments(_SHIPPED["ligaments"][config.ligaments])
-    knee = config.knee
-    femur, tibia = _place(knee.femur), _place(knee.tibia)
-    read = partial(load_ligaments, side=knee.side, femur=femur, tibia=tibia)
+    read = partial(load_ligaments, **ligament_places(config))
     return _content("ligaments", config.ligaments, read)
+
+
+def ligament_places(config: SimulationConfig) -> dict[str, Any]:
+    """Return the side and the places of the mesh files, as `load_ligaments` takes them."""
+    knee = config.knee
+    return {"side": knee.side, "femur": _place(knee.femur), "tibia": _place(knee.tibia)}
 
 
 def _place(mesh: MeshConfig | None) -> Place | None:

@@ -21,6 +21,7 @@ from pipeline.config.design_space_schema import DesignSpaceConfig as DesignSpace
 from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
 from pipeline.config.knee_schema import KneeConfig, OriginalConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
+from pipeline.config.laxity_schema import LaxityConfig
 from pipeline.config.sampling_schema import DesignConfig as DesignConfig
 from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
 from pipeline.config.sampling_schema import MotionConfig as MotionConfig
@@ -91,6 +92,9 @@ class Config(Section):
     )
     comparison: ComparisonConfig | None = Field(
         None, description="comparison of contact models, which `run` carries out in place of a run"
+    )
+    laxity: LaxityConfig | None = Field(
+        None, description="laxity tests and their ligaments, which `run` carries out likewise"
     )
 
     @model_validator(mode="after")

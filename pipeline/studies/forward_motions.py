@@ -6,44 +6,51 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
 from dynamics.musculoskeletal import (
+    ForwardFiles,
+    ForwardSettings,
+    OpenSimPlant,
+    OsimModel,
+    simulate_forward,
+)
+from dynamics.musculoskeletal.forward_simulation import ForwardFrames
+from dynamics.musculoskeletal.joint_contact import PlantContacts
+from dynamics.musculoskeletal.motion_input import CoordinateTable
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
+from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
-    ForwardFiles,
-    ForwardFrames,
-    ForwardSettings,
-    MuscleDrive,
-    OpenSimPlant,
-    OpenSimSystem,
-    OsimModel,
-    PlantContacts,
-    SimulatedFrames,
     drive_muscles,
     instants,
     prescribe_motion,
+    read_course_table,
     read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
-    simulate_forward,
     write_external_loads,
 )
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.held_coordinates import lock_notes
-from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
+from pipeline.config.schema_base import (
+    File,
+    Finite,
+    Positive,
+    Section,
+    name_field,
+)
 from pipeline.files import write_text
 from pipeline.originals.articular_contacts import material_notes
 from pipeline.progress import bar
 from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study
-from pipeline.studies.forward_motions.schema import ForwardConfig, ForwardFile, LoadConfig
 from pipeline.studies.muscle_walks.frames import (
     FrameCharts,
     FrameSummary,
@@ -55,13 +62,122 @@ from pipeline.studies.muscle_walks.frames import (
     shared_text,
     sign_of,
 )
-from pipeline.studies.muscle_walks.models import (
+from pipeline.studies.muscle_walks.schema import ArticularModelConfig
+from pipeline.studies.muscle_walks.setup import (
     facing_contacts,
     side_notes,
     stated_fields,
     stated_files,
 )
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
+
+_Vector = tuple[Finite, Finite, Finite]
+
+
+class CourseConfig(Section):
+    """Course in [forward.coordinates.NAME]: smooth between instants and constant outside."""
+
+    at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
+    deg: tuple[Finite, ...] | None = Field(None, description="values of an angle at the instants")
+    m: tuple[Finite, ...] | None = Field(None, description="values of a length at the instants")
+
+    @model_validator(mode="after")
+    def _matches(self) -> Self:
+        given = [values for values in (self.deg, self.m) if values is not None]
+        if len(given) != 1 or len(given[0]) != len(self.at_s):
+            raise InputError("expected either deg or m, with a value for each instant in at_s")
+        return self
+
+
+class LoadConfig(Section):
+    """A force on a body in [forward.loads.NAME]: smooth between instants and constant outside."""
+
+    body: str = Field(description="body that the force acts on")
+    point_m: _Vector = Field((0.0, 0.0, 0.0), description="point of the force, frame of the body")
+    at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
+    force_N: tuple[_Vector, ...] = Field(
+        min_length=1, description="force at the instants, frame of the body"
+    )
+
+    @model_validator(mode="after")
+    def _matches(self) -> Self:
+        if len(self.force_N) != len(self.at_s):
+            raise InputError("expected a force for each instant in at_s")
+        return self
+
+
+class ForwardConfig(ArticularModelConfig):
+    """The model, the prescribed coordinates and forces, and the contact."""
+
+    name: str = name_field("forward", "simulation")
+    model: File = Field(description="model with articular contact (.osim)")
+    settings: File | None = Field(
+        None, description="settings of OpenSim-JAM's ForsimTool (.xml), which the keys change"
+    )
+    secondary: tuple[str, ...] | None = Field(
+        None,
+        description="coordinates that forces move; required without settings. All other "
+        "coordinates that are not prescribed keep the default of the model",
+    )
+    kind: Literal["dynamic", "equilibrium"] = Field(
+        "dynamic", description="motion with inertia and damping, or an equilibrium at each instant"
+    )
+    prescribed: File | None = Field(
+        None,
+        description=(
+            "values of coordinates over time (.sto, .mot); by default the values of the settings"
+        ),
+    )
+    muscles: File | None = Field(
+        None,
+        description="columns NAME_activation, NAME_control and NAME_force over time (.sto, .mot); "
+        "by default the columns of the settings",
+    )
+    external_loads: File | None = Field(
+        None, description="forces on bodies (.xml); by default the forces of the settings"
+    )
+    activation: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = Field(
+        None,
+        description=(
+            "activation of all other muscles; by default the activation of the settings, or 0.02"
+        ),
+    )
+    fibre_forces: bool | None = Field(
+        None,
+        description="whether length and velocity of the fibres limit the forces of these muscles; "
+        "otherwise, forces are activation times largest force; by default as in the settings, "
+        "or true",
+    )
+    start_s: Finite | None = Field(None, description="first instant")
+    stop_s: Finite | None = Field(None, description="last instant")
+    step_s: Positive | None = Field(
+        None, description="time step; by default the time step of the settings, or 0.01"
+    )
+    over: str | None = Field(
+        None, description="coordinate along the horizontal axes of the page; by default the time"
+    )
+    coordinates: dict[str, CourseConfig] = Field(
+        default_factory=dict,
+        description="[forward.coordinates.NAME]: courses of prescribed coordinates",
+    )
+    loads: dict[str, LoadConfig] = Field(
+        default_factory=dict, description="[forward.loads.NAME]: forces on bodies"
+    )
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if self.settings is None and self.secondary is None:
+            raise InputError("forward.settings: expected a file of settings, or forward.secondary")
+        if self.loads and self.external_loads is not None:
+            raise InputError("expected either external_loads or loads, found both")
+        return self
+
+
+class ForwardFile(Section):
+    """Forward simulation of a joint of an OpenSim model."""
+
+    forward: ForwardConfig
+
 
 #: Slack of the ends of a table, relative to the time step.
 _SLACK = 1e-6
@@ -114,10 +230,7 @@ class ForwardSetup:
         )
 
     def run(self) -> ForwardFrames:
-        """Simulate the motion, up to the first instant without a balance of forces.
-
-        Raises `InputError` if no balance is found at the first instant.
-        """
+        """Simulate the motion, up to the first instant without a balance of forces."""
         motion = self.plant.motion
         start = motion.values[0, motion.index(self.settings.secondary)]
         try:
@@ -134,12 +247,7 @@ class ForwardSetup:
 
 
 def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
-    """Return a forward simulation, ready to be carried out.
-
-    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is not
-    installed, settings and model do not agree, a coordinate is both prescribed and secondary, loads
-    end before the simulation, or the surfaces of a contact do not face each other.
-    """
+    """Return a forward simulation whose files, settings and model are checked."""
     model = OsimModel(data_file(forward.model))
     _check_bodies(forward, model)
     settings, files, warnings = _settings(forward)
@@ -182,7 +290,6 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
     warnings += model.notes(settings.secondary)
-    warnings += _model_dynamics(model, files, muscles)
     warnings += held_constant(files.prescribed, prescribed, time)
     warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
@@ -201,32 +308,6 @@ def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> F
     return replace(settings, secondary=moved)
 
 
-def _model_dynamics(
-    model: OsimModel, files: ForwardFiles, inputs: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Return notes on muscles of the file of actuators that have dynamics in the model.
-
-    OpenSim-JAM's flags of tendons and activation hold for muscles that the file does not list.
-    """
-    names = [key.rsplit("/", 1)[-1].rpartition("_") for key in inputs]
-    pulled = {name for name, _, kind in names if kind != "force"}
-    controlled = {name for name, _, kind in names if kind == "control"}
-    notes = []
-    for flag, listed, ours in (
-        ("ignore_tendon_compliance", pulled, "tendons are rigid"),
-        ("ignore_activation_dynamics", controlled, "activations follow their controls at once"),
-    ):
-        found = [name for name in model.muscles_with_dynamics(flag) if name in listed]
-        if found:
-            notes.append(
-                f"{files.muscles}: expected {flag} = true in the model for the muscles of this "
-                f"file, found false for {', '.join(found)}: OpenSim-JAM's settings hold for "
-                f"muscles that the file does not list, and here {ours} for all; set {flag} to true "
-                "in the model to compare both"
-            )
-    return tuple(notes)
-
-
 def check_not_secondary(
     where: str, courses: Mapping[str, Course], secondary: tuple[str, ...]
 ) -> None:
@@ -243,10 +324,7 @@ def check_not_secondary(
 def _start_notes(
     table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return a note on secondary coordinates in states of OpenSim, which the simulation starts at.
-
-    Raises an `InputError` as of `check_not_secondary` if another table has secondary coordinates.
-    """
+    """Return a note on secondary coordinates in states, whose first instant alone is used."""
     both = [name for name in courses if name in secondary]
     if not both:
         return ()
@@ -356,10 +434,7 @@ def summarise(
     tensions: FloatArray,
     seconds: dict[str, float],
 ) -> ForwardSummary:
-    """Return the summary of a simulation.
-
-    `tensions` are (N, L) [N], `seconds` are the times by part [s].
-    """
+    """Return the summary of a simulation; tensions (N, L) [N], `seconds` are times by part [s]."""
     forward, contacts = file.forward, setup.contacts.contacts
     failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
     return ForwardSummary(
@@ -409,10 +484,7 @@ def forward_page(
     tensions: FloatArray,
     over: str | None,
 ) -> dict[str, Any]:
-    """Return the content of `forward.html`, with the tensions of the ligaments (N, L) [N].
-
-    `over` is the coordinate along the horizontal axes, None for the time.
-    """
+    """Return the content of `forward.html` over a coordinate or time; tensions (N, L) [N]."""
     charts = _charts(setup, result, over)
     return {
         "summary": summary,
@@ -453,11 +525,7 @@ def _prepare(file: ForwardFile, job: Job) -> ReadyMotion:
 
 
 def _carry_out(ready: ReadyMotion, job: Job) -> Outcome:
-    """Simulate a motion.
-
-    Raises `InputError` if no balance of forces is found at the first instant; if none is found at a
-    later one, the outcome fails with a `PoseError` and has the instants before.
-    """
+    """Simulate a motion; the outcome fails if an instant but the first finds no balance."""
     file, setup = ready
     prepared = job.seconds
     result = setup.run()
