@@ -69,14 +69,14 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
             setup.original.prepare(say)
         say(f"{len(setup.tests)} laxity tests")
         given = setup.model.base
-        calibration = _calibrated(setup) if setup.settings.calibrated else None
+        calibration = _calibrated(setup, job) if setup.settings.calibrated else None
     document = _document(setup, given, calibration, job)
     tables = _tables(setup, given, calibration)
     page = {"summary": document, "pictures": pictures(_page(setup, given, calibration, document))}
     return Outcome(document, _lines(document), page=page, tables=tables)
 
 
-def _calibrated(setup: LaxitySetup) -> Calibration:
+def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
     settings = setup.settings
     fitted = [m and not t.held_out for m, t in zip(setup.measured, setup.tests, strict=True)]
     part = setup.part(fitted)
@@ -91,7 +91,12 @@ def _calibrated(setup: LaxitySetup) -> Calibration:
         rng = np.random.default_rng(settings.seed)
         draws = draw(part.model, measured, found, settings.draws, rng)
         drawn, errors = _followed(setup, draws, answer)
-    held_out = [row for split in settings.splits_deg for row in _split(setup, split)]
+    held_out: list[HeldOut] = []
+    for split in settings.splits_deg:
+        try:
+            held_out += _split(setup, split)
+        except EquilibriumError as error:
+            job.note(f"laxity.splits_deg: {split[0]:g} to {split[1]:g} deg: {error}")
     return Calibration(found, draws, answer, drawn, errors, held_out)
 
 

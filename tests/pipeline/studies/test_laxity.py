@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from pydantic import ValidationError
 
-from dynamics import Ligament
+from dynamics import EquilibriumError, Ligament
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, ligament_rows, load_ligaments
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import placement
@@ -154,6 +154,18 @@ def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path):
         assert run["given"] != model["given"]
     assert by_model["notes"] == []
     assert all("outside" in note for note in by_run["notes"])
+
+
+def test_a_split_without_states_is_told(tmp_path, monkeypatch):
+    def lost(*_):
+        raise EquilibriumError("test internal 30°: the states end")
+
+    monkeypatch.setattr("pipeline.studies.laxity.study._split", lost)
+    document, _ = conducted(tmp_path, "lost", first=FIRST, second=SECOND)
+    assert document["calibration"]["held_out"] == []
+    assert document["notes"] == [
+        "laxity.splits_deg: 25 to 35 deg: test internal 30°: the states end"
+    ]
 
 
 DRAWER = {"direction": "anterior", "flexion_deg": 10.0, "load_N": (-50.0, 50.0)}
