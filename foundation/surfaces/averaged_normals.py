@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import coo_array
+from functools import lru_cache
 
-from foundation.base.checks import FloatArray
+import numpy as np
+
+from foundation.base.checks import FloatArray, frozen
+from foundation.surfaces.mesh_topology import triangles_around
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 
 #: Median angle between the normals and their averages above which a surface is rough [rad]
@@ -27,14 +29,12 @@ def facing_normals(mesh: TriangleMesh) -> FloatArray:
     return averaged if rough else mesh.normals
 
 
+# A bearing surface, its columns and its kind are sought on the same walls.
+@lru_cache(maxsize=4)
 def averaged_normals(mesh: TriangleMesh) -> FloatArray:
     """Return unit normals (F, 3) [1] averaged over the triangles within about 2.5 mm."""
-    count = len(mesh.faces)
-    corners = coo_array(
-        (np.ones(3 * count), (np.repeat(np.arange(count), 3), mesh.faces.reshape(-1))),
-        shape=(count, len(mesh.vertices)),
-    ).tocsr()
-    gathered = corners.T.tocsr()
+    gathered = triangles_around(mesh)
+    corners = gathered.T.tocsr()
     shares = np.asarray(gathered @ mesh.areas)
     rounds = int(np.ceil((_AVERAGED / edge_length(mesh)) ** 2))
     normals: FloatArray = mesh.normals
@@ -43,4 +43,4 @@ def averaged_normals(mesh: TriangleMesh) -> FloatArray:
         at_vertex = at_vertex / np.maximum(shares, np.finfo(float).tiny)[:, None]
         normals = np.asarray(corners @ at_vertex)
     size = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.where(size > 0.0, normals / np.where(size > 0.0, size, 1.0), mesh.normals)
+    return frozen(np.where(size > 0.0, normals / np.where(size > 0.0, size, 1.0), mesh.normals))

@@ -39,6 +39,8 @@ _BEND = 100.0
 #: Number of pieces of the nearest centroids among which the nearest point of a surface is sought:
 #: for all points, and for the points of the largest distances, a fraction of all points.
 _NEAR, _NEARER, _WORST = 6, 64, 0.02
+#: Number of points whose distance may already tell that a surface deviates too far.
+_SOME = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
         return Decimation(mesh, failure=failure)
     faults = _faults(mesh.vertices, mesh.faces)
     points = _MM * mesh.vertices
-    bent, full = _bent(points), SurfaceTree(points[mesh.faces])
+    bent = _bent(points)
     normals, bent_full = angle_weighted_normals(points, mesh.faces), SurfaceTree(bent[mesh.faces])
     while target <= half:
         collapsed, faces = _collapsed(bent, mesh.faces, target)
@@ -83,7 +85,8 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
             faulty = counted(new_faults, "edge or triangle", "edges or triangles")
             failure = f"with {reached}, {faulty} would be faulty"
         else:
-            deviation = _deviation(full, points, vertices, faces) / _MM
+            largest = _MM * largest_deviation
+            deviation = _deviation(mesh.faces, points, vertices, faces, largest) / _MM
             if deviation <= largest_deviation:
                 return Decimation(TriangleMesh(vertices / _MM, faces, mesh.name), deviation)
             failure = f"{reached} deviate by {1e6 * deviation:.2g} um"
@@ -93,11 +96,28 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
     return Decimation(mesh, failure=failure)
 
 
-def _collapsed(points: FloatArray, faces: IntArray, target: int) -> tuple[FloatArray, IntArray]:
+def coarse_copy(mesh: TriangleMesh, count: int) -> TriangleMesh:
+    """Return a mesh [m] of about `count` triangles, for what a body shows as a whole.
+
+    Unlike in `decimate`, the deviation is not measured. A mesh that has fewer triangles, or would
+    get faults, is returned itself.
+    """
+    if len(mesh.faces) <= count:
+        return mesh
+    found = _collapsed(_MM * mesh.vertices, mesh.faces, count, first=1)
+    vertices, faces = without_flat(*found)
+    if _faults(vertices, faces) > _faults(_MM * mesh.vertices, mesh.faces):
+        return mesh
+    return TriangleMesh(vertices / _MM, faces, mesh.name)
+
+
+def _collapsed(
+    points: FloatArray, faces: IntArray, target: int, first: int = 0
+) -> tuple[FloatArray, IntArray]:
     """Return vertices (W, 3) [mm] and triangles (G, 3) of a mesh decimated to about a number."""
     import fast_simplification
 
-    for aggressiveness in _AGGRESSIVENESS:
+    for aggressiveness in _AGGRESSIVENESS[first:]:
         # The library takes writable arrays only.
         vertices, triangles = fast_simplification.simplify(
             points.copy(),
@@ -119,16 +139,21 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
 
 
 def _deviation(
-    full: SurfaceTree, points: FloatArray, vertices: FloatArray, faces: IntArray
+    full: IntArray, points: FloatArray, vertices: FloatArray, faces: IntArray, most: float
 ) -> float:
     """Return the largest distance between two surfaces, in both directions [mm].
 
-    From the vertices `points` (V, 3) of the full surface to the surface of vertices (W, 3) and
-    triangles (G, 3), and from the centroids of these triangles to the full surface. The distance to
-    a surface is that to triangles nearby, and so never too small.
+    From the vertices `points` (V, 3) of the triangles `full` (F, 3) to the surface of vertices (W,
+    3) and triangles (G, 3), and from the centroids of the latter to the former. The distance to a
+    surface is that to triangles nearby, and so never too small. Beyond `most` [mm], it is that of
+    some points.
     """
-    there = _largest_distance(SurfaceTree(vertices[faces]), points)
-    return max(there, _largest_distance(full, vertices[faces].mean(axis=1)))
+    coarse = SurfaceTree(vertices[faces])
+    some = _largest_distance(coarse, points[:: -(-len(points) // _SOME)])
+    if some > most:
+        return some
+    there = _largest_distance(coarse, points)
+    return max(there, _largest_distance(SurfaceTree(points[full]), vertices[faces].mean(axis=1)))
 
 
 def _largest_distance(surface: SurfaceTree, points: FloatArray) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import find_edges
-from foundation.surfaces.triangle_mesh import area_vectors
+from foundation.surfaces.triangle_mesh import area_vectors, compacted, flatness
 
 #: Area over longest edge squared below which a triangle is flat, and shortest over longest edge
 #: below which a flat triangle is a needle.
@@ -31,7 +31,7 @@ def without_flat(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, Int
     """
     rim: set[int] | None = None
     for _ in range(_ROUNDS):
-        flat = np.flatnonzero(_flatness(vertices, faces) < FLAT)
+        flat = np.flatnonzero(flatness(vertices, faces) < FLAT)
         if len(flat) == 0:
             break
         if rim is None:
@@ -42,17 +42,8 @@ def without_flat(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, Int
             faces = _without(vertices, faces, corners, rim)
         if faces is before:
             break
-    used, renumbered = np.unique(faces, return_inverse=True)
-    return vertices[used], renumbered.reshape(-1, 3)
-
-
-def _flatness(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return the area of each triangle over its longest edge squared, (F,) [1]."""
-    corners = vertices[faces]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
-    flatness: FloatArray = areas / np.maximum(longest, np.finfo(float).tiny) ** 2
-    return flatness
+    used, faces = compacted(faces, len(vertices))
+    return vertices[used], faces
 
 
 def _without(vertices: FloatArray, faces: IntArray, corners: IntArray, rim: set[int]) -> IntArray:
@@ -85,7 +76,7 @@ def _collapsed(vertices: FloatArray, faces: IntArray, kept: int, lost: int) -> I
         return faces
     beside = of_lost & ~both
     moved = np.where(faces[beside] == lost, kept, faces[beside])
-    shaped = _flatness(vertices, faces[beside]) >= FLAT
+    shaped = flatness(vertices, faces[beside]) >= FLAT
     before, after = (area_vectors(vertices, part[shaped]) for part in (faces[beside], moved))
     sizes = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
     if ((before * after).sum(axis=1) <= _TURN * sizes).any():

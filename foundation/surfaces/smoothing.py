@@ -16,7 +16,7 @@ from scipy.spatial import KDTree
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.core.library import CORE, address, addresses
 from foundation.surfaces.smooth_surface import CREASE_ANGLE
-from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
+from foundation.surfaces.triangle_mesh import TriangleMesh, compacted, edge_length
 from foundation.surfaces.vertex_normals import angle_weighted_normals, determined_modes, tangents
 
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
@@ -69,8 +69,8 @@ def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatA
 
     Normals (W, 3) [1] of the vertices, and their heights (W,) [m] after repeated fits.
     """
-    used, faces = np.unique(mesh.faces, return_inverse=True)
-    points, faces = mesh.vertices[used], faces.reshape(-1, 3)
+    used, faces = compacted(mesh.faces, len(mesh.vertices))
+    points = mesh.vertices[used]
     normals = angle_weighted_normals(points, faces)
     shares = np.zeros(len(points))
     np.add.at(shares, faces, mesh.areas[:, None])

@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.surfaces.mesh_topology import (
-    connected_groups,
-    find_edges,
-    is_repeated,
-)
+from foundation.surfaces.mesh_topology import connected_groups, find_edges, is_repeated
+from foundation.surfaces.triangle_mesh import compacted
 
 #: Largest tolerance over the length of a short edge, and the quantile of the edges that is short.
 _OF_EDGE, _SHORT = 0.2, 0.05
@@ -51,7 +48,7 @@ def weld_seams(points: FloatArray, faces: IntArray, largest: float) -> Welded:
     closing = _uses(place[ends], len(points)) > 1
     if not closing.any():
         return Welded(points, faces, 0, 0.0, tolerance)
-    welded = _members(ends[closing], len(points))
+    welded = compacted(ends[closing], len(points))[0]
     target[welded] = place[welded]
     count = np.bincount(target, minlength=len(points))
     sums = np.stack([np.bincount(target, weights=p, minlength=len(points)) for p in points.T], 1)
@@ -89,20 +86,13 @@ def _uses(ends: IntArray, size: int) -> IntArray:
     return np.where(ends[:, 0] == ends[:, 1], 0, uses[at])
 
 
-def _members(ends: IntArray, size: int) -> IntArray:
-    """Return the vertices of edges (E, 2), sorted; several times faster than `np.unique`."""
-    member = np.zeros(size, dtype=np.bool_)
-    member[ends] = True
-    return np.flatnonzero(member)
-
-
 def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
     """Return the first of the ends (E, 2) of edges at about the same place, (V,).
 
     Ends of one edge are two places, however short the edge is.
     """
     place = np.arange(len(points))
-    rim = _members(ends, len(points))
+    rim = compacted(ends, len(points))[0]
     if len(rim) == 0:
         return place
     pairs = rim[KDTree(points[rim]).query_pairs(tolerance, output_type="ndarray")]
