@@ -4,8 +4,6 @@ The truth is stated in the condyle's coordinates. The design repeats the same po
 each flexion, so that what the fit finds of them (path, centre of the condyle) is the truth's own.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 
@@ -19,8 +17,7 @@ from surrogates.families.spline import SplineSettings
 from surrogates.families.training import polynomial_exponents
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import Samples
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS, Samples
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

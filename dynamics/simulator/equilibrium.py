@@ -15,7 +15,7 @@ from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoa
 from dynamics.simulator.variation import without_variation
 from foundation.base.checks import FloatArray, check_in, check_number
 from foundation.base.errors import InputError, PoseError
-from foundation.base.pose import Pose
+from foundation.base.pose import HIGHEST, Pose
 
 #: Distance above and below the start within which `height_at_load` searches [m].
 SEARCH_RANGE = 15e-3
@@ -90,6 +90,7 @@ def height_at_load(
         If there are no such heights, or the contact model fails.
     """
     target = check_number("axial_force", axial_force, above=0.0, unit="N")
+    check_number("pose superior", pose.superior, at_least=-HIGHEST, at_most=HIGHEST, unit="m")
     known: dict[float, float] = {}
 
     def missing(height: float) -> float:
@@ -223,11 +224,9 @@ class _Balance:
     width: float = 0.0
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual.
-
-        With a `width` [m], the mean over heights within this distance. A jump of the forces is then
-        a slope: of conservative forces, along the jump itself.
-        """
+        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual."""
+        # With a `width` [m], the mean over heights within this distance, whose slope stands for a
+        # jump.
         if self.width == 0.0:
             return self._at(pose, 0.0)
         low, high = (self._at(pose, side) for side in (-self.width, self.width))
@@ -288,10 +287,8 @@ class _Balance:
 def _relax(
     balance: _Balance, begin: Pose, allowed: float, iterations: int
 ) -> tuple[Pose, int, _Balance]:
-    """Return the pose at rest, the number of evaluations of the relaxation, and its balance.
-
-    A search that stands still at a jump of the forces goes on with their means over heights.
-    """
+    """Return the pose at rest, the number of evaluations of the relaxation, and its balance."""
+    # A search that stands still at a jump of the forces goes on with their means over heights.
     pose = begin
     force, jacobian = balance(pose)
     near, count = _newton(balance, pose, force, jacobian, allowed)

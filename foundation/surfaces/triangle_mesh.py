@@ -14,8 +14,11 @@ from foundation.base.errors import InputError
 from foundation.base.wording import counted
 
 #: A triangle is degenerate if its area is below this fraction of its longest edge squared. Far
-#: below the slivers of real meshes (1e-6), above the rounding of collinear corners.
-DEGENERATE = 1e-12
+#: below the slivers of real meshes (1e-6), above the rounding of collinear corners. Or below an
+#: area whose square is near the least number [m²].
+DEGENERATE, _LEAST_AREA = 1e-12, 1e-60
+#: Largest size of a coordinate, whose products are far from overflow [any unit].
+_FARTHEST = 1e9
 #: Tolerance of the length of a unit vertex normal; covers files in single precision.
 UNIT_NORMAL = 1e-6
 
@@ -47,9 +50,9 @@ class TriangleMesh:
     Raises
     ------
     MeshError
-        If there is no triangle, a vertex is not finite, an index is out of range, a triangle has
-        no area and therefore no normal, or the vertex normals are not unit vectors on the outer
-        side of the triangles around them.
+        If there is no triangle, a vertex is not finite or beyond 1e9, an index is out of range, a
+        triangle has no area and therefore no normal, or the vertex normals are not unit vectors on
+        the outer side of the triangles around them.
     """
 
     vertices: FloatArray
@@ -62,7 +65,7 @@ class TriangleMesh:
     def __post_init__(self) -> None:
         vertices, faces = checked_triangles(self.name, self.vertices, self.faces)
         vectors = area_vectors(vertices, faces)
-        flat = np.flatnonzero(flatness(vertices, faces, vectors) <= DEGENERATE)
+        flat = np.flatnonzero(degenerate_triangles(vertices, faces, vectors))
         if len(flat):
             raise MeshError(
                 f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no "
@@ -144,21 +147,17 @@ def area_vectors(vertices: FloatArray, faces: IntArray) -> FloatArray:
     return 0.5 * np.cross(b - a, c - a)
 
 
-def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bool_]:
-    """Return which triangles (F, 3) over vertices (V, 3) [m] have no area, (F,) bool."""
-    return np.less_equal(flatness(vertices, faces), DEGENERATE)
-
-
-def flatness(points: FloatArray, faces: IntArray, vectors: FloatArray | None = None) -> FloatArray:
-    """Return the area of triangles (F, 3) over their longest edge squared, (F,) [1].
+def degenerate_triangles(
+    vertices: FloatArray, faces: IntArray, vectors: FloatArray | None = None
+) -> NDArray[np.bool_]:
+    """Return which triangles (F, 3) over vertices (V, 3) [m] have no area, (F,) bool.
 
     `vectors` are their area vectors (F, 3) [m²], if known.
     """
-    vectors = area_vectors(points, faces) if vectors is None else vectors
-    a, b, c = (points[faces[:, k]] for k in range(3))
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
     squared = [np.einsum("fi,fi->f", edge, edge) for edge in (b - a, c - b, a - c)]
-    longest = np.maximum(np.maximum.reduce(squared), np.finfo(float).tiny)
-    return np.asarray(np.linalg.norm(vectors, axis=1) / longest)
+    areas = np.linalg.norm(area_vectors(vertices, faces) if vectors is None else vectors, axis=1)
+    return np.less_equal(areas, np.maximum(DEGENERATE * np.maximum.reduce(squared), _LEAST_AREA))
 
 
 def compacted(faces: IntArray, size: int) -> tuple[IntArray, IntArray]:
@@ -174,11 +173,7 @@ def compacted(faces: IntArray, size: int) -> tuple[IntArray, IntArray]:
 def checked_triangles(
     name: str, vertices: ArrayLike, faces: ArrayLike
 ) -> tuple[FloatArray, IntArray]:
-    """Return copies of vertices (V, 3) [m] and faces (F, 3) after checks of shapes and values.
-
-    Raises `MeshError`, which names the mesh, if the shapes are wrong, there is no triangle, a
-    vertex is not finite, or an index is out of range.
-    """
+    """Return copies of vertices (V, 3) [m] and faces (F, 3), or raise `MeshError` with the name."""
     points = np.array(vertices, dtype=np.float64, order="C")
     indices = np.array(faces, order="C")
     if indices.size == 0 or points.size == 0:
@@ -193,11 +188,12 @@ def checked_triangles(
             f"{name}: expected faces of shape (F, 3) and integer type, found {indices.shape} "
             f"{indices.dtype}"
         )
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    # Negated, so that NaN counts as bad.
+    bad = np.flatnonzero(~(np.abs(points) <= _FARTHEST).all(axis=1))
     if len(bad):
         raise MeshError(
-            f"{name}: {len(bad)} of {len(points)} vertices are NaN or infinite, the first is "
-            f"number {bad[0]}; export the file again"
+            f"{name}: {len(bad)} of {len(points)} vertices are NaN, infinite or beyond "
+            f"{_FARTHEST:g}, the first is number {bad[0]}; export the file again"
         )
     if indices.min() < 0 or indices.max() >= len(points):
         raise MeshError(

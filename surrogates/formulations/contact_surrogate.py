@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,8 +25,12 @@ from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import Domain
+from surrogates.formulations.lessons import Samples
 from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
 from surrogates.sampling.space import SampleSpace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,12 +51,6 @@ class ContactSurrogate(ArrayRecord):
         Treatment of a pose outside the trained domain.
     fields : PairFields, optional
         Pressure fields, if the surrogate was trained with pressure fields.
-
-    Raises
-    ------
-    InputError
-        If a name is not one (`foundation.base.loads.check_names`), or `outside` is another
-        treatment.
     """
 
     by_name: Mapping[str, CompartmentSurrogate]
@@ -242,6 +240,39 @@ class ContactSurrogate(ArrayRecord):
         errors[beyond(loads.variables[0]).any(axis=1)] = np.nan
         return errors
 
+    def errors(self, samples: Mapping[str, Samples]) -> pd.DataFrame:
+        """Return the errors at samples that the fit did not use.
+
+        Parameters
+        ----------
+        samples : mapping
+            Samples of each compartment by its name (`surrogates.samples_of`).
+
+        Returns
+        -------
+        DataFrame
+            A row for each compartment and load [SI], with the columns of
+            `surrogates.formulations.validation.ErrorFigures`.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, or a compartment has fewer than two samples.
+        """
+        import pandas as pd
+
+        from surrogates.formulations.validation import errors_at_pose
+
+        rows = {
+            (name, quantity): figures.to_dict()
+            for name, own in samples.items()
+            for quantity, figures in errors_at_pose(
+                self.compartment(name), own.poses, own.loads
+            ).items()
+        }
+        found = pd.DataFrame.from_dict(rows, orient="index")
+        return found.rename_axis(["compartment", "quantity"])
+
     def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
         """Return how poses of variables (N, C, 7) [1] leave the trained domain, for each pose.
 
@@ -317,11 +348,6 @@ class ContactSurrogate(ArrayRecord):
             "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
             (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
             `surrogates.expressions.compartment.CRITERIA`.
-
-        Raises
-        ------
-        InputError
-            If the dissipation is negative, or CasADi is not installed.
         """
         return casadi_knee(self.packed.parts, dissipation)
 
@@ -350,10 +376,5 @@ class ContactSurrogate(ArrayRecord):
         callable
             pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) or
             wrench (C, 6) [SI], and domain (C, 12) [1], in the floating-point type of the pose.
-
-        Raises
-        ------
-        InputError
-            If the dissipation is negative, or JAX is not installed.
         """
         return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)

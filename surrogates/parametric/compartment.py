@@ -40,7 +40,7 @@ from surrogates.formulations.compartment import (
     fields_of,
 )
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS
 from surrogates.parametric.smooth_array import SmoothArray
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace

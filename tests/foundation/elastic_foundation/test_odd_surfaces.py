@@ -1,7 +1,5 @@
 """Odd surfaces: creases, rims, stray vertices, steep sides, walls and edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapes
@@ -56,6 +54,18 @@ def test_a_crease_stays_sharp():
     assert result.force[1] == pytest.approx(stiffness * 12e-3 * 1.5e-3**2 / slope, rel=1.5e-2)
     # The edge is steeper than a field of indentation allows: single springs, no finer than the bed.
     assert result.peak_pressure == pytest.approx(stiffness * 1.5e-3, rel=0.15)
+
+
+@BOTH
+def test_a_needle_changes_nothing(surface):
+    """A triangle 1e-10 times as high as long, whose edges are parallel but for rounding."""
+    tibia, pose = shapes.plate(16e-3, 16), Pose(superior=-DEPTH)
+    corners = [[-6e-3, 0, 0], [5e-3, 0, 3e-3], [-0.5e-3, 0, 1.5e-3 - 1e-12]]
+    needle = joined(tibia, TriangleMesh(np.array(corners), np.array([[0, 1, 2]])))
+    plain, found = (
+        model_of(cap(2e-3), each, surface=surface).loads(pose) for each in (tibia, needle)
+    )
+    np.testing.assert_allclose(found.values, plain.values, rtol=1e-6, atol=1e-9)
 
 
 @BOTH

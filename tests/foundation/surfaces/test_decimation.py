@@ -1,7 +1,5 @@
 """Decimation, offset and nearest points of surfaces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh
@@ -12,7 +10,7 @@ from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.offset import moved_outwards
+from foundation.surfaces.smoothing import moved_outwards
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 RADIUS = 25e-3

@@ -1,7 +1,5 @@
 """Figures of the knee and the contact, the pressure picture's data, and what loads react to."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -139,11 +136,6 @@ def test_low_point_of_a_ball_is_below_its_centre(balls: Frames) -> None:
         for side, across in enumerate((-APART, APART)):
             centre = pose.rotation_matrix @ [0.0, 0.0, across] + pose.translation
             assert_allclose(found[k, side], centre - [0.0, RADIUS, 0.0], atol=6e-5)
-
-
-def test_medial_share() -> None:
-    cycle = pd.DataFrame({"medial_force_y_N": [60.0, 0.0], "lateral_force_y_N": [40.0, 0.0]})
-    assert_allclose(medial_share(cycle), [60.0, np.nan], rtol=1e-15)
 
 
 def test_content_is_that_of_the_cycle(files: RunFiles) -> None:

@@ -1,7 +1,5 @@
 """Rounds of stages c to f: how many samples, which ones, when they end; bounds from gait."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -31,8 +29,7 @@ from pipeline.stages import feasibility
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
 from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_samples import candidates_along_gait
-from pipeline.store.run_documents import Budget
-from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
+from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.files.persistence import load
 
 FIRST, CANDIDATES = 40, 160
@@ -159,22 +156,6 @@ def test_rounds_of_a_budget_do_not_depend_on_later_budgets(last):
     assert round_sizes(steps) == round_sizes(design(budget=100, rounds=3))
 
 
-@pytest.mark.slow
-def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
-    settings = {"infill": "error", "family": "kriging"}
-    small, of_small = carry_out(space, **settings)
-    larger, of_larger = carry_out(space, budget=85, earlier_budgets=(70,), **settings)
-    for name in ("first", "kept-1", "kept-2", "kept-3"):
-        assert digest(larger.tables[name]) == digest(small.tables[name])
-    assert of_small.added == [Budget(budget=70, evaluated=140)]
-    assert of_larger.added == [*of_small.added, Budget(budget=85, evaluated=30)]
-    assert of_larger.curve[:3] == of_small.curve
-    assert len(of_larger.fits) == len(of_larger.curve) == 6
-    # What the last screening said of the samples of all budgets.
-    row = of_larger.counts["total"]
-    assert (row.first, row.evaluated) == (80, 90)
-
-
 # ---- which ones ----------------------------------------------------------------------------------
 
 
@@ -276,20 +257,6 @@ def test_followed_pose_takes_the_load_found_there(space):
     answered = kept[kept["status"] == "ok"]
     share = (answered["force_y_N"] / answered["load_N"] - 1.0).abs()
     assert 0.0 < share.median() < 0.5
-
-
-@pytest.mark.slow
-def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
-    """As after a kill in round 2: what is stored is not evaluated again."""
-    desk, whole = carry_out(space, infill="error", family="kriging")
-    resumed = Desk(desk.config.design)
-    for name in ("candidates", "first", "screened-1", "kept-1", "screened-2"):
-        resumed.tables[name] = desk.tables[name]
-    sampled = sample_knee(resumed, Springs(), space)
-    assert set(resumed.asked) == {"kept-2", "kept-3"}
-    assert digest(sampled.training) == digest(whole.training)
-    assert sampled.counts == whole.counts
-    assert sampled.curve == whole.curve
 
 
 #: Loads of two compartments at two instants; at the second the lateral one is out of contact.

@@ -18,7 +18,7 @@ from foundation.base.errors import InputError
 from surrogates.expressions import of_casadi
 from surrogates.expressions.compartment import CRITERIA
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
@@ -82,13 +82,6 @@ def assert_like_the_kernels(formulation, family, count):
 )
 def test_without_smoothing_as_the_kernels(formulation, family):
     assert_like_the_kernels(formulation, family, 30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_without_smoothing_as_the_kernels_at_many_poses(formulation, family):
-    assert_like_the_kernels(formulation, family, 1000)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Fits of the formulations: joint, weighted, checked by folds; and where more samples are taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -18,7 +16,7 @@ from surrogates.formulations.compartment_fit import (
     Fitter,
     fit_compartment,
 )
-from surrogates.formulations.infill import largest_errors, load_error
+from surrogates.formulations.selection import largest_errors, load_error
 
 FORMULATIONS = manufactured.ALL
 
