@@ -67,8 +67,10 @@ def _coarse(knee: KneeConfig, body: str, mesh: TriangleMesh, placement: Pose) ->
     """Return a body with few triangles; `mesh` is the body as the study uses it."""
     if len(mesh.faces) <= _ENOUGH:
         return mesh
-    if knee.shape is not None or len(mesh.faces) > _MANY:
+    if knee.shape is not None:
         return _decimated(mesh, smooth=True)
+    if len(mesh.faces) > _MANY:  # smoothed by the study or not, the knee settles alike
+        return placed(_decimated(load_body(knee, body, smooth_um=0.0).mesh, smooth=True), placement)
     smooth_um = max(_SMOOTH_UM, getattr(knee, body).smooth_um)
     return placed(_decimated(load_body(knee, body, smooth_um=smooth_um).mesh), placement)
 
