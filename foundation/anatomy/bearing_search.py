@@ -34,9 +34,9 @@ from foundation.anatomy.joint_end import (
     is_long,
     joint_directions,
     joint_end,
+    refined,
     shaft_direction,
 )
-from foundation.anatomy.refining import refined
 from foundation.anatomy.tibial_frame import tibial_frame
 from foundation.anatomy.walls import FACING, SHELL_THICKNESS, outer_walls, wall_distance
 from foundation.base.checks import FloatArray

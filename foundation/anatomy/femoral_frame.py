@@ -24,7 +24,7 @@ from foundation.anatomy.condyle_outlines import (
     relative_outline,
 )
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
-from foundation.anatomy.refining import refined
+from foundation.anatomy.joint_end import refined
 from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 

@@ -15,7 +15,7 @@ from scipy.spatial import KDTree
 from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import principal_axes, selected
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 
 #: Norm of the mean normal above which the opening of a surface tells a direction.
 _OPENING = 0.02
@@ -37,6 +37,9 @@ _HEIGHT, _END = 0.75, 30e-3
 #: height of the wall, over the width; largest component of its normals along the shaft; and least
 #: cosine between shaft and direction to the joint.
 _SHAFT, _LEAST_SHAFT, _LENGTHWISE, _ALONG = (0.6, 1.25), 0.08, 0.5, 0.9
+#: Longest edge of a triangle whose centroid stands for the whole triangle [m], and the least part
+#: of the mesh's diagonal for this edge, which bounds the number of triangles.
+_LONGEST, _PART = 3e-3, 0.02
 
 
 def joint_directions(mesh: TriangleMesh, other: TriangleMesh | None) -> list[FloatArray]:
@@ -188,3 +191,17 @@ def _cuts(mesh: TriangleMesh) -> list[FloatArray]:
         for normal, at in zip(cuts, planes, strict=True)
         if (mesh.vertices @ normal).max() < at + _BEYOND
     ]
+
+
+def refined(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a mesh [m] whose triangles are divided until no edge is longer than about 3 mm.
+
+    Plane faces of a CAD model are a few large triangles.
+    """
+    # Imported here, so that trained surrogates do not need a mesh library.
+    from trimesh.remesh import subdivide_to_size
+
+    diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
+    longest = max(_LONGEST, _PART * diagonal)
+    vertices, faces = subdivide_to_size(mesh.vertices, mesh.faces, longest, max_iter=20)
+    return TriangleMesh(vertices, faces[~degenerate_triangles(vertices, faces)], mesh.name)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
-from foundation.anatomy.refining import refined
+from foundation.anatomy.joint_end import refined
 from foundation.base.checks import FloatArray
 from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces

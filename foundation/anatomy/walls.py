@@ -12,8 +12,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import KDTree
 
-from foundation.base.checks import FloatArray, IntArray
-from foundation.surfaces.mesh_topology import half_edges, label_pieces
+from foundation.base.checks import FloatArray
+from foundation.surfaces.mesh_topology import label_pieces, neighbours
 from foundation.surfaces.smooth_surface import averaged_normals, facing_normals
 from foundation.surfaces.surface_shape import enclosed, is_closed, selected, volume
 from foundation.surfaces.tree import SurfaceTree
@@ -97,7 +97,7 @@ def outer_wall_of_shell(
     seeds = wall & (facing > _CLEARLY)
     if not (seeds.any() and inner.any()):
         return wall
-    first, second = _adjacent(mesh)
+    first, second, _ = neighbours(mesh.faces, len(mesh.vertices))
     cosines = np.einsum("ei,ei->e", normals[first], normals[second])
     # A zero would be no edge of the graph.
     turns = np.arccos(np.clip(cosines, -1.0, 1.0)) + 1e-6
@@ -141,11 +141,3 @@ def without_risers(mesh: TriangleMesh) -> TriangleMesh:
     """
     cosines = np.einsum("fi,fi->f", averaged_normals(mesh), mesh.normals)
     return selected(mesh, large_pieces(mesh, cosines > _RISER))
-
-
-def _adjacent(mesh: TriangleMesh) -> tuple[IntArray, IntArray]:
-    """Return the two triangles at each edge that joins two, (E,) each."""
-    _, _, key = half_edges(mesh.faces, len(mesh.vertices))
-    order = np.argsort(key, kind="stable")
-    same = key[order][1:] == key[order][:-1]
-    return order[:-1][same] // 3, order[1:][same] // 3

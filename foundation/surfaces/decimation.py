@@ -24,7 +24,12 @@ from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, angle_weighted_normals, arc_rises
 from foundation.surfaces.tree import SurfaceTree
-from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors, degenerate_triangles
+from foundation.surfaces.triangle_mesh import (
+    TriangleMesh,
+    area_vectors,
+    compacted,
+    degenerate_triangles,
+)
 
 #: Area over longest edge squared below which a triangle is flat, and shortest over longest edge
 #: below which a flat triangle is a needle.
@@ -52,8 +57,8 @@ def without_flat(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, Int
             faces = _without(vertices, faces, corners, rim)
         if faces is before:
             break
-    used, renumbered = np.unique(faces, return_inverse=True)
-    return vertices[used], renumbered.reshape(-1, 3)
+    used, faces = compacted(faces, len(vertices))
+    return vertices[used], faces
 
 
 def _flatness(vertices: FloatArray, faces: IntArray) -> FloatArray:
@@ -140,6 +145,8 @@ _BEND = 100.0
 #: Number of pieces of the nearest centroids among which the nearest point of a surface is sought:
 #: for all points, and for the points of the largest distances, a fraction of all points.
 _NEAR, _NEARER, _WORST = 6, 64, 0.02
+#: Number of points whose distance may already tell that a surface deviates too far.
+_SOME = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +172,7 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
         return Decimation(mesh, failure=failure)
     faults = _faults(mesh.vertices, mesh.faces)
     points = _MM * mesh.vertices
-    bent, full = _bent(points), SurfaceTree(points[mesh.faces])
+    bent = _bent(points)
     normals, bent_full = angle_weighted_normals(points, mesh.faces), SurfaceTree(bent[mesh.faces])
     while target <= half:
         collapsed, faces = _collapsed(bent, mesh.faces, target)
@@ -179,7 +186,8 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
             faulty = counted(new_faults, "edge or triangle", "edges or triangles")
             failure = f"with {reached}, {faulty} would be faulty"
         else:
-            deviation = _deviation(full, points, vertices, faces) / _MM
+            largest = _MM * largest_deviation
+            deviation = _deviation(mesh.faces, points, vertices, faces, largest) / _MM
             if deviation <= largest_deviation:
                 return Decimation(TriangleMesh(vertices / _MM, faces, mesh.name), deviation)
             failure = f"{reached} deviate by {1e6 * deviation:.2g} um"
@@ -189,11 +197,28 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
     return Decimation(mesh, failure=failure)
 
 
-def _collapsed(points: FloatArray, faces: IntArray, target: int) -> tuple[FloatArray, IntArray]:
+def coarse_copy(mesh: TriangleMesh, count: int) -> TriangleMesh:
+    """Return a mesh [m] of about `count` triangles, for what a body shows as a whole.
+
+    Unlike in `decimate`, the deviation is not measured. A mesh that has fewer triangles, or would
+    get faults, is returned itself.
+    """
+    if len(mesh.faces) <= count:
+        return mesh
+    found = _collapsed(_MM * mesh.vertices, mesh.faces, count, first=1)
+    vertices, faces = without_flat(*found)
+    if _faults(vertices, faces) > _faults(_MM * mesh.vertices, mesh.faces):
+        return mesh
+    return TriangleMesh(vertices / _MM, faces, mesh.name)
+
+
+def _collapsed(
+    points: FloatArray, faces: IntArray, target: int, first: int = 0
+) -> tuple[FloatArray, IntArray]:
     """Return vertices (W, 3) [mm] and triangles (G, 3) of a mesh decimated to about a number."""
     import fast_simplification
 
-    for aggressiveness in _AGGRESSIVENESS:
+    for aggressiveness in _AGGRESSIVENESS[first:]:
         # The library takes writable arrays only.
         vertices, triangles = fast_simplification.simplify(
             points.copy(),
@@ -215,11 +240,18 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
 
 
 def _deviation(
-    full: SurfaceTree, points: FloatArray, vertices: FloatArray, faces: IntArray
+    full: IntArray, points: FloatArray, vertices: FloatArray, faces: IntArray, most: float
 ) -> float:
-    """Return the largest distance between surfaces both ways [mm], never too small."""
-    there = _largest_distance(SurfaceTree(vertices[faces]), points)
-    return max(there, _largest_distance(full, vertices[faces].mean(axis=1)))
+    """Return the largest distance between surfaces both ways [mm], never too small.
+
+    From points (V, 3) of the triangles `full` (F, 3), and back; beyond `most` [mm], of some points.
+    """
+    coarse = SurfaceTree(vertices[faces])
+    some = _largest_distance(coarse, points[:: -(-len(points) // _SOME)])
+    if some > most:
+        return some
+    there = _largest_distance(coarse, points)
+    return max(there, _largest_distance(SurfaceTree(points[full]), vertices[faces].mean(axis=1)))
 
 
 def _largest_distance(surface: SurfaceTree, points: FloatArray) -> float:

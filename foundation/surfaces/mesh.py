@@ -29,6 +29,7 @@ from foundation.surfaces.triangle_mesh import (
     MeshWarning,
     TriangleMesh,
     checked_triangles,
+    compacted,
     degenerate_triangles,
     stacked,
 )
@@ -289,7 +290,7 @@ def _whole(
 ) -> tuple[TriangleMesh, int]:
     """Return the mesh of a file without degenerate triangles, and the number of stray vertices."""
     points, faces = checked_triangles(name, found.points, found.faces)
-    stray = len(points) - len(np.unique(faces))
+    stray = len(points) - len(compacted(faces, len(points))[0])
     return TriangleMesh(place(points), _without_degenerate(name, points, faces), name), stray
 
 
@@ -391,7 +392,7 @@ def _without_degenerate(name: str, points: FloatArray, faces: IntArray) -> IntAr
 
 
 def _without_unreferenced(mesh: TriangleMesh) -> TriangleMesh:
-    used, renumbered = np.unique(mesh.faces, return_inverse=True)
+    used, faces = compacted(mesh.faces, len(mesh.vertices))
     if len(used) == len(mesh.vertices):
         return mesh
-    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name)
+    return TriangleMesh(mesh.vertices[used], faces, mesh.name)

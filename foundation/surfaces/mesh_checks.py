@@ -26,7 +26,7 @@ from foundation.surfaces.surface_shape import (
     outwardness,
     ridge_rise,
 )
-from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh, compacted
 
 BODIES = ("femur", "tibia")
 #: Diagonal of the bounding box of a bearing surface [m], from a single condyle to a whole distal
@@ -147,7 +147,7 @@ def _connectivity(mesh: TriangleMesh) -> _Findings:
     if shared := int((edges.count > 2).sum()):
         text = f"{counted(shared, 'non-manifold edge')} (more than two triangles meet)"
         yield _warning(mesh, "non-manifold", f"{text}; delete inner faces in a mesh editor")
-    if stray := len(mesh.vertices) - len(np.unique(mesh.faces)):
+    if stray := len(mesh.vertices) - len(compacted(mesh.faces, len(mesh.vertices))[0]):
         yield _warning(mesh, "unreferenced", unreferenced_text(stray))
     yield from _pieces_and_holes(mesh)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from foundation.base.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray, frozen
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: A boundary loop is a hole below these fractions of the longest loop, and of the rim of a disc of
@@ -46,6 +47,13 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
     return Edges(ends, count, balance.astype(np.int64))
 
 
+def triangles_around(mesh: TriangleMesh) -> csr_array:
+    """Return which triangles have a vertex, (V, F), as ones."""
+    count = len(mesh.faces)
+    at = (mesh.faces.reshape(-1), np.repeat(np.arange(count), 3))
+    return coo_array((np.ones(3 * count), at), shape=(len(mesh.vertices), count)).tocsr()
+
+
 def neighbours(faces: IntArray, vertex_count: int) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
     """Return two triangles (E,) at each edge of just two, and whether their windings agree (E,)."""
     start, _, key = half_edges(faces, vertex_count)
@@ -67,6 +75,8 @@ def is_repeated(faces: IntArray) -> NDArray[np.bool_]:
     return repeated
 
 
+# The checks and searches ask for the pieces of the same few meshes again and again.
+@lru_cache(maxsize=6)
 def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
     """Return the connected piece (F,) of each triangle, and areas (P,) [m²], the largest first."""
     links = np.concatenate([mesh.faces[:, :2], mesh.faces[:, 1:]])
@@ -76,7 +86,7 @@ def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
     order = np.argsort(-areas, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return rank[compact], areas[order]
+    return frozen(rank[compact]), frozen(areas[order])
 
 
 @dataclass(frozen=True, eq=False)

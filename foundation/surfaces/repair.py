@@ -33,8 +33,9 @@ from foundation.surfaces.surface_shape import (
     is_closed,
     joined,
     opposed_pieces,
+    selected,
 )
-from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
+from foundation.surfaces.triangle_mesh import TriangleMesh, compacted, degenerate_triangles
 
 #: Largest tolerance over the length of a short edge, and the quantile of the edges that is short.
 _OF_EDGE, _SHORT = 0.2, 0.05
@@ -64,7 +65,7 @@ def weld_seams(points: FloatArray, faces: IntArray, largest: float) -> Welded:
     closing = _uses(place[ends], len(points)) > 1
     if not closing.any():
         return Welded(points, faces, 0, 0.0, tolerance)
-    welded = _members(ends[closing], len(points))
+    welded = compacted(ends[closing], len(points))[0]
     target[welded] = place[welded]
     count = np.bincount(target, minlength=len(points))
     sums = np.stack([np.bincount(target, weights=p, minlength=len(points)) for p in points.T], 1)
@@ -98,17 +99,10 @@ def _uses(ends: IntArray, size: int) -> IntArray:
     return np.where(ends[:, 0] == ends[:, 1], 0, uses[at])
 
 
-def _members(ends: IntArray, size: int) -> IntArray:
-    """Return the vertices of edges (E, 2), sorted; several times faster than `np.unique`."""
-    member = np.zeros(size, dtype=np.bool_)
-    member[ends] = True
-    return np.flatnonzero(member)
-
-
 def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
     """Return the first of edge ends (E, 2) at a place, (V,); ends of one edge are two places."""
     place = np.arange(len(points))
-    rim = _members(ends, len(points))
+    rim = compacted(ends, len(points))[0]
     if len(rim) == 0:
         return place
     pairs = rim[KDTree(points[rim]).query_pairs(tolerance, output_type="ndarray")]
@@ -146,7 +140,8 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
     condyles or plateaus turned that are inside out, small holes filled
     (`foundation.surfaces.hole_filling`), and spikes levelled (`foundation.surfaces.spikes`). The
-    result is the same in every call; normals given with the mesh are dropped if a triangle changes.
+    result is the same in every call; normals given with the mesh are dropped if a vertex moves
+    or a triangle turns.
 
     Parameters
     ----------
@@ -172,12 +167,6 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
 _Step = tuple[TriangleMesh, str]
 
 
-def _selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:
-    """Return some triangles (F,) of a mesh, in their order, without unreferenced vertices."""
-    used, renumbered = np.unique(mesh.faces[kept], return_inverse=True)
-    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name)
-
-
 def _turned(mesh: TriangleMesh, inverted: NDArray[np.bool_]) -> TriangleMesh:
     """Return a mesh with the winding of some triangles (F,) reversed."""
     faces = np.where(inverted[:, None], mesh.faces[:, ::-1], mesh.faces)
@@ -196,8 +185,8 @@ def _welded(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     )
     if lost.any():
         text += f", which left {counted(int(lost.sum()), 'triangle')} without area: removed"
-    used, renumbered = np.unique(welded.faces[~lost], return_inverse=True)
-    return TriangleMesh(welded.vertices[used], renumbered.reshape(-1, 3), mesh.name), text
+    used, faces = compacted(welded.faces[~lost], len(welded.vertices))
+    return TriangleMesh(welded.vertices[used], faces, mesh.name), text
 
 
 def _without_copies(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
@@ -209,7 +198,7 @@ def _without_copies(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if not repeated.any():
         return mesh, ""
     used = tolerance_of(mesh.vertices, mesh.faces, tolerance)
-    return _selected(mesh, ~repeated), (
+    return selected(mesh, ~repeated), (
         f"{counted(int(repeated.sum()), 'triangle')} removed that repeat others within "
         f"{1e6 * used:.2g} um"
     )
@@ -220,7 +209,7 @@ def _without_repeated(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     repeated = is_repeated(mesh.faces)
     if not repeated.any():
         return mesh, ""
-    return _selected(mesh, ~repeated), (
+    return selected(mesh, ~repeated), (
         f"{counted(int(repeated.sum()), 'duplicate triangle')} removed"
     )
 
@@ -233,7 +222,7 @@ def _without_stray(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if not stray.any() or crumbled:
         return mesh, ""
     dropped = stray[labels]
-    kept = _selected(mesh, ~dropped)
+    kept = selected(mesh, ~dropped)
     lost = mesh.vertices[np.unique(mesh.faces[dropped])]
     away = np.asarray(KDTree(kept.vertices).query(lost)[0])
     distances = dict.fromkeys(f"{1e3 * distance:.2g}" for distance in (away.min(), away.max()))
@@ -254,7 +243,7 @@ def _wound_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     changed = _turned(mesh, inverted)
     # The majority of a piece may be wrong: its shape decides.
     outer = ~enclosed(changed, BODY)
-    if outer_side(_selected(changed, outer), body) < 0:
+    if outer_side(selected(changed, outer), body) < 0:
         inverted = np.where(outer, ~inverted, inverted)
         changed = _turned(mesh, inverted)
     turned = counted(int(inverted.sum()), "triangle")
@@ -287,7 +276,7 @@ def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if not inverted.any():
         return mesh, ""
     outer = ~enclosed(mesh, BODY)
-    if inverted[outer].all() or label_pieces(_selected(mesh, outer))[1].size != 2:
+    if inverted[outer].all() or label_pieces(selected(mesh, outer))[1].size != 2:
         pieces = "closed surface was" if inverted[outer].all() else "closed pieces were"
         told = counted(int(inverted.sum()), "triangle")
         return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
@@ -320,13 +309,13 @@ def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if is_closed(mesh):
         return mesh, ""
     inner = enclosed(mesh, BODY)
-    outer = _selected(mesh, ~inner)
+    outer = selected(mesh, ~inner)
     filled = fill_small_holes(outer)
     if filled.holes == 0:
         return mesh, ""
     added = counted(len(filled.mesh.faces) - len(outer.faces), "triangle")
     x, y, z = 1e3 * filled.centre
-    whole = joined([filled.mesh, _selected(mesh, inner)]) if inner.any() else filled.mesh
+    whole = joined([filled.mesh, selected(mesh, inner)]) if inner.any() else filled.mesh
     return whole, (
         f"{counted(filled.holes, 'hole')} filled with {added}, the largest "
         f"{1e3 * filled.across:.2g} mm across, about ({x:.0f}, {y:.0f}, {z:.0f}) mm"

@@ -15,6 +15,7 @@ second order in the edge length, also on irregular triangles and at boundaries.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from foundation.base.checks import FloatArray, IntArray, check_number, frozen
-from foundation.surfaces.mesh_topology import connected_groups, half_edges
+from foundation.surfaces.mesh_topology import connected_groups, half_edges, triangles_around
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 
 #: Number of vertices per batch of fits; bounds the memory.
@@ -185,14 +186,12 @@ def facing_normals(mesh: TriangleMesh) -> FloatArray:
     return averaged if rough else mesh.normals
 
 
+# A bearing surface, its columns and its kind are sought on the same walls.
+@lru_cache(maxsize=4)
 def averaged_normals(mesh: TriangleMesh) -> FloatArray:
     """Return unit normals (F, 3) [1] averaged over the triangles within about 2.5 mm."""
-    count = len(mesh.faces)
-    corners = coo_array(
-        (np.ones(3 * count), (np.repeat(np.arange(count), 3), mesh.faces.reshape(-1))),
-        shape=(count, len(mesh.vertices)),
-    ).tocsr()
-    gathered = corners.T.tocsr()
+    gathered = triangles_around(mesh)
+    corners = gathered.T.tocsr()
     shares = np.asarray(gathered @ mesh.areas)
     rounds = int(np.ceil((_AVERAGED / edge_length(mesh)) ** 2))
     normals: FloatArray = mesh.normals
@@ -201,7 +200,7 @@ def averaged_normals(mesh: TriangleMesh) -> FloatArray:
         at_vertex = at_vertex / np.maximum(shares, np.finfo(float).tiny)[:, None]
         normals = np.asarray(corners @ at_vertex)
     size = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.where(size > 0.0, normals / np.where(size > 0.0, size, 1.0), mesh.normals)
+    return frozen(np.where(size > 0.0, normals / np.where(size > 0.0, size, 1.0), mesh.normals))
 
 
 #: Angle between neighbouring facets above which their edge is a crease [rad]. Measured angles: up

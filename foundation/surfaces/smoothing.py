@@ -24,7 +24,7 @@ from foundation.surfaces.smooth_surface import (
     facing_normals,
     tangents,
 )
-from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
+from foundation.surfaces.triangle_mesh import TriangleMesh, compacted, edge_length
 
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.
@@ -69,8 +69,8 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
 @lru_cache(maxsize=12)
 def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Return used vertices (W,), triangles (F, 3), normals (W, 3), heights (W,) [m] of fits."""
-    used, faces = np.unique(mesh.faces, return_inverse=True)
-    points, faces = mesh.vertices[used], faces.reshape(-1, 3)
+    used, faces = compacted(mesh.faces, len(mesh.vertices))
+    points = mesh.vertices[used]
     normals = angle_weighted_normals(points, faces)
     shares = np.zeros(len(points))
     np.add.at(shares, faces, mesh.areas[:, None])

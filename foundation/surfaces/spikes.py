@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.mesh_topology import find_edges, triangles_around
 from foundation.surfaces.smooth_surface import tangents
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 
@@ -39,7 +39,7 @@ def level_spikes(mesh: TriangleMesh) -> Levelled:
     tips = _tips(mesh, links)[:_MOST]
     if len(tips) == 0:
         return Levelled(mesh)
-    around = _triangles_around(mesh)
+    around = triangles_around(mesh)
     points, found = mesh.vertices.copy(), list[_Spike]()
     for tip in tips:
         spike = _spike(mesh, links, around, int(tip))
@@ -72,15 +72,6 @@ def _links(mesh: TriangleMesh) -> csr_array:
     ends = ends[~rim[ends[:, 0]]]
     ones = np.ones(len(ends))
     return coo_array((ones, (ends[:, 0], ends[:, 1])), shape=2 * (len(mesh.vertices),)).tocsr()
-
-
-def _triangles_around(mesh: TriangleMesh) -> csr_array:
-    """Return which triangles have a vertex, (V, F)."""
-    count = len(mesh.faces)
-    triangles = np.repeat(np.arange(count), 3)
-    ones = np.ones(3 * count, dtype=np.bool_)
-    shape = (len(mesh.vertices), count)
-    return coo_array((ones, (mesh.faces.reshape(-1), triangles)), shape=shape).tocsr()
 
 
 def _tips(mesh: TriangleMesh, links: csr_array) -> IntArray:

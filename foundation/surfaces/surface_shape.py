@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
-from foundation.surfaces.triangle_mesh import TriangleMesh, stacked
+from foundation.surfaces.triangle_mesh import TriangleMesh, compacted, stacked
 
 #: A surface is a sphere if its vertices are this close to one, over the radius, and cover at least
 #: this part of it.
@@ -60,9 +60,9 @@ def selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:
     """Return some triangles (F,) of a mesh, in their order."""
     if kept.all():
         return mesh
-    used, renumbered = np.unique(mesh.faces[kept], return_inverse=True)
+    used, faces = compacted(mesh.faces[kept], len(mesh.vertices))
     normals = None if mesh.vertex_normals is None else mesh.vertex_normals[used]
-    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name, normals)
+    return TriangleMesh(mesh.vertices[used], faces, mesh.name, normals)
 
 
 def outwardness(mesh: TriangleMesh) -> float:

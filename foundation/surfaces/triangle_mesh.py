@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -59,10 +59,13 @@ class TriangleMesh:
     faces: IntArray
     name: str = "mesh"
     vertex_normals: FloatArray | None = None
+    #: Outward normal times area of each triangle, (F, 3) [m²].
+    area_vectors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         vertices, faces = checked_triangles(self.name, self.vertices, self.faces)
-        flat = np.flatnonzero(degenerate_triangles(vertices, faces))
+        vectors = area_vectors(vertices, faces)
+        flat = np.flatnonzero(degenerate_triangles(vertices, faces, vectors))
         if len(flat):
             raise MeshError(
                 f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no "
@@ -71,6 +74,7 @@ class TriangleMesh:
             )
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "faces", frozen(faces))
+        object.__setattr__(self, "area_vectors", frozen(vectors))
         if self.vertex_normals is not None:
             normals = _checked_normals(self.name, self.vertex_normals, vertices, faces)
             object.__setattr__(self, "vertex_normals", frozen(normals))
@@ -79,11 +83,6 @@ class TriangleMesh:
     def centroids(self) -> FloatArray:
         """Centroid of each triangle, (F, 3) [m]."""
         return frozen(self.vertices[self.faces].mean(axis=1))
-
-    @cached_property
-    def area_vectors(self) -> FloatArray:
-        """Outward normal times area of each triangle, (F, 3) [m²]."""
-        return frozen(area_vectors(self.vertices, self.faces))
 
     @cached_property
     def areas(self) -> FloatArray:
@@ -148,12 +147,27 @@ def area_vectors(vertices: FloatArray, faces: IntArray) -> FloatArray:
     return 0.5 * np.cross(b - a, c - a)
 
 
-def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bool_]:
-    """Return which triangles (F, 3) over vertices (V, 3) [m] have no area, (F,) bool."""
+def degenerate_triangles(
+    vertices: FloatArray, faces: IntArray, vectors: FloatArray | None = None
+) -> NDArray[np.bool_]:
+    """Return which triangles (F, 3) over vertices (V, 3) [m] have no area, (F,) bool.
+
+    `vectors` are their area vectors (F, 3) [m²], if known.
+    """
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     squared = [np.einsum("fi,fi->f", edge, edge) for edge in (b - a, c - b, a - c)]
-    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
+    areas = np.linalg.norm(area_vectors(vertices, faces) if vectors is None else vectors, axis=1)
     return np.less_equal(areas, np.maximum(DEGENERATE * np.maximum.reduce(squared), _LEAST_AREA))
+
+
+def compacted(faces: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Return which of `size` vertices triangles (F, 3) use, and the triangles over these alone.
+
+    Several times faster than `np.unique`.
+    """
+    used = np.zeros(size, dtype=np.bool_)
+    used[faces] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[faces]
 
 
 def checked_triangles(

@@ -21,24 +21,15 @@ from foundation.anatomy.walls import large_pieces, on_columns, outer_walls, with
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.base.wording import counted
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
 from foundation.surfaces.mesh_checks import check_mesh, hole_findings
-from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, moved_outwards, smoothed
 from foundation.surfaces.surface_shape import selected
 from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, KneeConfig, MeshConfig
 from pipeline.progress import peak_memory, say
-
-
-class _Left(NamedTuple):
-    """Number of triangles and area [m²] of what is left out."""
-
-    triangles: int
-    area: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,35 +46,22 @@ class BearingPart:
     def words(self) -> str:
         """What is taken and left out, in triangles and areas."""
         taken, whole = self.mesh, self.whole
-        share = taken.areas.sum() / whole.areas.sum()
-        large = large_pieces(whole)
-        outer = outer_walls(whole)
-        loose = _Left(int((~large).sum()), float(whole.areas[~large].sum()))
-        inner = _Left(
-            len(whole.faces) - loose.triangles - len(outer.faces),
-            float(whole.areas[large].sum() - outer.areas.sum()),
+        used, body = float(taken.areas.sum()), float(whole.areas.sum())
+        edge, bent = (
+            (0.0, 0) if self.edge is None else (float(self.edge.areas.sum()), len(self.edge.faces))
         )
-        edge = _Left(0, 0.0)
-        if self.edge is not None:
-            edge = _Left(len(self.edge.faces), float(self.edge.areas.sum()))
-        rest = _Left(
-            len(outer.faces) - len(taken.faces) - edge.triangles,
-            float(outer.areas.sum() - taken.areas.sum()) - edge.area,
-        )
-        pieces = len(label_pieces(selected(whole, ~large))[1]) if loose.triangles else 0
+        rest = len(whole.faces) - len(taken.faces) - bent
         left = [
-            f"{_mm2(part.area)} in {part.triangles:,} triangles {what}"
-            for part, what in (
-                (rest, "that face elsewhere or are further away"),
-                (edge, "of the rounded edge, with no inner wall opposite"),
-                (inner, "of an inner wall"),
-                (loose, f"in {counted(pieces, 'loose piece')}"),
+            f"{1e6 * area:,.0f} mm² in {count:,} triangles {what}"
+            for area, count, what in (
+                (body - used - edge, rest, "that face elsewhere or are further away"),
+                (edge, bent, "of the rounded edge, with no inner wall opposite"),
             )
-            if part.triangles
+            if count
         ]
         text = (
-            f"bearing surface: {_mm2(taken.areas.sum())} in {len(taken.faces):,} of "
-            f"{len(whole.faces):,} triangles ({share:.0%} of the area) are used"
+            f"bearing surface: {1e6 * used:,.0f} mm² in {len(taken.faces):,} of "
+            f"{len(whole.faces):,} triangles ({used / body:.0%} of the area) are used"
         )
         return f"{text}; left out: {', '.join(left)}" if left else text
 
@@ -112,10 +90,6 @@ def part_findings(part: BearingPart) -> tuple[Finding, ...]:
     """Return errors and warnings about size and holes of a bearing surface."""
     scale = [found for found in check_mesh(part.mesh) if found.code == "scale"]
     return (*scale, *hole_findings(part.whole, part.mesh))
-
-
-def _mm2(area: float) -> str:
-    return f"{1e6 * area:,.0f} mm²"
 
 
 #: Size of a file beyond which reading takes seconds [bytes].

@@ -171,10 +171,11 @@ def _drawn(body: str, part: BearingPart) -> dict[str, TriangleMesh]:
         surfaces[f"{body} edge"] = part.edge
     near, whole = part.mesh.vertices, part.whole
     taken = np.concatenate([mesh.centroids for mesh in surfaces.values()])
-    away = KDTree(taken).query(whole.centroids)[0]
+    edge, tree = edge_length(part.mesh), KDTree(taken, compact_nodes=False, balanced_tree=False)
+    away = tree.query(whole.centroids, distance_upper_bound=edge)[0]
     low, high = near.min(axis=0) - _AWAY, near.max(axis=0) + _AWAY
     inside = ((low < whole.centroids) & (whole.centroids < high)).all(axis=1)
-    rest = (away > edge_length(part.mesh)) & inside
+    rest = np.isinf(away) & inside
     if rest.any():
         surfaces[f"{body} left out"] = selected(whole, rest)
     return surfaces

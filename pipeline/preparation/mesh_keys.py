@@ -13,6 +13,7 @@ from foundation.anatomy.joint_end import is_long
 from foundation.anatomy.walls import shell_thickness
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.surfaces.decimation import HUGE, coarse_copy
 from foundation.surfaces.mesh import (
     EXTENSIONS,
     UNITS,
@@ -23,7 +24,7 @@ from foundation.surfaces.mesh import (
 )
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
-from pipeline.originals.mesh_loading import mesh_of_files, own_part
+from pipeline.originals.mesh_loading import decimation_words, mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -49,8 +50,11 @@ from pipeline.progress import say
 BODIES = ("femur", "tibia")
 #: Beginning of a line on what is doubtful.
 WARNING = "warning: "
-#: Number of triangles that take seconds.
-_LARGE = 50_000
+#: Number of triangles that take seconds, and that show the frame of a body.
+_LARGE, _FRAME = 50_000, 60_000
+#: Deviation of a decimated huge mesh [um]: several times the noise of a scan, which stands against
+#: decimation within less.
+_DECIMATE_UM = 100.0
 #: Meshes that are bones where the layer is cartilage.
 BONY = (SOLID, BONE)
 #: Thickness of the cartilage on a bone [mm], and its source. The mean over femur and tibia of 17
@@ -135,7 +139,8 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         for body, kind in kinds.items():
             if kind != OPEN:
                 told.append(
-                    f"{body}: {kind}: only the bearing surface is used. {placed[body].words}"
+                    f"{body}: {kind}: only the bearing surface is used, that of the picture in "
+                    "colour; check states its area"
                 )
     side = _side(options, found, reason, told)
     if repairs:
@@ -187,7 +192,10 @@ def _prepared(
     stated: float | None,
     told: list[str],
 ) -> tuple[dict[str, TriangleMesh], list[str]]:
-    """Return the meshes [m], repaired and without further bodies, and what was repaired."""
+    """Return the meshes [m], repaired and without further bodies, and what was repaired.
+
+    A mesh of many triangles is replaced by a coarse copy, which shows the same frame.
+    """
     tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
     meshes, repairs, near = {}, [], None
     for body in BODIES[::-1]:
@@ -196,11 +204,18 @@ def _prepared(
         if len(raw.mesh.faces) > _LARGE:
             say(f"looking at {len(raw.mesh.faces):,} triangles of {name}")
         paths = tuple(str(file.resolve()) for file in files)
-        found = mesh_of_files(paths, keys[body]["unit"], body, tolerance)
+        huge = len(raw.mesh.faces) > HUGE
+        own_keys = {"decimate_um": _DECIMATE_UM} if huge else {}
+        found = mesh_of_files(paths, keys[body]["unit"], body, tolerance, **own_keys)
+        if found.deviation is not None:
+            keys[body] |= own_keys
+            words = decimation_words(found.triangles, found.mesh, found.deviation)
+            told.append(f"{body}: {words}: decimate_um = {_DECIMATE_UM:g}")
         mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)
         repairs += [f"{body}: repaired: {text}" for text in found.repairs]
         # Of both femurs, that of the tibia in use.
-        meshes[body], left_out = own_part(mesh, body, near, tolerance)
+        own, left_out = own_part(mesh, body, near, tolerance)
+        meshes[body] = coarse_copy(own, _FRAME)
         near = meshes[body].centroid
         for text in left_out:
             told.append(f"{body}: {text}")

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
 from foundation.implant import CondylarImplant
-from foundation.surfaces.decimation import decimate
+from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smoothing import moved_outwards
 from foundation.surfaces.tree import SurfaceTree
@@ -71,6 +71,15 @@ def test_deviation_is_that_of_the_facets_from_the_sphere(coarse):
     # The full surface is itself up to 0.5 um inside the sphere.
     assert_allclose(coarse.deviation, largest, rtol=0.1, atol=0.5e-6)
     assert coarse.deviation <= 20e-6
+
+
+def test_coarse_copies_keep_rim_and_shape(fine):
+    copy = coarse_copy(fine, 4_000)
+    assert 0 < len(copy.faces) <= 1.2 * 4_000
+    assert boundary(copy) == boundary(fine)
+    assert np.abs(RADIUS - np.linalg.norm(copy.vertices, axis=1)).max() < 50e-6
+    assert_allclose(copy.areas.sum(), fine.areas.sum(), rtol=2e-3)
+    assert coarse_copy(fine, len(fine.faces)) is fine
 
 
 @pytest.mark.slow

@@ -24,6 +24,8 @@ from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.mesh_loading import bearing_part, load_surface
 from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches, roughness
+from pipeline.preparation import mesh_keys
+from pipeline.preparation.init_options import InitOptions
 
 
 @pytest.fixture
@@ -58,6 +60,22 @@ def test_huge_meshes_are_decimated_and_the_deviation_is_told(files, small_is_hug
     assert f"femur.stl: {loaded.decimation}" in told
     pattern = r"[\d,]+ triangles decimated to [\d,]+; largest deviation [\d.]+ um"
     assert re.fullmatch(pattern, loaded.decimation)
+
+
+def test_init_states_the_deviation_by_which_huge_meshes_are_decimated(
+    files, small_is_huge, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(mesh_keys, "HUGE", 10_000)
+    options = InitOptions(
+        femur=(files["femur"],), tibia=(files["tibia"],), material="polyethylene", axes="x,y,z"
+    )
+    answers = mesh_keys.find_mesh_keys(tmp_path / "mine.toml", options)
+    config = MeshConfig.model_validate(
+        {**answers.keys["femur"], "axes": ("x", "y", "z")}, context={"folder": tmp_path}
+    )
+    loaded = load_surface(config, "right", "femur")
+    assert config.decimate_um == 100.0 >= 1e6 * loaded.deviation > 0.0
+    assert f"femur: {loaded.decimation}: decimate_um = 100" in answers.guesses
 
 
 def test_changed_files_are_read_again(tmp_path):
