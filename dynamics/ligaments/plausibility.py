@@ -74,11 +74,7 @@ def check_sides(ligaments: Sequence[Ligament]) -> None:
 
 
 def far_attachments(ligaments: Sequence[Ligament], surfaces: Mapping[str, FloatArray]) -> str:
-    """Return what is told about attachments that are far from a bone; "" if all are near.
-
-    `surfaces` are the vertices (V, 3) [m] of the bearing surfaces, "femoral" and "tibial", in the
-    frames of the bundles.
-    """
+    """Return a text on attachments far from vertices (V, 3) [m] of a bone; "" if all are near."""
     far = []
     for end, vertices in surfaces.items():
         below, above = np.array(_REACH[end])

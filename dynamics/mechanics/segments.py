@@ -1,11 +1,8 @@
-"""Masses, lengths and inertias of the segments of a leg.
+"""Masses, lengths and inertias of the segments of a leg, by the shares of Winter (2009, table 4.1).
 
-The frame of a segment has its origin at the proximal joint and the axes of the lab (x anterior,
-y superior, z to the right) when the body stands upright with the sole level. Values follow from
-body mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all
-sources); measured lengths and joints, or those of the model of the angles, may replace them.
-Cadaver shares differ between sources: de Leva (1996, J Biomech 29:1223-1230) has 0.142, 0.0433 and
-0.0137 of the body mass for thigh, shank and foot of a man.
+A segment's frame has its origin at the proximal joint and the axes of the lab (x anterior, y
+superior, z to the right) upright, sole level. Cadaver shares differ: de Leva (1996, J Biomech
+29:1223-1230) has 0.142, 0.0433 and 0.0137 of the body mass for thigh, shank and foot of a man.
 """
 
 from __future__ import annotations
@@ -61,11 +58,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class LegSegments:
-    """A right leg of three segments, from the hip (3,) [m] down.
-
-    Raises `InputError` if a point is not finite or has another shape, or the shank's frame is not
-    along its axis.
-    """
+    """A right leg of three segments, from the hip (3,) [m] down; the shank is along its axis."""
 
     thigh: Segment
     shank: Segment
@@ -95,13 +88,9 @@ def leg_segments(
     toe: ArrayLike | None = None,
     heel: ArrayLike | None = None,
 ) -> LegSegments:
-    """Return the segments of a leg, scaled from body mass [kg] and height [m].
-
-    Centres of mass and radii of gyration scale with measured lengths from hip to knee and from knee
-    to ankle [m]. `hip` (3,) [m] is the right hip joint in the frame of the pelvis; `toe` and `heel`
-    (2,) [m] are the metatarsal heads and the lower end of the heel, anterior and superior of the
-    ankle.
-    """
+    """Return segments scaled from mass [kg], height [m]; hip (3,), heel (2,) [m] if known."""
+    # `hip` (3,) [m] is in the frame of the pelvis; `toe` and `heel` (2,) [m] are the metatarsal
+    # heads and the lower end of the heel, anterior and superior of the ankle.
     body = check_number("mass", mass, above=0.0, unit="kg")
     tall = check_number("height", height, above=0.0, unit="m")
     table = read_csv_table(SEGMENTS)

@@ -199,11 +199,7 @@ def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "mo
 
 
 def motion_text(table: MotionTable, *, title: str = "motion") -> str:
-    """Return the text that `write_motion_table` writes.
-
-    Raises `InputError` if the table does not state whether angles are in degrees, or a name cannot
-    be written between tabs.
-    """
+    """Return the text that `write_motion_table` writes; the table must say whether in degrees."""
     if table.in_degrees is None:
         raise InputError(f"{table.source}: expected in_degrees to be True or False, found None")
     for name in table.names:

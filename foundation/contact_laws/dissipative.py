@@ -27,17 +27,10 @@ _SMALL_FACTOR = 1e-3
 
 @dataclass(frozen=True)
 class LinearHysteresisLaw(ContactLaw):
-    """Linear contact that unloads on a softer line: F = K δ in approach, c² K δ in retreat.
+    """Linear contact that unloads on a softer line: F = K δ in approach, c² K δ in retreat."""
 
-    The elementary law of restitution: the work of approach is K δₘ²/2 and the returned work
-    c² K δₘ²/2, so that e = c exactly, for every mass and speed. (The factor c in place of c², also
-    in use, gives e = √c.) The force is discontinuous where the rate changes its sign.
-
-    Parameters
-    ----------
-    restitution : float
-        c [1], 0 < c <= 1.
-    """
+    # The returned work is c² of the work of approach K δₘ²/2, so that e = c exactly, for every mass
+    # and speed. (The factor c in place of c², also in use, gives e = √c.)
 
     restitution: float
     exponent: ClassVar[float] = 1.0
@@ -127,15 +120,7 @@ class KelvinVoigtLaw(ContactLaw):
 
 @dataclass(frozen=True)
 class HysteresisLaw(ContactLaw):
-    """Base of the Hunt-Crossley family: F = K δⁿ (1 + a(c) δ̇ / δ̇₀); requires the impact rate.
-
-    Parameters
-    ----------
-    restitution : float
-        c [1], 0 <= c <= 1 (0 < c in `FloresLaw`).
-    exponent : float
-        n of the elastic part [1], > 0; 3/2 for Hertz contact.
-    """
+    """Hunt-Crossley family, F = K δⁿ (1 + a(c) δ̇ / δ̇₀), 0 <= c <= 1: needs the impact rate."""
 
     restitution: float
     exponent: float = 1.5

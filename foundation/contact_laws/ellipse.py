@@ -50,18 +50,7 @@ class EllipseFactors(NamedTuple):
 
 
 def exact_factors(ratio: float) -> EllipseFactors:
-    """Return F₁, F₂ and F₄ by elliptic integrals.
-
-    Parameters
-    ----------
-    ratio : float
-        q = √(R'/R") [1], 1 <= q <= 1e6.
-
-    Raises
-    ------
-    InputError
-        If the ratio is out of its range.
-    """
+    """Return F₁, F₂ and F₄ by elliptic integrals, of q = √(R'/R") [1], 1 <= q <= 1e6."""
     q = check_number("ratio", ratio, at_least=1.0, at_most=1e6)
 
     def mismatch(log_axes: float) -> float:
@@ -79,18 +68,7 @@ def exact_factors(ratio: float) -> EllipseFactors:
 
 
 def approximate_factors(ratio: float) -> EllipseFactors:
-    """Return F₁, F₂ and F₄ by the cubics in log₁₀ q.
-
-    Parameters
-    ----------
-    ratio : float
-        q = √(R'/R") [1], 1 <= q <= 10.
-
-    Raises
-    ------
-    InputError
-        If the ratio is out of its range.
-    """
+    """Return F₁, F₂ and F₄ by the cubics in log₁₀ q, of q = √(R'/R") [1], 1 <= q <= 10."""
     q = check_number("ratio", ratio, at_least=1.0, at_most=LARGEST_APPROXIMATE_RATIO)
     x = math.log10(q)
     return EllipseFactors(*(1.0 + x * (c1 + x * (c2 + x * c3)) for c1, c2, c3 in _CUBICS))
@@ -101,23 +79,10 @@ def relative_radii(
 ) -> tuple[float, float]:
     """Return R' >= R" [m] of the gap between two surfaces (Johnson 1985, sec. 4.1).
 
-    1/R' and 1/R" are (Σκ ∓ Δ) / 2 with the principal curvatures κ of both surfaces and
+    1/R' and 1/R" are (Σκ ∓ Δ) / 2 with the principal curvatures κ [1/m] of both surfaces, (2,),
+    positive if convex, α [rad] between their first directions, and
 
         Δ² = (κ₁₁ - κ₁₂)² + (κ₂₁ - κ₂₂)² + 2 (κ₁₁ - κ₁₂)(κ₂₁ - κ₂₂) cos 2α.
-
-    Parameters
-    ----------
-    curvatures_1, curvatures_2 : (2,) float64
-        Principal curvatures of each surface [1/m], positive if convex, zero for a plane or along a
-        cylinder, negative if concave.
-    angle : float
-        α between the first principal directions of the two surfaces [rad].
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or the gap does not widen in every direction (a line contact, or a
-        socket too narrow for a point contact).
     """
     first = check_array("curvatures_1", curvatures_1, (2,))
     second = check_array("curvatures_2", curvatures_2, (2,))

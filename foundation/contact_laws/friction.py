@@ -1,11 +1,8 @@
 """Friction of an elastic-viscous tangential contact with Coulomb's limit.
 
-In the manner of the compliant contacts of Song, Kraus, Kumar & Dupont (2001, J Appl Mech
-68:118-128), the contact deflects tangentially by s, as a spring and dashpot in parallel between the
-two surfaces: T = k s + d ṡ with |T| <= μ N, T being the friction force against the motion.
-docs/mechanics.md derives stick and slip from this and proves that no energy is gained. The law
-needs no regularisation about zero velocity, and a body rests on a slope without creep. Out of
-contact, N = 0, s relaxes with the time constant d/k.
+In the manner of Song, Kraus, Kumar & Dupont (2001, J Appl Mech 68:118-128): T = k s + d ṡ with |T|
+<= μ N and the tangential deflection s, which relaxes with the time constant d/k out of contact.
+docs/mechanics.md derives stick and slip and proves that no energy is gained.
 """
 
 from __future__ import annotations

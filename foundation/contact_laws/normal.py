@@ -1,9 +1,4 @@
-"""Normal force of one contact over its indentation and the rate of it.
-
-Elastic laws K δⁿ: Hooke's law, n = 1, and Hertz's law, n = 3/2. `contact_laws.dissipative` adds the
-laws that dissipate energy. Hertzian contact has no adhesion: a force never pulls (the Hunt-Crossley
-force of Simbody and OpenSim is cut off at zero as well).
-"""
+"""Normal force of one contact over its indentation and the rate of it; a force never pulls."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Independent springs under which a layer that hardly changes its volume would flow aside.
 
-The confined modulus of the springs is infinite at Poisson's ratio 0.5, whereas the layer gives way
-beside the patch. The layer gives to a pressure on a patch of half width a about as to a wave of
-pressure of the wave number 2/a, of the compliance of Hayes et al. (`foundation.layer_theory`).
+The confined modulus of springs is infinite at Poisson's ratio 0.5. A layer gives to a pressure on a
+patch of half width a about as to a wave of the wave number 2/a (Hayes et al.,
+`foundation.layer_theory`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ _SAID = 1.1
 
 
 def soft_layers(law: SpringLaw, thicknesses: FloatArray) -> tuple[tuple[LayerLaw, float], ...]:
-    """Return the layers of independent springs and their mean thicknesses [m].
-
-    Of thicknesses (L, F) [m]; none if no layer is nearly incompressible.
-    """
+    """Return nearly incompressible layers and mean thicknesses [m], of thicknesses (L, F) [m]."""
     laws = single_laws(law)
     ratios = [each.poissons_ratio for each in laws if not isinstance(each, CoupledLaw)]
     if max(ratios, default=0.0) <= NEARLY_INCOMPRESSIBLE:
@@ -60,10 +57,7 @@ def confinement_flags(
 
 
 def confined_excess(poissons_ratio: float) -> float:
-    """Return how many times too stiff springs are on a patch twice as wide as a layer is thick.
-
-    About, for Poisson's ratio below 0.5 [1].
-    """
+    """Return how many times too stiff springs are on a patch twice as wide as the layer [1]."""
     law = LinearLaw(1.0, poissons_ratio, 1e-3)
     return _excess(_compliance(((law, 1e-3),), _WAVE / 1e-3) * law.confined_modulus / 1e-3)
 

@@ -1,10 +1,4 @@
-"""Springs coupled by the surface compliance of the elastic layer they stand for (docs/theory.md).
-
-A pressure on one place of a layer moves the surface beside it too. The springs of a patch therefore
-share the compliance of a flat layer between the nodes of a lattice, and find their forces together:
-a linear complementarity problem of some dozen unknowns. The lattice is fitted to the overlap of the
-surfaces, so that it has as many nodes on a small patch as on a large one.
-"""
+"""Springs coupled by the surface compliance of the layer, on a lattice (docs/theory.md)."""
 
 from __future__ import annotations
 
@@ -25,11 +19,7 @@ _PLACES = ((0.0, 0.0), (0.5, 0.5))
 
 
 def coupling_of(law: SpringLaw, thicknesses: FloatArray) -> Record | None:
-    """Return what couples the springs of a law, the struct `coupling`; None if nothing.
-
-    Of thicknesses (L, F) [m] of the layers at the elements of the bed. The number of nodes across a
-    patch is that of the first layer.
-    """
+    """Return the struct `coupling` of a law with thicknesses (L, F) [m] of elements, or None."""
     laws = coupled_laws(law)
     if not laws:
         return None

@@ -9,26 +9,13 @@ from foundation.base.checks import check_number
 
 @dataclass(frozen=True)
 class Dissipation:
-    """Damping and friction between the femur and the bed.
+    """Damping (Hunt & Crossley 1975, J Appl Mech 42:440-445) and friction between femur and bed."""
 
-    Parameters
-    ----------
-    damping : float
-        Factor c of p = p_elastic (1 + c d') with the rate of indentation d', p >= 0
-        (Hunt & Crossley 1975, J Appl Mech 42:440-445) [s/m].
-    friction : float
-        Coefficient of Coulomb friction [1].
-    transition_speed : float
-        Speed vt of the regularisation |v| / sqrt(|v|² + vt²) of friction [m/s].
-
-    Raises
-    ------
-    InputError
-        If a value is negative, or the transition speed is not positive.
-    """
-
+    #: Factor c of p = p_elastic (1 + c d') with the rate of indentation d', p >= 0 [s/m].
     damping: float = 0.0
+    #: Coefficient of Coulomb friction [1].
     friction: float = 0.0
+    #: Speed vt of the regularisation |v| / sqrt(|v|² + vt²) of friction [m/s].
     transition_speed: float = 1e-3
 
     def __post_init__(self) -> None:

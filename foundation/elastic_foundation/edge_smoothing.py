@@ -44,10 +44,7 @@ def smoothed_power(exponent: float, t: float) -> float:
 
 @cache
 def edge_table(exponent: float) -> FloatArray:
-    """Return the quintic pieces of T_m over -1 <= t <= `EDGE_END`, (N, 6) [1].
-
-    Coefficients of each piece, highest power first, as a polynomial of the fraction of the piece.
-    """
+    """Return quintics of T_m over -1 <= t <= `EDGE_END`, (N, 6) [1], highest power first."""
     step = (EDGE_END + 1.0) / _PIECES
     nodes = -1.0 + step * np.arange(_PIECES + 1)
     spline = make_interp_spline(nodes, [smoothed_power(exponent, float(t)) for t in nodes], k=5)

@@ -1,10 +1,4 @@
-"""A femoral layer whose thickness varies over the femur.
-
-The last layer of a spring is as thick as the femoral layer is where the spring meets the femur
-(the rule of OpenSim-JAM for a target mesh of measured thickness). On flat facets, each facet has
-one thickness. On curved surfaces, the thickness is linear between the vertices, so that loads are
-continuous in the pose.
-"""
+"""Springs whose last layer is as thick as the femoral layer is where the spring meets the femur."""
 
 from __future__ import annotations
 
@@ -17,23 +11,9 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 def corner_values(mesh: TriangleMesh, values: ArrayLike, *, curved: bool) -> FloatArray:
-    """Return values at the corners of the triangles of a mesh, (F, 3) [any unit].
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        The mesh.
-    values : (F,) or (V,) float64
-        A value per triangle or vertex.
-    curved : bool
-        Whether corners at the same vertex have the same value, the mean over the triangles by
-        their areas; otherwise, corners of the same triangle have the same value.
-
-    Raises
-    ------
-    InputError
-        If the number of values is neither that of the triangles nor that of the vertices.
-    """
+    """Return values at corners, (F, 3) [any unit], from one per triangle or vertex."""
+    # On curved surfaces, corners at a vertex share the mean over its triangles by area, so that
+    # loads are continuous in the pose; otherwise corners of a triangle share one value.
     given, faces = check_array("femur_excess", values, (None,)), mesh.faces
     if len(given) not in (len(faces), len(mesh.vertices)):
         raise InputError(

@@ -16,15 +16,7 @@ DEPTH, STRAIN, ENERGY, OFFSET = range(12, CONTACT_SUMS)
 
 
 class SpringSums(NamedTuple):
-    """Contact of one compartment of the bed.
-
-    Parameters
-    ----------
-    sums : (SUMS,) float64
-        Sums of the library [SI].
-    jacobian : (6, 6) float64
-        Derivative of the wrench with respect to the pose [N, N m; rad, m].
-    """
+    """Sums (SUMS,) [SI] of a compartment, and derivative (6, 6) of its wrench by the pose."""
 
     sums: FloatArray
     jacobian: FloatArray

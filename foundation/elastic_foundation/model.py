@@ -23,7 +23,7 @@ from foundation.elastic_foundation.coupled_springs import coupling_of
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
 from foundation.elastic_foundation.femoral_thickness import corner_values
 from foundation.elastic_foundation.kernel_sums import DEPTH, STRAIN, SpringSums
-from foundation.elastic_foundation.laws import SpringLaw
+from foundation.elastic_foundation.laws import LayerLaw, SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
 from foundation.elastic_foundation.springs import AT_REST, Springs, motion
 from foundation.elastic_foundation.steep_sides import is_lone, steep_side, wall_thickness
@@ -187,6 +187,31 @@ class ElasticFoundation(SurfaceContact):
             other._excess = excess_scale * self._excess
         other._set_law(law)
         return other
+
+    def with_material(
+        self, youngs_modulus: float | None = None, poissons_ratio: float | None = None
+    ) -> ElasticFoundation:
+        """Return the same bed of another material.
+
+        Parameters
+        ----------
+        youngs_modulus : float, optional
+            E [Pa]; by default that of the bed.
+        poissons_ratio : float, optional
+            nu [1]; by default that of the bed.
+
+        Raises
+        ------
+        InputError
+            If a value is out of range, or the law has two layers (use `with_law`).
+        """
+        if not isinstance(self.law, LayerLaw):
+            raise InputError(
+                f"law: expected a law of one layer, found {type(self.law).__name__}; use with_law"
+            )
+        given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return self.with_law(replace(self.law, **changes))
 
     def loads_in_motion(self, pose: Pose, rates: ArrayLike) -> ContactLoads:
         """Return the loads of a moving femur, with damping and friction.

@@ -42,17 +42,15 @@ AT_REST = motion()
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """Femur, bed, law and coupling, structs of `foundation/core/contact.h`.
-
-    `reach` is the largest indentation of the search [m]. The loads of springs that are
-    `conservative` are the gradient of the energy instead of acting along the normals of the bed.
-    """
+    """Femur, bed, law and coupling, structs of `foundation/core/contact.h`."""
 
     femur: Record
     bed: Record
     law: Record
     coupling: Record | None
+    #: Largest indentation of the search [m].
     reach: float
+    #: Whether loads are the gradient of the energy instead of along the bed's normals.
     conservative: bool
 
     @cached_property
@@ -70,17 +68,10 @@ class Springs:
         energy: bool = False,
         field: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums (C, CONTACT_SUMS) and Jacobians by the twist (C, 6, 6) [SI] of compartments.
-
-        Of those `chosen` (C,). Indentation and pressure at the middle of each element are written
-        to `field` (2, F), zero before. Patches that no lattice resolves, light touches of less
-        extent than the triangles, are borne by independent springs.
-
-        Raises
-        ------
-        PoseError
-            If the compliance of coupled springs is not positive definite.
-        """
+        """Return sums (C, CONTACT_SUMS) and Jacobians by the twist (C, 6, 6) [SI], if `chosen`."""
+        # `field` (2, F), zero before, receives indentation and pressure at the middle of each
+        # element. Light touches that no lattice resolves are borne by independent springs.
+        # `PoseError` means that the compliance of coupled springs is not positive definite.
         sums, slopes = np.zeros((len(chosen), CONTACT_SUMS)), np.zeros((len(chosen), 6, 6))
         rotation, translation = pose.rotation_matrix, pose.translation
         shared = self.femur.address, self.bed.address

@@ -37,21 +37,7 @@ def is_lone(peak: float, mean: float) -> bool:
 def steep_side(
     name: str, femur: SurfaceTree, pose: Pose, place: FloatArray, length: float
 ) -> tuple[Flag, ...]:
-    """Return the flag of a compartment whose deepest spring runs sideways through the femur.
-
-    Parameters
-    ----------
-    name : str
-        Name of the compartment.
-    femur : SurfaceTree
-        Femur [m], femoral frame.
-    pose : Pose
-        Pose of the femur.
-    place : (3,) float64
-        Start of the line of the spring [m], tibial frame.
-    length : float
-        Length of the line in the femur [m].
-    """
+    """Return the flag of a compartment whose deepest spring, at (3,) [m], runs sideways."""
     if length <= _SHORT:
         return ()
     start = (place - pose.translation) @ pose.rotation_matrix

@@ -16,12 +16,8 @@ from foundation.surfaces.thickness import spring_normals
 
 
 def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
-    """Return depths at vertices (V,) [m] that remove the same volume as triangle depths (F,) [m].
-
-    The depth at a vertex is the mean of the triangles around the vertex, weighted by area, which
-    preserves the integral over the surface. Raises `InputError` if the number of depths differs
-    from that of the triangles, or a depth is negative.
-    """
+    """Return depths at vertices (V,) [m] of the same volume as triangle depths (F,) [m]."""
+    # The mean around each vertex, weighted by area, preserves the integral over the surface.
     depths = check_array("depth", depth, (len(tibia.faces),), at_least=0.0, unit="m")
     corners, count = tibia.faces.reshape(-1), len(tibia.vertices)
     areas = np.bincount(corners, np.repeat(tibia.areas, 3), count)
@@ -30,13 +26,8 @@ def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
 
 
 def worn_model(model: ElasticFoundation, depth: ArrayLike) -> ElasticFoundation:
-    """Return the contact with the tibial surface lowered along its normals.
-
-    `depth` (F,) [m], >= 0, is the wear of each tibial triangle. A tibial thickness per triangle or
-    vertex decreases by the depth; a single thickness is the nominal thickness of the bed and
-    remains. Raises `InputError` if the depths do not fit the mesh or exceed the thickness, or the
-    surface folds.
-    """
+    """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
+    # Thicknesses per triangle or vertex decrease by the depth; a single one is nominal and remains.
     tibia = model.tibia
     lowered = vertex_depths(tibia, depth)
     normals = spring_normals(tibia)

@@ -27,11 +27,7 @@ def check_compartments(
     spacing: float,
     names: tuple[str, ...],
 ) -> None:
-    """Raise an InputError if a compartment faces down, or is too large for the spacing [m].
-
-    From the compartment and the choice (F,) of each tibial triangle, and the names of the
-    compartments.
-    """
+    """Raise an InputError if a compartment (F,) faces down or is too large for the spacing [m]."""
     for side, name in enumerate(names):
         own = compartments == side
         up = float(tibia.area_vectors[own, 1].sum() / tibia.areas[own].sum())
@@ -47,11 +43,7 @@ def check_compartments(
 def checked_candidates(
     compartments: NDArray[np.int8], candidates: ArrayLike | None, names: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    """Return whether the femur may touch each triangle, (F,) [1], checked; all by default.
-
-    Raises `InputError` if the number of candidates is not that of the compartments (F,), or a
-    compartment has no candidate.
-    """
+    """Return whether the femur may touch each triangle, (F,) [1], checked; all by default."""
     if candidates is None:
         return np.ones(len(compartments), dtype=np.bool_)
     chosen = check_array("candidates", candidates, (len(compartments),)) != 0.0

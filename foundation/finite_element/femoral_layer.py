@@ -57,11 +57,7 @@ class FemoralPoints(NamedTuple):
 
 
 class FemoralLayer:
-    """The femoral layer opposite to the layer of one compartment.
-
-    `layer` is in the femoral frame, with a grid of one spacing; `opposite` is the tibial layer of
-    the compartment, and `store` keeps the regular part of the femoral compliance.
-    """
+    """The femoral layer opposite to one compartment, in the femoral frame."""
 
     def __init__(self, layer: MeshedLayer, opposite: MeshedLayer, store: ComplianceStore) -> None:
         self.layer, self._store = layer, store
@@ -85,10 +81,7 @@ class FemoralLayer:
 
     @cached_property
     def _corners(self) -> IntArray:
-        """Nodes of the quadrilateral of each cell of the grid, (X, Z, 4), -1 where there is none.
-
-        In the order (0, 0), (1, 0), (1, 1), (0, 1).
-        """
+        """Nodes of cells, (X, Z, 4), -1 for none, in the order (0, 0), (1, 0), (1, 1), (0, 1)."""
         rows, quads = self.grid[1], self.layer.quads
         corners = np.full((*(rows.max(axis=0) + 1), 4), -1, dtype=np.int64)
         corners[tuple(rows[quads[:, 0]].T)] = quads
@@ -103,10 +96,8 @@ class FemoralLayer:
         )
 
     def touched(self, pose: Pose, points: FloatArray, across: FloatArray) -> FemoralPoints:
-        """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame.
-
-        `across` (n, 3) are the femoral normals over the cosines between both normals.
-        """
+        """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame."""
+        # `across` (n, 3) are the femoral normals over the cosines between both normals.
         own = (points - pose.translation) @ pose.rotation_matrix
         factors = np.linalg.norm(across, axis=1)
         chart = self.layer.chart
@@ -131,11 +122,9 @@ class FemoralLayer:
 
 
 class LazyCompliance:
-    """Femoral compliance (n, n) [m/N] between points of contact, whose rows are filled on demand.
+    """Femoral compliance (n, n) [m/N] between points of contact, rows filled on demand."""
 
-    `regular` is the regular part (C, C) of the layer's compliance [m/N], `own` (n,) takes the place
-    of 1/r at a point itself [1/m], `at` are the points of contact.
-    """
+    # `regular` (C, C) [m/N] is the regular part; `own` (n,) [1/m] replaces 1/r at a point itself.
 
     def __init__(
         self, layer: MeshedLayer, regular: FloatArray, own: FloatArray, at: FemoralPoints
@@ -172,10 +161,7 @@ class LazyCompliance:
         )
 
     def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
-        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N].
-
-        If both are the same array, add the part up to the diagonal alone.
-        """
+        """Add rows (k,) and columns (l,) to (k, l) [m/N]; up to the diagonal if these agree."""
         wanted = integers(rows)
         CORE.femoral_rows(
             self._between.address, len(wanted),
@@ -186,13 +172,9 @@ class LazyCompliance:
     def slopes(
         self, active: IntArray, forces: FloatArray, motion: FloatArray, by_factors: FloatArray
     ) -> FloatArray:
-        """Return the derivative of the displacements by given forces, (A, 6) [1, m].
-
-        The derivative is by the femoral twist, through the motion of the points of contact over the
-        femur. The rows of points `active` (A,) with forces (A,) [N] are filled; `motion` (A, 3, 6)
-        has the derivatives of the points, femoral frame [1, m], `by_factors` (A, 6) those of the
-        logarithms of the factors [1/m, 1].
-        """
+        """Return d(displacements by given forces)/d(femoral twist), (A, 6) [1, m]."""
+        # Through the `motion` of the points over the femur, (A, 3, 6), and logarithms of factors,
+        # (A, 6).
         at = self.at.chosen(active)
         by_distance, by_thickness = np.empty((2, len(active), len(active)))
         points = self._points(at, self._own[active], active[:0])
@@ -237,10 +219,7 @@ class LazyCompliance:
 def add_block(
     matrix: FloatArray, rows: NDArray[Any], columns: NDArray[Any], part: FloatArray, *, lower: bool
 ) -> None:
-    """Add the block of rows (k,) and columns (l,) of a matrix to an array (k, l) [any unit].
-
-    If `lower`, add its part up to the diagonal alone.
-    """
+    """Add rows (k,) and columns (l,) [any unit] to (k, l); up to the diagonal if `lower`."""
     across, down = integers(rows), integers(columns)
     CORE.add_block(
         address(matrix), matrix.itemsize, len(matrix), len(across), address(across), len(down),
@@ -261,11 +240,8 @@ def _by_distance(
 
 
 def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
-    """Return chart coordinates (2,) [m] of row and column 0, and those of candidates (C, 2).
-
-    The grid has one spacing; nodes on its border are moved, but each of its quadrilaterals has a
-    node that is not.
-    """
+    """Return chart coordinates (2,) [m] of row and column 0, and those of candidates (C, 2)."""
+    # Border nodes are moved off the spacing, but each quadrilateral has a node that is not.
     grid = layer.mesh.grid
     quads, held = grid.quads, ~grid.border[grid.quads]
     corner = held.argmax(axis=1)
@@ -303,15 +279,9 @@ def femoral_layer(
     growth: float,
     store: ComplianceStore,
 ) -> FemoralLayer:
-    """Mesh the femoral layer opposite to a compartment.
-
-    The femur may touch the compartment where its z is that of the compartment or up to 6 mm beside;
-    the layer is meshed 6 mm farther. `femur` [m] is in the femoral frame, `opposite` is the tibial
-    layer of the compartment, `spacing` the distance of the nodes [m], `growth` the ratio of the
-    thicknesses of elements that follow each other below the surface [1]; `store` keeps the regular
-    part of the compliance. Raises `InputError` if the spacing is not between 0.1 and 5 mm, no part
-    of the femur lies opposite to the compartment, or the layer cannot be meshed.
-    """
+    """Mesh the femoral layer opposite to a compartment, in the femoral frame [m]."""
+    # The femur may touch where its z is that of the compartment or up to 6 mm beside; the layer is
+    # meshed 6 mm farther.
     check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
     across, place = femur.centroids[:, 2], opposite.points[:, 2]
     low, high = place.min() - _ASIDE, place.max() + _ASIDE

@@ -53,12 +53,7 @@ class LayerMesh:
 def layer_mesh(
     grid: SurfaceGrid, base: FloatArray, spacing: float, growth: float, name: str
 ) -> LayerMesh:
-    """Fill the layer between a grid and the points of the base (C, 3) [m] below its nodes.
-
-    The thickness of the elements grows from the surface, where it is about the spacing, to the
-    base, by the factor `growth` from one to the next. Raises `InputError`, which gives the place,
-    if the layer has no thickness somewhere, or an element is folded.
-    """
+    """Fill the layer between a grid and its base (C, 3) [m]; elements grow downwards."""
     thickness = np.linalg.norm(grid.points - base, axis=1)
     fractions = _graded(float(np.median(thickness)), spacing, growth)
     described = base
@@ -105,10 +100,7 @@ def _filled(grid: SurfaceGrid, base: FloatArray, fractions: FloatArray) -> Layer
 
 
 def _averaged(grid: SurfaceGrid, base: FloatArray, columns: NDArray[np.bool_]) -> FloatArray:
-    """Return the base with the directions to it averaged over the neighbours of some columns.
-
-    At a rim the normals turn by more than the columns can follow.
-    """
+    """Return the base with directions averaged: at a rim, normals turn too fast for columns."""
     depth = base - grid.points
     total, count = np.zeros_like(depth), np.zeros(len(depth))
     np.add.at(total, grid.quads, depth[grid.quads].mean(axis=1)[:, None])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,21 +156,48 @@ class FiniteElementContact(NodalContact):
         The thicknesses of the elements are in proportion: `growth` becomes its power of the ratio.
         """
         ratio = spacing / self.spacing
-        return type(self)(
-            self.femur,
-            self.tibia,
-            self.layer,
-            femur_layer=self.femur_layer,
+        return self._like(
             spacing=spacing,
             femur_spacing=self.femur_spacing * ratio,
             growth=min(self.growth**ratio, 2.0),
-            compartments=self.compartments,
-            compartment_names=self.compartment_names,
-            candidates=self.candidates,
-            precision=self.store.precision,
-            folder=self.store.folder,
-            search_depth=self._reach,
         )
+
+    def with_material(
+        self, youngs_modulus: float | None = None, poissons_ratio: float | None = None
+    ) -> Self:
+        """Return the same model with another material of the tibial layer.
+
+        Parameters
+        ----------
+        youngs_modulus : float, optional
+            Young's modulus [Pa]; by default that of the layer.
+        poissons_ratio : float, optional
+            Poisson's ratio [1]; by default that of the layer.
+
+        Raises
+        ------
+        InputError
+            If a value is out of range.
+        """
+        given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return self._like(layer=replace(self.layer, **changes))
+
+    def _like(self, **changes: Any) -> Self:
+        arguments: dict[str, Any] = {
+            "layer": self.layer,
+            "femur_layer": self.femur_layer,
+            "spacing": self.spacing,
+            "femur_spacing": self.femur_spacing,
+            "growth": self.growth,
+            "compartments": self.compartments,
+            "compartment_names": self.compartment_names,
+            "candidates": self.candidates,
+            "precision": self.store.precision,
+            "folder": self.store.folder,
+            "search_depth": self._reach,
+        }
+        return type(self)(self.femur, self.tibia, **(arguments | changes))
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]

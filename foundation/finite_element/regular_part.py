@@ -32,10 +32,7 @@ def own_parts(layer: MeshedLayer) -> FloatArray:
 
 
 def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
-    """Return the compliance (C, C) between candidates less that of a flat layer [m/N].
-
-    The result is smooth over the grid; `compliance` (C, C) is that between the candidates [m/N].
-    """
+    """Return the compliance (C, C) less that of a flat layer [m/N], smooth over the grid."""
     material = layer.layer
     regular = np.array(compliance, dtype=np.float64)
     table, own = deficit_table(material.poissons_ratio), own_parts(layer)

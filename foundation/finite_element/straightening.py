@@ -1,9 +1,6 @@
-"""Straightening of the columns of a layer where the normals of its surface cross within the layer.
-
-Below a ridge or a rim whose radius is less than the thickness, columns along the normals cross. The
-lines of the chart do not cross, and meet the surface once. Columns that lean towards these lines
-therefore unfold in the end, whatever the surface.
-"""
+"""Straightening of the columns of a layer where normals of its surface cross within the layer."""
+# The lines of the chart do not cross, and meet the surface once: columns that lean towards these
+# lines unfold in the end, whatever the surface.
 
 from __future__ import annotations
 
@@ -25,10 +22,7 @@ _UNCHANGED = 1e-3
 
 
 class Straightening:
-    """Base of a layer whose columns lean towards the lines of the chart, round by round.
-
-    `base` (C, 3) has its points below the nodes of the bearing surface's grid [m].
-    """
+    """Base (C, 3) [m] of a layer whose columns lean towards lines of the chart in rounds."""
 
     def __init__(self, grid: SurfaceGrid, base: FloatArray) -> None:
         self._grid, depth = grid, base - grid.points
@@ -37,10 +31,8 @@ class Straightening:
         self._share = np.zeros(len(depth))
 
     def lean(self, columns: NDArray[np.bool_]) -> FloatArray:
-        """Lean the columns about some quadrilaterals (Q,) further; return the base (C, 3) [m].
-
-        The lean fades within the thickness of the layer. The lengths of the columns are kept.
-        """
+        """Lean the columns about some quadrilaterals (Q,) further; return the base (C, 3) [m]."""
+        # The lean fades within the thickness of the layer. The lengths of the columns are kept.
         points, chosen = self._grid.points, np.unique(self._grid.quads[columns])
         away = np.asarray(KDTree(points[chosen]).query(points)[0])
         fading = np.exp(-((away / (_FADED * self._lengths)) ** 2))

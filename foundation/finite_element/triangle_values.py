@@ -11,11 +11,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 class TriangleValues:
-    """Linear interpolation from candidate nodes to the centroids of `triangles` (T,).
-
-    `tibia` is the bearing surface [m], and `layer` lies below these triangles. Each triangle
-    interpolates from the candidates `corners` (T, 3) with the weights `shares` (T, 3) [1].
-    """
+    """Interpolation, (T, 3) [1], from nodes of a layer to centroids of triangles above."""
 
     def __init__(self, tibia: TriangleMesh, triangles: IntArray, layer: MeshedLayer) -> None:
         self.triangles = triangles

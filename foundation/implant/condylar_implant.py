@@ -1,13 +1,9 @@
-"""Built-in condylar total knee replacement with surfaces in closed form.
+"""Built-in condylar total knee replacement, an exact reference of triangulated surfaces.
 
-Two femoral condyles, each a J-curve of tangent arcs swept by a circle
-(`foundation.implant.condyle`), on two dished polyethylene plateaus (`foundation.implant.dish`)
-with a flat underside. The implant serves where no scanned implant is available, and as the exact
-reference of triangulated surfaces.
-
-Frames (right knee, x anterior, y superior, z lateral). Femoral: origin on the flexion axis, the
-centre of the posterior arcs, midway between the condyles. Tibial: origin in the middle of the
-underside, the plane y = 0. The medial side has z < 0.
+Two femoral condyles, each a J-curve of tangent arcs swept by a circle, on two dished polyethylene
+plateaus with a flat underside. Right knee, x anterior, y superior, z lateral. Femoral origin on the
+flexion axis, the centre of the posterior arcs, midway between the condyles; tibial origin in the
+middle of the underside, y = 0. The medial side has z < 0.
 """
 
 from __future__ import annotations

@@ -15,11 +15,7 @@ from foundation.implant.dish import Dish
 
 
 def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
-    """Check that the radii of a condyle are smaller than the radii of its dish.
-
-    Raises `InputError` that names the `side` if a conformity (femoral over tibial radius) is 1 or
-    more.
-    """
+    """Raise an InputError if a conformity (radius of condyle over dish) is 1 or more."""
     pairs = (
         ("sagittal", float(condyle.radii.max()), dish.sagittal_radius),
         ("coronal", condyle.coronal_radius, dish.coronal_radius),
@@ -37,20 +33,9 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
 def first_touch(
     pairs: Sequence[tuple[Condyle, Dish]], bottom: float, flexion: float
 ) -> tuple[float, float]:
-    """Return x and y [m] of the femoral origin at first contact with flexion as the only rotation.
-
-    x has the lowest points above the bottoms of the dishes, mean of the sides; y is the height at
-    which the first side touches.
-
-    Parameters
-    ----------
-    pairs : sequence of (Condyle, Dish)
-        Condyle and dish of both sides.
-    bottom : float
-        Height of the bottoms of the dishes [m].
-    flexion : float
-        Flexion [rad].
-    """
+    """Return x and y [m] of the femoral origin at first contact with flexion [rad] alone."""
+    # x has the lowest points above the bottoms of the dishes, mean of the sides; y is the height at
+    # which the first side touches.
     turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
     offsets = []
     for condyle, dish in pairs:
@@ -64,11 +49,9 @@ def first_touch(
 def _touch_height(
     condyle: Condyle, dish: Dish, bottom: float, turn: FloatArray, anterior: float
 ) -> float:
-    """Return the height of the femoral origin at which a condyle first touches its dish.
-
-    The first contact is in the middle plane: the point of the rotated J-curve farthest from the
-    centre of the dish is on the circle of the dish.
-    """
+    """Return the height of the femoral origin at which a condyle first touches its dish."""
+    # In the middle plane, the point of the J-curve farthest from the dish's centre is on its
+    # circle.
     ends = condyle.surface(condyle.limits[[0, -1]], np.zeros(2))[0][:, :2] @ turn.T
     centres = condyle.centres @ turn.T
     dish_centre = np.array([dish.bottom_anterior, bottom + dish.sagittal_radius])

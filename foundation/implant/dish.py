@@ -12,32 +12,13 @@ from foundation.implant.condyle import sagittal_normal
 
 @dataclass(frozen=True)
 class Dish:
-    """Shape of one tibial plateau.
-
-    A circle of the coronal radius revolved about a mediolateral axis; the lowest point is at
-    `bottom_anterior`, at the height of the minimum thickness of the insert.
-
-    Parameters
-    ----------
-    sagittal_radius, coronal_radius : float
-        Radii through the lowest point [m].
-    half_length : float
-        Half of the length along x in the middle plane [m].
-    half_width : float
-        Half of the width [m].
-    bottom_anterior : float
-        x of the lowest point [m].
-
-    Raises
-    ------
-    InputError
-        If a radius or size is not positive, or the plateau exceeds its circles.
-    """
+    """Shape of one tibial plateau [m]: a coronal circle revolved about a mediolateral axis."""
 
     sagittal_radius: float = 45e-3
     coronal_radius: float = 23e-3
     half_length: float = 22e-3
     half_width: float = 13e-3
+    #: x of the lowest point [m], at the height of the least thickness of the insert.
     bottom_anterior: float = 0.0
 
     def __post_init__(self) -> None:
@@ -75,20 +56,7 @@ class Dish:
         return float(np.arcsin(self.half_width / self.coronal_radius))
 
     def surface(self, u: FloatArray, v: FloatArray, bottom: float) -> tuple[FloatArray, FloatArray]:
-        """Return points and upward normals at sagittal angle u and coronal angle v.
-
-        Parameters
-        ----------
-        u, v : (N,) float64
-            Angles [rad], zero at the lowest point, u positive anteriorly.
-        bottom : float
-            Height of the lowest point [m].
-
-        Returns
-        -------
-        points, normals : (N, 3) float64
-            Positions (x, y, across) [m] and unit normals [1].
-        """
+        """Return points (x, y, across) [m] and upward normals [1], (N, 3), at u, v [rad]."""
         in_plane = sagittal_normal(u)
         outward = np.concatenate([np.cos(v)[:, None] * in_plane, np.sin(v)[:, None]], axis=1)
         points = self.coronal_radius * outward

@@ -19,28 +19,7 @@ def patch(
     *,
     flip: bool,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Triangulate a patch over sagittal and coronal angle.
-
-    Parameters
-    ----------
-    shape : Condyle or Dish
-        Angles and radii of the patch.
-    surface : callable
-        Function from sagittal and coronal angles (N,) [rad] to points [m] and normals [1], (N, 3).
-    edge_length : float
-        Longest spacing of the grid [m].
-    flip : bool
-        As in `grid_faces`.
-
-    Returns
-    -------
-    points : (V, 3) float64
-        Vertices on the surface [m].
-    normals : (V, 3) float64
-        Unit normals of the surface at the vertices [1].
-    faces : (F, 3) int64
-        Triangles.
-    """
+    """Triangulate a patch over both angles: points [m] and normals (V, 3), triangles (F, 3)."""
     along = grid_values(shape.limits, shape.radii * np.diff(shape.limits), edge_length)
     half = shape.half_angle
     width = np.array([2.0 * half * shape.coronal_radius])
@@ -62,11 +41,7 @@ def joined_patches(
 
 
 def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> FloatArray:
-    """Return parameter values (N,) [rad] over consecutive intervals, evenly spaced in each.
-
-    The ends (K + 1,) [rad] of the intervals are among the values. `lengths` (K,) [m] are those of
-    the intervals on the surface, `edge_length` [m] is the longest spacing there.
-    """
+    """Return values (N,) [rad] from limits (K + 1,) [rad], `edge_length` [m] apart at most."""
     parts = [limits[:1]]
     for first, last, length in zip(limits[:-1], limits[1:], lengths, strict=True):
         # Minus a rounding error, so that a length of n edges gives n steps.
@@ -76,11 +51,8 @@ def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> 
 
 
 def grid_faces(rows: int, columns: int, *, flip: bool) -> IntArray:
-    """Return triangles (F, 3) of a grid of vertices, row by row, with alternating diagonals.
-
-    Normals are along (first direction) x (second direction), opposite with `flip`; there are
-    F = 2 (rows - 1) (columns - 1) triangles.
-    """
+    """Return triangles (F, 3) of a grid of vertices, row by row, with alternating diagonals."""
+    # Normals are along (first direction) x (second direction), opposite with `flip`.
     cell = np.arange((rows - 1) * (columns - 1))
     i, j = cell // (columns - 1), cell % (columns - 1)
     a, b = i * columns + j, (i + 1) * columns + j

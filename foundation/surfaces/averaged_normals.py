@@ -16,11 +16,7 @@ _AVERAGED, _MOST_AVERAGES = 2.5e-3, 30
 
 
 def facing_normals(mesh: TriangleMesh) -> FloatArray:
-    """Return the unit normals (F, 3) [1] of triangles, averaged if the surface is rough.
-
-    The steps of a binary segmentation face in all directions, the surface that they stand for does
-    not.
-    """
+    """Return unit normals (F, 3) [1], averaged over a rough surface: segmentations have steps."""
     averaged = averaged_normals(mesh)
     cosines = np.einsum("fi,fi->f", averaged, mesh.normals)
     rough = float(np.median(cosines)) < np.cos(_ROUGH)

@@ -53,15 +53,10 @@ class Decimation:
 
 
 def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWEST) -> Decimation:
-    """Decimate a mesh to few triangles that deviate little from its surface.
-
-    The boundary keeps its vertices and edges. The result is the same in every call; normals given
-    with the mesh are dropped. `largest_deviation` is the largest distance between the surfaces [m],
-    in both directions. The first attempt has `fewest` triangles, each further one at least twice as
-    many. The mesh itself is returned if more than half of the triangles are needed for the
-    deviation, or for a surface without new faults: edges of more than two triangles, inconsistent
-    winding, and triangles without area. Raises `InputError` if the deviation is not positive.
-    """
+    """Decimate a mesh to triangles that deviate at most `largest_deviation` [m] both ways."""
+    # Always the same result, with the same boundary. `fewest` triangles are tried first, then at
+    # least twice as many; the mesh itself is returned if half of its triangles are not enough, or
+    # for a surface without new faults.
     check_number("largest_deviation", largest_deviation, above=0.0, unit="m")
     half, target = len(mesh.faces) // 2, fewest
     failure = f"fewer than {2 * fewest:,} triangles"
@@ -121,12 +116,7 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
 def _deviation(
     full: SurfaceTree, points: FloatArray, vertices: FloatArray, faces: IntArray
 ) -> float:
-    """Return the largest distance between two surfaces, in both directions [mm].
-
-    From the vertices `points` (V, 3) of the full surface to the surface of vertices (W, 3) and
-    triangles (G, 3), and from the centroids of these triangles to the full surface. The distance to
-    a surface is that to triangles nearby, and so never too small.
-    """
+    """Return the largest distance between surfaces both ways [mm], never too small."""
     there = _largest_distance(SurfaceTree(vertices[faces]), points)
     return max(there, _largest_distance(full, vertices[faces].mean(axis=1)))
 
@@ -142,11 +132,8 @@ def _largest_distance(surface: SurfaceTree, points: FloatArray) -> float:
 
 
 def _bent(points: FloatArray) -> FloatArray:
-    """Return points (V, 3) [mm] of a smooth map that makes planes curved.
-
-    Collapses within a plane cost nothing and leave slivers, whose estimated normals are wrong; in
-    a curved surface they cost the less the better the shapes of the triangles are.
-    """
+    """Return points (V, 3) [mm] of a smooth map that makes planes curved."""
+    # Collapses within a plane cost nothing and leave slivers, whose estimated normals are wrong.
     away = points - points.mean(axis=0)
     squares = away**2
     bent: FloatArray = away + (squares.sum(axis=1, keepdims=True) - squares) / (2.0 * _BEND)
@@ -156,12 +143,9 @@ def _bent(points: FloatArray) -> FloatArray:
 def _on_smooth_surface(
     bent: SurfaceTree, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
 ) -> FloatArray:
-    """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm].
-
-    The place of the nearest point on its facet is that on the full surface, raised to the quadratic
-    patch over the facet, as `foundation.surfaces.smooth_surface` does, here with angle-weighted
-    normals (V, 3) of the vertices `points` (V, 3); not beside sharp edges.
-    """
+    """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm]."""
+    # The place on the facet, raised to the quadratic patch with angle-weighted normals; not beside
+    # sharp edges.
     import trimesh
 
     feet, triangle = bent.nearest_points(near, _NEAR)

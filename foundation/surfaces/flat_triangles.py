@@ -24,11 +24,9 @@ _ROUNDS = 10
 
 
 def without_flat(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return vertices (W, 3) and triangles (G, 3) with few or no flat triangles.
-
-    Of triangles (F, 3) over vertices (V, 3) [any unit]. The boundary keeps its vertices and edges.
-    Flat triangles stay where the surface would fold or lose its manifoldness.
-    """
+    """Return vertices (W, 3) [any unit] and triangles (G, 3) with few or no flat triangles."""
+    # The boundary is kept. Flat triangles stay where the surface would fold or lose its
+    # manifoldness.
     rim: set[int] | None = None
     for _ in range(_ROUNDS):
         flat = np.flatnonzero(_flatness(vertices, faces) < FLAT)
@@ -74,10 +72,8 @@ def _without(vertices: FloatArray, faces: IntArray, corners: IntArray, rim: set[
 
 
 def _collapsed(vertices: FloatArray, faces: IntArray, kept: int, lost: int) -> IntArray:
-    """Return the triangles with one vertex moved onto a neighbour, the same array if they fold.
-
-    The link condition (Dey et al. 1999, Publ Inst Math 66:23-45) keeps the surface manifold.
-    """
+    """Return the triangles with one vertex moved onto a neighbour, the same array if they fold."""
+    # The link condition (Dey et al. 1999, Publ Inst Math 66:23-45) keeps the surface manifold.
     of_kept, of_lost = (_has(faces, vertex) for vertex in (kept, lost))
     both = of_kept & of_lost
     common = np.intersect1d(faces[of_kept], faces[of_lost])

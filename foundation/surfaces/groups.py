@@ -17,10 +17,7 @@ def enclosing_discs(
     first: IntArray,
     count: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the disc around the nodes of each group of elements.
-
-    Centre (G, 3) [m], radius of the enclosing ball and half thickness (G,) [m], normal (G, 3) [1].
-    """
+    """Return centres (G, 3), radii, half thicknesses (G,) [m], normals (G, 3) of discs."""
     centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
     radius, thickness = np.empty(len(first)), np.empty(len(first))
     for t, (begin, size) in enumerate(zip(first, count, strict=True)):
@@ -38,10 +35,7 @@ def enclosing_discs(
 
 
 def group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
-    """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES) [m].
-
-    Free places of a group repeat its last element.
-    """
+    """Return corners (F, C, 3) as (G, C, 3, LANES) [m]; free places repeat the last element."""
     place = np.minimum(np.arange(LANES), count[:, None] - 1)
     return np.ascontiguousarray(np.moveaxis(corners[first[:, None] + place], 1, 3))
 
@@ -57,11 +51,9 @@ def node_groups(
     margin: float = 0.0,
     **others: Any,
 ) -> Record:
-    """Return the struct `bed` of `foundation/core/contact.h`; `others` are its other fields.
-
-    Elements (F, n) of nodes (N, 3) follow each other in groups (G,). Those up to `bulge` (F,) [m]
-    outside the femur are found, and groups whose ball is within the `margin` [m].
-    """
+    """Return the struct `bed` of elements (F, n) of nodes (N, 3) [m] in groups (G,)."""
+    # Elements up to `bulge` (F,) [m] outside the femur are found, and groups within the `margin`
+    # [m].
     centre, radius, thickness, direction = enclosing_discs(points, normals, elements, first, count)
     return Record(
         "bed",

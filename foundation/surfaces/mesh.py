@@ -132,10 +132,7 @@ def _paths(files: Files) -> list[Path]:
 
 
 def load_raw_mesh(path: Files) -> RawMesh:
-    """Load a surface without conversions and checks, as `load_mesh` does apart from these.
-
-    Raises `MeshError` if the file cannot be read.
-    """
+    """Load a surface as `load_mesh`, without conversions and checks; `MeshError` if unreadable."""
     name, found = read_surfaces(_paths(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
@@ -155,10 +152,7 @@ def _whole(
 def placement(
     axes: Sequence[str] | ArrayLike, rotation: ArrayLike, origin: ArrayLike
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return the function from points (N, 3) [m] of a file to the frame of the body.
-
-    The arguments are those of `load_mesh`.
-    """
+    """Return the function of points (N, 3) [m] from the file to the body (`load_mesh`)."""
     turn = rotation_of(axes, rotation)
     moved = check_array("origin", origin, (3,))
 
@@ -171,10 +165,7 @@ def placement(
 
 
 def rotation_of(axes: Sequence[str] | ArrayLike, rotation: ArrayLike) -> FloatArray:
-    """Return the rotation from the axes of a file to those of the body, (3, 3) [1].
-
-    The arguments are those of `load_mesh`.
-    """
+    """Return the rotation (3, 3) [1] from the axes of a file to those of the body (`load_mesh`)."""
     turn = _rotation_from_axes(axes)
     angles = check_array("rotation", rotation, (3,))
     if angles.any():

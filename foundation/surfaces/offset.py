@@ -1,10 +1,6 @@
-"""Surface at a distance from another, such as that of cartilage of known thickness on a bone.
-
-Two bones in contact are as far apart as both cartilages are thick together. Each bone is therefore
-moved outwards by the thickness of its own cartilage: the surfaces then touch where the cartilages
-touch, in every pose, and the curvature is that of the cartilage. Dividing the gap between the bones
-of a scan would hold in the pose of that scan alone.
-"""
+"""Surface at a distance from another, such as that of cartilage of known thickness on a bone."""
+# Each bone moves outwards by its own cartilage: the surfaces then touch where the cartilages do, in
+# every pose. Dividing the gap of a scan would hold in the pose of that scan alone.
 
 from __future__ import annotations
 
@@ -17,11 +13,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 def moved_outwards(mesh: TriangleMesh, distance: float) -> TriangleMesh:
-    """Return a mesh whose vertices are moved along the normals of the surface by a distance [m].
-
-    Vertices of triangles that would fold, as in a sharp groove, stay where they are. All vertices
-    belong to triangles. Raises `InputError` if the distance is negative.
-    """
+    """Return a mesh with vertices moved along normals by a distance [m] unless one folds."""
     check_number("distance", distance, at_least=0.0, unit="m")
     normals = _vertex_normals(mesh)
     rise = np.full(len(mesh.vertices), distance)

@@ -1,11 +1,8 @@
 """Repair of the triangles of an articular surface, within a stated tolerance.
 
-Files of scanners and CAD programs have corners that differ by rounding, triangles that occur twice,
-loose crumbs, triangles that face the wrong way, small holes and spikes. `repaired` mends these
-faults and tells what changed; a mesh without faults stays as it is, and so do the walls of cavities
-within a bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
-merge all close corners, also those of slivers and slits, or fill the rim of an open surface as a
-hole; the steps here use the search trees and graphs of SciPy instead.
+A mesh without faults stays as it is, and so do walls of cavities. trimesh and VTK offer similar
+repairs, but merge all close corners, also those of slivers and slits, or fill the rim of an open
+surface as a hole.
 """
 
 from __future__ import annotations
@@ -190,11 +187,9 @@ def _wound_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
 
 
 def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
-    """Return which triangles (F,) are wound against most of their piece by area.
-
-    Each triangle is two nodes of a graph, as it is and turned. Links join the nodes of neighbours
-    that agree, so that a piece with two sides falls into two parts, one of which is chosen.
-    """
+    """Return which triangles (F,) are wound against most of their piece by area."""
+    # Each triangle is two nodes, as it is and turned, linked to neighbours that agree: a piece with
+    # two sides falls into two parts.
     count = len(mesh.faces)
     first, second, agree = neighbours(mesh.faces, len(mesh.vertices))
     if agree.all():

@@ -42,14 +42,10 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) -> Smoothed:
-    """Return a mesh [m] smoothed by local quadratic fits, `passes` times.
-
-    Vertices at sharp edges are fitted to their own side of the edge. No vertex moves farther than
-    `deviation` [m], None for no limit: one that would move by u moves by u/sqrt(1 +
-    (u/deviation)²), so that the limit does not make ridges. Vertices of triangles that would fold,
-    as slivers at rims do, stay where they are. Raises `InputError` if the deviation is not
-    positive.
-    """
+    """Return a mesh smoothed by local quadratic fits, `passes` times, within `deviation` [m]."""
+    # Vertices at sharp edges are fitted to their own side. A move u becomes u/sqrt(1 +
+    # (u/deviation)²), so that the limit makes no ridges. Vertices of triangles that would fold
+    # stay.
     if deviation is not None:
         check_number("deviation", deviation, above=0.0, unit="m")
     used, faces, normals, rise = _fitted(mesh, passes)
@@ -65,10 +61,7 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
 # Several deviations are tried in turn, and the patches of each are fitted in between.
 @lru_cache(maxsize=12)
 def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return the vertices in use (W,), the triangles (F, 3) over these vertices, and more.
-
-    Normals (W, 3) [1] of the vertices, and their heights (W,) [m] after repeated fits.
-    """
+    """Return used vertices (W,), triangles (F, 3), normals (W, 3), heights (W,) [m] of fits."""
     used, faces = np.unique(mesh.faces, return_inverse=True)
     points, faces = mesh.vertices[used], faces.reshape(-1, 3)
     normals = angle_weighted_normals(points, faces)

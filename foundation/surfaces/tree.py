@@ -38,11 +38,7 @@ class _Level(NamedTuple):
 
 
 def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
-    """Build a tree by halving along the largest extent of the box centres.
-
-    From the corners (N, 3) [m] of the box of each item, N >= 1, with at most `leaf_size` items a
-    leaf.
-    """
+    """Build a tree of boxes (N, 3) [m] by halving along the largest extent of their centres."""
     order, levels = _halved(0.5 * (low + high), leaf_size)
     index = _depth_first(levels)
     nodes = sum(len(own) for own in index)

@@ -40,10 +40,7 @@ class Welded(NamedTuple):
 
 
 def weld_seams(points: FloatArray, faces: IntArray, largest: float) -> Welded:
-    """Weld the seams of triangles (F, 3) over points (V, 3) [m].
-
-    The tolerance is a fifth of a short edge of the mesh, and at most `largest` [m].
-    """
+    """Weld the seams of triangles (F, 3) over points (V, 3) [m], within a fifth of a short edge."""
     tolerance = tolerance_of(points, faces, largest)
     edges = find_edges(faces, len(points))
     ends = edges.ends[edges.count == 1]
@@ -69,11 +66,7 @@ def tolerance_of(points: FloatArray, faces: IntArray, largest: float) -> float:
 
 
 def repeated_nearly(points: FloatArray, faces: IntArray, largest: float) -> NDArray[np.bool_]:
-    """Return which triangles (F, 3) repeat an earlier one but for the tolerance, (F,).
-
-    A surface that a file contains twice has rims that coincide; such rims are no seams. Points
-    (V, 3) and the largest tolerance [m] are those of `weld_seams`.
-    """
+    """Return which triangles (F,) repeat an earlier one within `largest` [m]: rims, no seams."""
     tolerance = tolerance_of(points, faces, largest)
     # Few meshes have copies: the middles of the triangles tell in little time.
     if len(KDTree(points[faces].mean(axis=1)).query_pairs(tolerance, output_type="ndarray")) == 0:
@@ -97,10 +90,7 @@ def _members(ends: IntArray, size: int) -> IntArray:
 
 
 def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
-    """Return the first of the ends (E, 2) of edges at about the same place, (V,).
-
-    Ends of one edge are two places, however short the edge is.
-    """
+    """Return the first of edge ends (E, 2) at a place, (V,); ends of one edge are two places."""
     place = np.arange(len(points))
     rim = _members(ends, len(points))
     if len(rim) == 0:

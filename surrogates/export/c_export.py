@@ -1,8 +1,4 @@
-"""Export to C: a self-contained header and source in C99 that need only the C library's math.
-
-The source consists of the library's sources, the surrogate as constants, and the exported functions
-(all in `surrogates.export.c_source`).
-"""
+"""Export to C: a self-contained header and source in C99 that need only the C library's math."""
 
 from __future__ import annotations
 
@@ -39,11 +35,7 @@ _Parts = Mapping[str, CompartmentSurrogate] | Mapping[str, ParametricCompartment
 
 
 def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
-    """Return C files of one regressor: ``void <prefix>_evaluate(x, value, jacobian)``.
-
-    `prefix` is the first part of every name in the header, and the name of the files. Raises
-    `InputError` if it is not a C identifier or the regressor has no outputs.
-    """
+    """Return C files of one regressor: ``void <prefix>_evaluate(x, value, jacobian)``."""
     check_prefix(prefix)
     if not regressor.outputs:
         raise InputError("regressor: expected at least one output, found none")

@@ -42,10 +42,7 @@ class CFiles(NamedTuple):
     source: str
 
     def write(self, folder: Path | str, name: str) -> tuple[Path, Path]:
-        """Write ``<name>.h`` and ``<name>.c`` into a folder; return their paths.
-
-        The source includes the header as ``<prefix>.h``.
-        """
+        """Write ``<name>.h``, ``<name>.c``, which includes ``<prefix>.h``; return their paths."""
         paths = Path(folder) / f"{name}.h", Path(folder) / f"{name}.c"
         for path, text in zip(paths, self, strict=True):
             path.write_text(text, encoding="ascii", newline="\n")

@@ -1,9 +1,6 @@
-"""Export to an FMU: the C export of a knee behind the functions of FMI 2.0 or 3.0.
-
-One file serves co-simulation and model exchange: the loads depend on the pose alone, so that
-there are no states to integrate. The file contains the sources and, by default, the library for
-this machine, compiled by the C compiler of the system.
-"""
+"""Export to an FMU: the C export of a knee behind the functions of FMI 2.0 or 3.0."""
+# One file serves co-simulation and model exchange: loads depend on the pose alone, so that there
+# are no states to integrate.
 
 from __future__ import annotations
 
@@ -123,10 +120,7 @@ def export_fmu(
 
 
 def this_platform(version: str) -> Platform:
-    """Return the platform of this machine in the terms of a version of the standard.
-
-    Raises `FmuError` if the standard does not name the operating system.
-    """
+    """Return the platform of this machine in the terms of a version, or raise `FmuError`."""
     if sys.platform not in _SYSTEMS:
         raise FmuError(
             f"platform: expected one of {', '.join(_SYSTEMS)}, found {sys.platform}; export only "
@@ -142,12 +136,7 @@ def this_platform(version: str) -> Platform:
 def compile_library(
     files: Mapping[str, bytes], sources: tuple[str, ...], version: str, name: str
 ) -> bytes:
-    """Return a shared library of C sources, compiled by the system's C compiler.
-
-    From the content of sources and headers by name, the names of the files to compile, the version
-    of the standard (for the names of the exported functions), and the name of the library. Raises
-    `FmuError` if a compiler is not found or fails.
-    """
+    """Return a shared library of C `sources` among files, for a version of the standard."""
     compiler = c_compiler()
     if compiler is None:
         raise FmuError(

@@ -1,9 +1,6 @@
-"""Description files of an FMU: variables, `modelDescription.xml`, build description and page.
-
-`templates/fmi/variables.csv` lists the variables in the order of their value references, which
-`templates/fmi/model.c` repeats. Names are the columns of the project's tables, in SI units and
-radians.
-"""
+"""Description files of an FMU: variables, `modelDescription.xml`, build description and page."""
+# `templates/fmi/variables.csv` lists the variables in the order of their value references, which
+# `templates/fmi/model.c` repeats.
 
 from __future__ import annotations
 
@@ -32,33 +29,21 @@ class Variable(NamedTuple):
 
 
 class Content(NamedTuple):
-    """Contents of an FMU that differ from one knee to the next.
+    """Contents of an FMU that differ from one knee to the next."""
 
-    Parameters
-    ----------
-    identifier : str
-        Name of the model, its library and its sources.
-    token : str
-        Identifies library and description as parts of one FMU.
-    start : (6,) float64
-        Start values of the inputs, a pose [rad, m].
-    sources : tuple of str
-        Names of the files to compile.
-    tool, header : str
-        Name and version of the exporting package; text of the C header.
-    compartments : tuple of str
-        Names of the compartments.
-    verdict : str
-        Verdict of the surrogate; "" without.
-    """
-
+    #: Name of the model, its library and its sources.
     identifier: str
+    #: Identifies library and description as parts of one FMU.
     token: str
+    #: Pose (6,) [rad, m].
     start: FloatArray
     sources: tuple[str, ...]
+    #: Name and version of the exporting package.
     tool: str
+    #: Text of the C header.
     header: str
     compartments: tuple[str, ...] = COMPARTMENTS
+    #: Verdict of the surrogate; "" without.
     verdict: str = ""
 
 

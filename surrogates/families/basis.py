@@ -1,8 +1,4 @@
-"""Products of one-variable polynomials (or of a Fourier series) at many points, for fitting.
-
-These are the first features of `surrogates.core.regressor_data` in NumPy, for blocks of rows;
-the library evaluates trained surrogates.
-"""
+"""Features of polynomials (or of a Fourier series) in NumPy, for fitting in blocks of rows."""
 
 from __future__ import annotations
 
@@ -18,10 +14,8 @@ _BLOCK_BYTES = 6_000_000
 
 
 def legendre_columns(z: FloatArray, degree: int) -> FloatArray:
-    """Return the Legendre polynomials P_0 ... P_degree (N, degree + 1) [1] at z (N,) [1].
-
-    By Bonnet's recursion, (e + 1) P_(e+1) = (2 e + 1) z P_e - e P_(e-1).
-    """
+    """Return Legendre polynomials P_0 ... P_degree (N, degree + 1) [1] at z (N,) [1]."""
+    # Bonnet's recursion, (e + 1) P_(e+1) = (2 e + 1) z P_e - e P_(e-1).
     columns = np.ones((len(z), degree + 1))
     if degree > 0:
         columns[:, 1] = z
@@ -40,11 +34,7 @@ def fourier_columns(z: FloatArray, degree: int, wave: float) -> FloatArray:
 
 
 def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0) -> FloatArray:
-    """Return the polynomial features (N, T) [1] at scaled inputs z (N, d).
-
-    `exponents` (T, d) has the degree of every term in every input; `wave` is the angular frequency
-    of the Fourier series in z_0 [1], 0 for Legendre polynomials of z_0.
-    """
+    """Return features (N, T) [1] of exponents (T, d) and `wave` [1] at scaled inputs z (N, d)."""
     # A row for each term while it is filled: entries side by side in memory are read and written.
     matrix = np.ones((len(exponents), len(z)))
     for j, degrees in enumerate(exponents.T):

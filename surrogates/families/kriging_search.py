@@ -1,10 +1,6 @@
-"""Correlation lengths from other packages, in the terms of `kriging_likelihood`.
-
-Adapters, for comparison: SMT's KRG (Cobyla over theta) and scikit-learn's GaussianProcessRegressor
-(L-BFGS-B over anisotropic lengths). Both share the lengths over the outputs. scikit-learn does not
-fit a trend, so that a linear trend is subtracted first, and its Matern correlation is a function of
-the Euclidean distance rather than a product over the inputs.
-"""
+"""Correlation lengths from SMT (Cobyla) and scikit-learn (L-BFGS-B), for comparison."""
+# scikit-learn does not fit a trend, so that a linear trend is subtracted first, and its Matern
+# correlation is a function of the Euclidean distance rather than a product over the inputs.
 
 from __future__ import annotations
 
@@ -33,10 +29,7 @@ def other_search(
     nugget: tuple[float, float],
     rng: np.random.Generator,
 ) -> Parameters:
-    """Return lengths and nugget within bounds for scaled inputs (n, d) and outputs (n, k) [1].
-
-    `search` is the package, "smt" or "scikit-learn"; `correlation` as of `KrigingSettings`.
-    """
+    """Return a package's lengths and nugget for scaled inputs (n, d) and outputs (n, k) [1]."""
     find = _smt if search == "smt" else _scikit_learn
     seed = int(rng.integers(2**31))
     with _ONE_SEARCH, warnings.catch_warnings():

@@ -1,8 +1,5 @@
-"""Training of networks side by side with one output layer, in single precision, by SOAP.
-
-Each network has two layers of tanh units; the output layer adds up the outer units of all. The last
-row of every weight matrix is the bias.
-"""
+"""Training of networks side by side with one output layer, in single precision, by SOAP."""
+# The last row of every weight matrix is the bias.
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ _MOST_PASSES = 250
 
 
 class Layers(NamedTuple):
-    """Weights of M networks of h units, with d inputs and k outputs, or their gradient [1].
-
-    The shapes are (M, d + 1, h), (M, h + 1, h) and (1, M h + 1, k).
-    """
+    """Weights of M networks of h units [1]: (M, d + 1, h), (M, h + 1, h) and (1, M h + 1, k)."""
 
     #: Inputs to inner units.
     inner: SingleArray
@@ -84,11 +78,7 @@ def train(
     training: Training,
     rng: np.random.Generator,
 ) -> None:
-    """Train layers in place for the least weighted mean square error.
-
-    `z` (N, d), `y` (N, k) and `w` (N, k) are scaled inputs, outputs, and weights of every output of
-    the samples [1]; the generator draws the batches.
-    """
+    """Train layers in place for the least weighted square error of z (N, d), y, w (N, k) [1]."""
     batch = min(training.batch, len(z))
     steps = min(training.steps, max(1, _MOST_PASSES * len(z) // batch))
     data = [np.asarray(a, dtype=np.float32) for a in (z, y, w / w.mean())]
@@ -115,10 +105,7 @@ def random_batches(
 def loss_gradient(
     layers: Layers, slopes: Layers, z: SingleArray, y: SingleArray, w: SingleArray
 ) -> None:
-    """Write the gradient of the weighted mean square error of a batch to `slopes`.
-
-    `z` (b, d), `y` (b, k) and `w` (b, k) are scaled inputs, outputs and weights of the batch [1].
-    """
+    """Write the gradient of a batch's weighted square error (b, d), (b, k) [1] to `slopes`."""
     below, above = layers.units(z)
     nets, rows, units = above.shape
     last = layers.last[0]

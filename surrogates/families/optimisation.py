@@ -17,11 +17,8 @@ def minimise(
     bounds: list[tuple[float, float]],
     iterations: int,
 ) -> tuple[FloatArray, float]:
-    """Return a local minimiser (n,) and the minimum from L-BFGS-B [any unit].
-
-    `function` returns the value and the gradient (n,) at a point (n,); it is called at most twice
-    as often as the maximum number of `iterations`. `bounds` are those of each variable.
-    """
+    """Return a local minimiser (n,) and the minimum from L-BFGS-B [any unit]."""
+    # `function` returns value and gradient, at most twice as often as `iterations`.
     solution = optimize.minimize(
         function, np.clip(start, *np.transpose(bounds)), jac=True, method="L-BFGS-B", bounds=bounds,
         options={"maxiter": iterations, "maxfun": 2 * iterations},

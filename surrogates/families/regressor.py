@@ -1,8 +1,4 @@
-"""The fitted function of every family: a checked `RegressorData` that can be evaluated.
-
-Evaluation is compiled (`surrogates.core`); fitting is in `kriging`, `polynomial`, `network` and
-`spline`.
-"""
+"""The fitted function of every family: a checked `RegressorData` with compiled evaluation."""
 
 from __future__ import annotations
 
@@ -248,12 +244,8 @@ def linear_in(
     weights: FloatArray,
     **parts: Any,
 ) -> Regressor:
-    """Return a regressor with empty defaults for the fields that are left out.
-
-    `scalings` are x_offset (d,), x_scale (d,) [input units], y_offset (k,), y_scale (k,) [output
-    units]; `exponents` (T, d) are the degrees of the polynomial terms, and `weights` (k, features)
-    [1] those of the features. `parts` are further fields of `Regressor`.
-    """
+    """Return a regressor of exponents (T, d), weights (k, features) [1], other fields empty."""
+    # `scalings` are x_offset, x_scale (d,), y_offset, y_scale (k,).
     x_offset, _, y_offset, _ = scalings
     d, k = len(x_offset), len(y_offset)
     empty: dict[str, Any] = {

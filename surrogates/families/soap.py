@@ -21,10 +21,7 @@ _TINY = np.float32(1e-10)
 
 
 class Soap:
-    """Optimiser of one stack of weight matrices (M, m, n) [1], each with a basis of its own.
-
-    The first call of `step` only sets up the bases.
-    """
+    """Optimiser of weight matrices (M, m, n) [1]; the first `step` only sets up their bases."""
 
     def __init__(self, weights: SingleArray) -> None:
         self._weights = weights

@@ -12,10 +12,7 @@ from foundation.base.errors import InputError
 
 
 def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length [any unit].
-
-    Raises `InputError` if a shape is wrong, a number is not finite, or an array is empty.
-    """
+    """Return inputs (N, d), outputs (N, k) as finite float64 arrays of equal length [any unit]."""
     x = check_array("X", inputs, (None, None))
     y = check_array("Y", outputs, (None, None))
     if len(x) != len(y):
@@ -30,21 +27,15 @@ def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, F
 
 
 def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
-    """Return the weights (N,) [1] of the samples, by default ones.
-
-    Raises `InputError` if the number of weights is not `rows` or a weight is not positive.
-    """
+    """Return positive weights (N,) [1] of the samples, by default ones."""
     if weights is None:
         return np.ones(rows)
     return check_array("weights", weights, (rows,), above=0.0)
 
 
 def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:
-    """Return `scale` (d,) with ones where it is only rounding of `level` (d,) [any unit].
-
-    Computed values of a constant column scatter by about ten roundings, depending on the machine:
-    such a column must not count as varying on one machine and as constant on another.
-    """
+    """Return `scale` (d,) with ones where it is only rounding of `level` (d,) [any unit]."""
+    # A constant column scatters by about ten roundings: it must not vary on one machine alone.
     tiny = 64.0 * np.finfo(float).eps * np.abs(level)
     return np.where(scale > tiny, scale, 1.0)
 
@@ -64,11 +55,7 @@ def middle_and_half_range(data: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def polynomial_exponents(dimension: int, degree: int) -> NDArray[np.int64]:
-    """Return the exponents (T, d) of all terms in d inputs, the `dimension`, up to a total degree.
-
-    Ordered by total degree and then as scikit-learn's `PolynomialFeatures`: 1, x0, x1, ..., x0^2,
-    x0 x1, ... ; T = (d + degree)! / (d! degree!).
-    """
+    """Return exponents (T, d) up to a total degree, in the order 1, x0, x1, ..., x0^2, x0 x1."""
     rows = []
     for total in range(degree + 1):
         for chosen in combinations_with_replacement(range(dimension), total):

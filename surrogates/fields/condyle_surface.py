@@ -26,14 +26,10 @@ _LARGEST_GRID = 250_000
 
 @dataclass(frozen=True, eq=False)
 class CondyleSurface:
-    """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline.
+    """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline."""
 
-    `frame` (9,) has the centre (3,) in the femoral frame [m], the direction of theta = 0 (2,) in
-    the femoral x-y plane [1], the radius R [m], first t and first z of the grid [m], and the
-    spacing of the grid [m]. Raises `InputError` if an array is malformed, the radius or spacing is
-    not positive, or the direction is no unit vector.
-    """
-
+    #: Centre (3,) in the femoral frame [m], the direction of theta = 0 (2,) in the femoral x-y
+    #: plane [1], the radius R, first t and first z of the grid, and its spacing [m]: (9,).
     frame: FloatArray
     #: Of rho - R (G, H) [m], by t = 2 R tan(theta / 2) and z.
     coefficients: FloatArray
@@ -60,14 +56,10 @@ class CondyleSurface:
 
     @classmethod
     def fit(cls, points: ArrayLike, spacing: float) -> tuple[Self, FloatArray]:
-        """Return the surface that fits points (N, 3), and rho of the points less its own (N,) [m].
-
-        Least squares with a small penalty of third differences (P-splines, Eilers & Marx 1996, Stat
-        Sci 11:89-121), reweighted by Tukey's biweight, so that single points beside the condyle do
-        not count. The points are in the femoral frame, and the grid has a spacing [m]. The surface
-        is known in the cells with points and beside them. Raises `InputError` if there are fewer
-        than 16 points, or the grid exceeds 250,000 values.
-        """
+        """Return the surface that fits points (N, 3), and rho of these less its own (N,) [m]."""
+        # P-splines (Eilers & Marx 1996, Stat Sci 11:89-121), reweighted by Tukey's biweight, so
+        # that single points beside the condyle do not count. The surface is known in the cells with
+        # points and beside them.
         places = check_array("points", points, (None, 3))
         if len(places) < ORDER**2:
             raise InputError(f"points: expected at least {ORDER**2}, found {len(places)}")

@@ -25,32 +25,18 @@ _MOST_POINTS = 1_500_000
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of one compartment at which the model gives pressures.
+    """Places of one compartment at which the model gives pressures, checked."""
 
-    Parameters
-    ----------
-    points, normals : (P, 3) float64
-        Positions [m] and unit normals [1], tibial frame.
-    areas : (P,) float64
-        Areas [m²].
-    triangles : (T,) int64
-        Triangles of the tibial mesh that get pressures.
-    corners : (T, 3) int64, optional
-        Places from which a triangle interpolates; by default the places are the middles of the
-        triangles.
-    shares : (T, 3) float64, optional
-        Weights of the corners [1].
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a number is not finite.
-    """
-
+    #: (P, 3) [m], tibial frame.
     points: FloatArray
+    #: (P, 3) [1].
     normals: FloatArray
+    #: (P,) [m²].
     areas: FloatArray
+    #: Tibial triangles (T,) that get pressures.
     triangles: IntArray
+    #: Places (T, 3) from which a triangle interpolates with weights `shares` (T, 3) [1]; by default
+    #: the places are the middles of the triangles.
     corners: IntArray | None = None
     shares: FloatArray | None = None
 
@@ -79,10 +65,7 @@ class Places:
 
 @dataclass(frozen=True)
 class FieldSettings:
-    """Settings of a fit of pressure fields.
-
-    Raises `InputError` if the spacing is not positive or the margin is negative.
-    """
+    """Settings of a fit of pressure fields: spacing of the grid and margin around it [m]."""
 
     #: Spacing of the grid of the condyle's surface [m].
     spacing: float = 0.6e-3
@@ -100,24 +83,7 @@ def fit_fields(
     faces: int,
     settings: FieldSettings | None = None,
 ) -> PairFields:
-    """Fit the pressure fields of all compartments.
-
-    Parameters
-    ----------
-    samples : mapping
-        Fields of the samples, by compartment.
-    places : mapping
-        Places of the samples, by compartment.
-    faces : int
-        Number of triangles of the tibial mesh.
-    settings : FieldSettings, optional
-        Settings of the fit.
-
-    Raises
-    ------
-    InputError
-        If a compartment has too few samples in contact.
-    """
+    """Fit the pressure fields of all compartments, over the `faces` of the tibial mesh."""
     chosen = settings or FieldSettings()
     names = COMPARTMENTS if set(samples) == set(COMPARTMENTS) else tuple(samples)
     fitted = {name: _fit_compartment(name, samples[name], places[name], chosen) for name in names}
@@ -175,11 +141,8 @@ def _near(touched: IntArray, points: FloatArray, margin: float) -> IntArray:
 
 
 def _by_place(points: FloatArray) -> IntArray:
-    """Return an order (N,) of points (N, 3) [m] in which neighbours follow each other.
-
-    The points are halved across the longer side, in multiples of a block or group, until one group
-    is left.
-    """
+    """Return an order (N,) of points (N, 3) [m] in which neighbours follow each other."""
+    # Points are halved across the longer side, in multiples of a block or group.
     done, open_parts = [], [np.arange(len(points))]
     while open_parts:
         part = open_parts.pop()

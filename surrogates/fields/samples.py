@@ -16,31 +16,17 @@ from foundation.base.pose import Pose
 
 @dataclass(frozen=True, eq=False)
 class FieldSamples:
-    """Contact of one compartment at sampled poses; only places that overlap are kept.
+    """Overlapping places (middles of triangles, or nodes) of one compartment at sampled poses."""
 
-    Places are the middles of tibial triangles, or the nodes of a finite-element layer.
-
-    Parameters
-    ----------
-    poses : (N, 6) float64
-        Poses [rad, m].
-    starts : (N + 1,) int64
-        Start of each pose in the arrays below, and their length.
-    place : (K,) int64
-        Places that overlap or bear pressure.
-    indentation, pressure : (K,) float64
-        Overlap [m] and pressure [Pa] there.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed.
-    """
-
+    #: (N, 6) [rad, m].
     poses: FloatArray
+    #: Start of each pose in the arrays below, and their length (N + 1,).
     starts: IntArray
+    #: Places that overlap or bear pressure (K,).
     place: IntArray
+    #: (K,) [m].
     indentation: FloatArray
+    #: (K,) [Pa].
     pressure: FloatArray
 
     def __post_init__(self) -> None:
@@ -54,22 +40,7 @@ class FieldSamples:
 
     @classmethod
     def of(cls, state: Callable[[Pose], Any], poses: ArrayLike, chosen: ArrayLike) -> Self:
-        """Return the fields of a contact model at poses.
-
-        Parameters
-        ----------
-        state : callable
-            State of the model: a pose -> `indentation` (M,) [m] and `pressure` (M,) [Pa].
-        poses : (N, 6) array_like
-            Poses [rad, m].
-        chosen : (P,) array_like
-            Places of the compartment among the M of the state.
-
-        Raises
-        ------
-        InputError
-            If an array is malformed.
-        """
+        """Return fields of a model's `state` at poses (N, 6) [rad, m], of `chosen` places."""
         places, own = check_array("poses", poses, (None, 6)), np.asarray(chosen, dtype=np.int64)
         parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
         for place in places:

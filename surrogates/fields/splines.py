@@ -12,10 +12,7 @@ ORDER = 4
 
 
 def spline_values(s: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return first splines (N,) and values (N, 4) [1] of cubic B-splines at places s (N,) [1].
-
-    The places are in units of the spacing; `count` splines begin at 0, 1, ...
-    """
+    """Return first splines (N,) and values (N, 4) [1] of cubic B-splines at s (N,) spacings [1]."""
     first, u, v = _in_cells(s, count)
     inner = [(3.0 * w**3 - 6.0 * w**2 + 4.0) / 6.0 for w in (u, v)]
     return first, np.column_stack([v**3 / 6.0, *inner, u**3 / 6.0])

@@ -52,10 +52,7 @@ class LoadLevels:
         return self._inputs(poses, load)[2]
 
     def at(self, poses: ArrayLike, load: ArrayLike) -> Level:
-        """Return all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,).
-
-        Raises `InputError` if the arguments are malformed.
-        """
+        """Return all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,)."""
         axial, held, inputs, offset, points = self._inputs(poses, load)
         outputs = np.column_stack([own.predict(inputs) for own in self.regressors])
         # Without a height, `offset` is that of the condyle's point over its path.

@@ -20,15 +20,11 @@ def largest_errors(
     load: ArrayLike,
     count: int,
 ) -> NDArray[np.int64]:
-    """Return the candidates (count,) to evaluate next, in order of the expected error of the load.
-
-    At a given pose, an error of the height causes an error of the load in proportion to the slope
-    of the load over the height. The standard error of the height is that of Kriging, times the
-    ratio of actual to expected leave-one-out errors of nearby samples; each choice lowers the
-    standard error as if the sample had been taken. `check` has the leave-one-out residuals of the
-    height; the candidates are poses (m, 6) [rad, m], whose height is not read, and axial loads (m,)
-    [N]. Raises `InputError` unless the surrogate is "inverted" and of Kriging.
-    """
+    """Return candidates (count,) to evaluate next, by the expected error of the load [N]."""
+    # An error of the height causes an error of the load in proportion to the slope of the load. The
+    # standard error of the height is that of Kriging, times the ratio of actual to expected
+    # leave-one-out errors nearby; each choice lowers it as if the sample had been taken. Candidates
+    # are poses (m, 6) [rad, m], whose height is not read, and axial loads (m,) [N].
     check_in("formulation", surrogate.formulation, ("inverted",))
     height = surrogate.regressors[0]
     inputs = surrogate.inputs_at_load(poses, load)
@@ -37,11 +33,7 @@ def largest_errors(
 
 
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
-    """Return the RMS error of the axial load at a given pose over the largest load [1].
-
-    Of a surrogate of the formulation "inverted", out-of-sample residuals of the outputs, the height
-    first, and inputs of the fit of the height (N, 6) [1].
-    """
+    """Return the RMS error of the axial load over the largest load [1], from inputs (N, 6) [1]."""
     at = inputs[check.rows]
     return float(np.sqrt(np.mean((load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))
 

@@ -77,10 +77,7 @@ def height_over_load(
     coordinates: CondyleCoordinates | None = None,
     depth: FloatArray | None = None,
 ) -> Lesson:
-    """Return the lesson of "inverted", for F_max [N] and p [1]: height, ratios, quantities.
-
-    By default in the coordinates that suit the samples; `depth` (2,) [m] has no meaning.
-    """
+    """Return the lesson of "inverted", for F_max [N] and p [1]; `depth` (2,) [m] has no meaning."""
     del depth
     coordinates = coordinates or CondyleCoordinates.fit(samples.poses, samples.loads)
     u, height, points = coordinates.variables(samples.poses)
@@ -102,11 +99,7 @@ def loads_over_height(
     coordinates: CondyleCoordinates | None = None,
     depth: FloatArray | None = None,
 ) -> Lesson:
-    """Return the lesson of "direct": the loads about the tibial origin, without F_max and p.
-
-    By default in the coordinates that suit the samples, and with middle and half range (2,) [m] of
-    their heights.
-    """
+    """Return the lesson of "direct": the loads about the tibial origin; `depth` (2,) [m]."""
     del largest, degree
     if coordinates is None:
         coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=False)

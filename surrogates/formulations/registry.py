@@ -9,11 +9,7 @@ from surrogates.formulations.lessons import Lesson, height_over_load, loads_over
 
 
 class Formulation(NamedTuple):
-    """A formulation of a compartment.
-
-    `lesson` returns what is learnt from `Samples`, for F_max [N] and p [1]; it takes the
-    coordinates and, where the height is an input, its middle and half range (2,) [m] as well.
-    """
+    """A formulation of a compartment; `lesson` returns what is learnt, for F_max [N] and p [1]."""
 
     #: Whether heights over the load are learnt, or the loads over the height.
     learns_heights: bool

@@ -74,10 +74,7 @@ class Selected(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Candidates of a compartment that Kriging predicts for a compression.
-
-    Poses, whose height is not read, are (M, 6) [rad, m], and axial loads (M,) [N].
-    """
+    """Candidates that Kriging predicts: poses (M, 6) [rad, m], whose height is not read."""
 
     poses: FloatArray
     load: FloatArray
@@ -103,14 +100,8 @@ def fit_cheapest(
     splines: SplineSettings,
     load_degree: float = 2.0,
 ) -> Selected:
-    """Fit the front of the formulation "inverted" to the samples of one compartment, and choose.
-
-    Space, samples and degree are those of
-    `surrogates.formulations.compartment_fit.fit_compartment`. `drawn` is predicted where Kriging is
-    compressed, `wanted` is an error of the loads as `FrontPoint.load_error` [1], and `splines` has
-    the highest degree and pieces of the spline-polynomials. Raises `InputError` if the samples are
-    malformed or too few.
-    """
+    """Fit the front of "inverted" to the samples of one compartment; choose by `wanted` [1]."""
+    # `drawn` is predicted where Kriging is compressed; `splines` has the highest degree and pieces.
     if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
         return _compressed_front(space, samples, drawn, fitters.kriging, wanted, splines,
                                  load_degree)  # fmt: skip
@@ -155,11 +146,8 @@ def _compressed_front(
     splines: SplineSettings,
     load_degree: float,
 ) -> Selected:
-    """Return Kriging of few samples, compressed into the cheapest spline-polynomial that suffices.
-
-    Kriging itself if none suffices, or is cheaper, or if fewer than `_LEAST_PREDICTED` candidates
-    are predicted to be feasible.
-    """
+    """Return Kriging of few samples, compressed into the cheapest spline-polynomial that does."""
+    # Kriging itself if none suffices, or is cheaper, or if few candidates are feasible.
     full = _full(samples)
     few = Samples(samples.poses[full], samples.loads[full])
     learnt = fit_compartment("inverted", space, few, kriging, load_degree)
@@ -187,12 +175,9 @@ def compressions(
     settings: SplineSettings,
     counts: Sequence[int],
 ) -> Iterator[Trained]:
-    """Yield spline-polynomials of rising numbers of terms in place of a compartment's regressors.
-
-    They are fitted to predictions at inputs (M, 6) [1]. Their residuals at the samples are those of
-    the fitted compartment plus the difference of the predictions, from which their standard errors
-    follow.
-    """
+    """Yield spline-polynomials of rising `counts` of terms, fitted to predictions (M, 6) [1]."""
+    # Residuals at the samples are those of the fitted compartment plus the difference of
+    # predictions.
     surrogate, check = learnt.surrogate, joint_check(learnt)
 
     def predict(x: FloatArray) -> FloatArray:

@@ -50,23 +50,15 @@ class ErrorFigures:
 def error_figures(
     truth: ArrayLike, prediction: ArrayLike, *, by_range: bool = False
 ) -> ErrorFigures:
-    """Return the errors of a prediction (N,) [any unit] of true values.
-
-    NaN predictions (a centre of pressure where the surrogate predicts no contact) are left out, and
-    do not count in `points`; with `by_range`, `nrmse` is relative to the range instead of the peak
-    of the truth. Raises `InputError` if fewer than two values can be compared.
-    """
+    """Return the errors of a prediction (N,) [any unit] of true values; NaN is left out."""
+    # With `by_range`, `nrmse` is relative to the range instead of the peak of the truth.
     true = check_array("truth", truth, (None,))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)
     return _figures_of(true[:, None], guess[:, None], by_range)
 
 
 def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
-    """Return the distances of predicted from true points, (N, 3) [m] each, as errors.
-
-    A prediction with a NaN is left out; `nrmse` is relative to the diagonal of the bounding box of
-    the true points. Raises `InputError` if fewer than two points can be compared.
-    """
+    """Return distances of points (N, 3) [m] as errors, `nrmse` over the box's diagonal."""
     true = check_array("truth", truth, (None, 3))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)
     return _figures_of(true, guess, by_range=True)
@@ -142,10 +134,7 @@ def errors_at_load(
 
 
 def _figures(truth: FloatArray, prediction: FloatArray) -> dict[str, ErrorFigures]:
-    """Return the errors of loads (N, 12) by name, NaN where fewer than 2 predictions are known.
-
-    The centre of pressure is unknown where the surrogate predicts no contact.
-    """
+    """Return the errors of loads (N, 12) by name, NaN where fewer than 2 predictions are known."""
     figures = {}
     for name, true, guess in zip(LOAD_COLUMNS, truth.T, prediction.T, strict=True):
         known = int((~np.isnan(guess)).sum())

@@ -22,10 +22,9 @@ from dynamics.mechanics.unilateral import (
     UnilateralLink,
     complementarity,
     simulate_links,
-    solve_complementarity,
     solve_structure,
 )
-from dynamics.mechanics.unilateral.complementarity import free_terms
+from dynamics.mechanics.unilateral.complementarity import free_terms, solve_complementarity
 from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "mechanics"

@@ -37,10 +37,7 @@ def close_state(
     at: Callable[[FloatArray], Terms],
     reach: float,
 ) -> None:
-    """Close the state (2, n) [rad or m; s] in place, by changes of the free coordinates (n,).
-
-    `at` returns the terms of a state, `reach` [m] is the longest arm.
-    """
+    """Close the state (2, n) [rad or m; s] in place, by changes of the free coordinates (n,)."""
     # Rounding grows with the distance from the origin.
     scale = max(1.0, reach, np.abs(state[0]).max())
     for _ in range(STEPS):

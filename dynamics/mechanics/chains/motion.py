@@ -87,26 +87,9 @@ class PrescribedMotion:
 
 
 def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
-    """Read a prescribed motion from a table.
-
-    Parameters
-    ----------
-    path : str or Path
-        Comma-separated table with a header: `time_s` and for each name one column `name_unit` with
-        the unit `deg`, `rad`, `m` or `mm`, in any order; other columns are ignored. Lines that
-        start with # are comments.
-    names : sequence of str
-        Quantities to read, in the order of the columns of the motion: the segments of a chain for
-        their angles, or ("x", "y") for the path of its base.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, a cell is not a finite number, or `PrescribedMotion` rejects the
-        rows; the message names the file.
-    FileNotFoundError
-        If the file does not exist.
-    """
+    """Read a prescribed motion from a CSV table with columns `time_s` and `name_unit`."""
+    # Units are deg, rad, m or mm; other columns are ignored. Names are the segments of a chain, or
+    # ("x", "y") for the path of its base, in the order of the motion's columns.
     table = read_csv_table(Path(path))
     time, values = table.column("time_s"), []
     for name in names:

@@ -141,10 +141,7 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
 
 
 def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
-    """Raise an InputError if the path of a base moves with a segment of another chain.
-
-    A base at the same place as that of another chain on the ground is no such base.
-    """
+    """Raise an InputError if the path of a base moves with a segment of another chain."""
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     for index, chain in enumerate(assembly.chains):
         base = as_complex(result.bases[:, index])

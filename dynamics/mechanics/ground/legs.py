@@ -1,10 +1,5 @@
-"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles.
-
-Masses, lengths, inertias, heel and metatarsal heads are those of `dynamics.mechanics.segments`,
-with their sources. The foot touches the ground with the heel and the ball (metatarsal heads). Shank
-and foot are at right angles in the double pendulum, and at equal angles of a hinged foot and its
-shank.
-"""
+"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles."""
+# Shank and foot are at right angles in the double pendulum, at equal angles of a hinged foot.
 
 from __future__ import annotations
 

@@ -1,58 +1,30 @@
-"""Planar knee after Machado et al. (2010).
+"""Planar knee after Machado et al. (2010), with profiles or a revolute joint with clearance."""
 
-Femur and tibia touch along polar splines, four tension-only ligaments connect the bones, and the
-tibia moves in the plane under gravity and a pull. A revolute joint with clearance can replace the
-contact.
-"""
-
-from dynamics.mechanics.planar_knee.contact_point import (
-    ClearanceJoint,
-    ContactGeometry,
-    ContactLocation,
-    ProfileContact,
-)
+from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint
 from dynamics.mechanics.planar_knee.knee import (
-    PLANAR_LIGAMENT_KINDS,
-    PROXIMAL,
-    LigamentExcess,
     LigamentLimitWarning,
     PlanarKnee,
     PlanarLigament,
     PlanarMotion,
-    Pull,
     simulate_planar_knee,
 )
 from dynamics.mechanics.planar_knee.machado import (
-    MACHADO_LAWS,
     machado_clearance_knee,
-    machado_data,
     machado_knee,
-    machado_laws,
     machado_ligaments,
     machado_state,
 )
-from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.mechanics.planar_knee.profiles import PolarProfile
 
 __all__ = [
-    "MACHADO_LAWS",
-    "PLANAR_LIGAMENT_KINDS",
-    "PROFILE_KINDS",
-    "PROXIMAL",
     "ClearanceJoint",
-    "ContactGeometry",
-    "ContactLocation",
-    "LigamentExcess",
     "LigamentLimitWarning",
     "PlanarKnee",
     "PlanarLigament",
     "PlanarMotion",
     "PolarProfile",
-    "ProfileContact",
-    "Pull",
     "machado_clearance_knee",
-    "machado_data",
     "machado_knee",
-    "machado_laws",
     "machado_ligaments",
     "machado_state",
     "simulate_planar_knee",

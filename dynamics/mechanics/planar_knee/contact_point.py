@@ -39,23 +39,15 @@ Place = tuple[float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class ContactLocation:
-    """Point where two bodies touch or are closest.
+    """Point where two bodies touch or are closest, global frame."""
 
-    Parameters
-    ----------
-    gap : float
-        Distance along the normal [m]; minus the indentation of overlapping bodies.
-    point : (2,) float64
-        Point on the femur, global frame [m].
-    normal : (2,) float64
-        Outward normal of the femur, global frame [1].
-    angles : (float, float), optional
-        Angles θ on femur and tibia [rad], start of the next search.
-    """
-
+    #: Distance along the normal [m]; minus the indentation of overlapping bodies.
     gap: float
+    #: On the femur (2,) [m].
     point: FloatArray
+    #: Outward normal of the femur (2,) [1].
     normal: FloatArray
+    #: θ on femur and tibia [rad], start of the next search.
     angles: Angles | None = None
 
     def on_tibia(self, place: Place) -> FloatArray:
@@ -76,27 +68,16 @@ class ContactGeometry(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProfileContact:
-    """Free contact of two profiles.
-
-    Parameters
-    ----------
-    femur : PolarProfile
-        Femur in the fixed frame.
-    tibia : PolarProfile
-        Tibia in the frame of its centre of mass.
-    """
+    """Free contact of profiles: femur in the fixed frame, tibia in that of its centre of mass."""
 
     femur: PolarProfile
     tibia: PolarProfile
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
-        """Return the contact point for the tibia at (x, y, φ) [m, m, rad].
-
-        The contact is followed from the angles of the previous step [rad]. Without a start, or if
-        that fails, the search covers all common normals and returns that with the least gap;
-        concave profiles may have several contacts. Raises `SimulationError` if the profiles have no
-        common normal, as beyond the end of an open profile.
-        """
+        """Return the contact point of a tibia at (x, y, φ) [m, m, rad], followed from `start`."""
+        # Without a start, or if that fails, the search covers all common normals and takes the
+        # least gap; concave profiles may have several. `SimulationError` if there is none, as
+        # beyond an open end.
         if start is not None:
             followed = _newton(self.femur, self.tibia, place, start)
             if followed is not None:

@@ -20,7 +20,7 @@ from dynamics.mechanics.chains import (
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
-from foundation.contact_laws import LinearHysteresisLaw
+from foundation.contact_laws.dissipative import LinearHysteresisLaw
 from tests.oracles.heel_strike import heel_strike, reversing_impact
 
 REFUSED = (ValueError, SimulationError, unilateral.ComplementarityError)

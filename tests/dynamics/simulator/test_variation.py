@@ -4,7 +4,8 @@ import numpy as np
 from differences import pose_differences
 from numpy.testing import assert_allclose
 
-from dynamics import KneeSimulator, VariedContact, simulate
+from dynamics import KneeSimulator, simulate
+from dynamics.simulator.variation import VariedContact
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose

@@ -14,10 +14,10 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
     returned_restitution,
     sphere_stiffness,
 )
+from foundation.contact_laws.dissipative import LinearHysteresisLaw
 from tests.oracles.free_impact import free_impact
 
 K = 2e5

@@ -11,8 +11,8 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
 )
+from foundation.contact_laws.dissipative import LinearHysteresisLaw
 
 K = 3e5
 LAWS = [

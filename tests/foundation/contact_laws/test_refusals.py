@@ -17,14 +17,12 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
-    approximate_factors,
     effective_modulus,
-    exact_factors,
-    relative_radii,
     returned_restitution,
     sphere_stiffness,
 )
+from foundation.contact_laws.dissipative import LinearHysteresisLaw
+from foundation.contact_laws.ellipse import approximate_factors, exact_factors, relative_radii
 
 K = 3e5
 #: Constructors that take stiffness and restitution.

@@ -16,9 +16,9 @@ from dynamics.mechanics.chains import (
     Joint,
     PrescribedMotion,
     ViscoelasticLink,
-    load_motion,
     simulate_chains,
 )
+from dynamics.mechanics.chains.motion import load_motion
 from dynamics.simulator.equations import SimulationError
 
 G = 9.80665

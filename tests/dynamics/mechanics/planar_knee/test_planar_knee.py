@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 
 from dynamics.mechanics.planar_knee import (
-    MACHADO_LAWS,
     LigamentLimitWarning,
     PlanarKnee,
     machado_clearance_knee,
@@ -20,6 +19,7 @@ from dynamics.mechanics.planar_knee import (
     simulate_planar_knee,
 )
 from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint, ProfileContact
+from dynamics.mechanics.planar_knee.machado import MACHADO_LAWS
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
 from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws import HertzLaw
