@@ -22,8 +22,8 @@ from surrogates.files.persistence import (
     save_parametric,
 )
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarning
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace

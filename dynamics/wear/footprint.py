@@ -27,10 +27,13 @@ def field_exponent(loads: FloatArray) -> FloatArray:
 
 
 def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
-    """Return the AP and ML semi-axes (N, 2) [m] of ellipses of an AP over ML axis `aspect` [1]."""
+    """Return the AP and ML semi-axes (N, 2) [m] of ellipses of an AP over ML axis `aspect` [1].
+
+    The aspect, here and in `field_arms`, is that of all or one for each of the N fields.
+    """
     root = np.sqrt(aspect)
     radius = np.sqrt(np.maximum(loads[:, AREA], 0.0) / np.pi)
-    return radius[:, None] * np.array([root, 1.0 / root])
+    return np.stack([radius * root, radius / root], axis=1)
 
 
 def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -42,7 +45,7 @@ def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return along, np.cross(along, normal), normal
 
 
-def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, FloatArray]:
+def field_arms(loads: FloatArray, aspect: ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
     """Return quadrature points (N, 2, Q) [m], AP and ML, of the field and their shares (Q,) [1]."""
     # Along `field_axes`, for an AP over ML axis `aspect`. The radii of the rings reproduce the
     # second moments of the field, on which the mean sliding speed primarily depends.
@@ -67,3 +70,28 @@ def field_speeds(loads: FloatArray, twists: FloatArray, arms: FloatArray) -> Flo
     forward = (velocity * along).sum(axis=1)[:, None] + spin * arms[:, 1]
     sideways = (velocity * across).sum(axis=1)[:, None] - spin * arms[:, 0]
     return np.sqrt(forward**2 + sideways**2)
+
+
+def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return twists (N, 6) [m/s, rad/s] of the femur, `twist_jacobian(pose) @ rates`."""
+    adduction, rotation, position = poses[:, 1], poses[:, 2], poses[:, 3:]
+    ca, sa, cr, sr = np.cos(adduction), np.sin(adduction), np.cos(rotation), np.sin(rotation)
+    # The axes of the angles as in `foundation.base.pose.rotation_axes`.
+    flexed, adducted, rotated = rates[:, :3].T
+    angular = np.stack(
+        [
+            -sr * ca * flexed - cr * adducted,
+            sa * flexed - rotated,
+            cr * ca * flexed - sr * adducted,
+        ],
+        axis=1,
+    )
+    return np.concatenate([rates[:, 3:] - np.cross(angular, position), angular], axis=1)
+
+
+def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
+    """Return the speed [m/s] along a surface at (..., 3), |v - (v.n) n| with v = u + w x x."""
+    # Of twists (u; w) (..., 6), points x (..., 3) [m] and unit normals n (..., 3); axes broadcast.
+    velocity = twists[..., :3] + np.cross(twists[..., 3:], points)
+    # |v x n| is the tangential part without the cancellation of |v|² - (v.n)².
+    return np.linalg.norm(np.cross(velocity, normals), axis=-1)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from foundation.anatomy.condyle_outlines import directions_away, find_condyles, fit_circles
 from foundation.anatomy.walls import FACING, large_pieces, outer_wall_of_shell, outer_walls
 from foundation.base.checks import FloatArray
-from foundation.surfaces.averaged_normals import facing_normals
 from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.smooth_surface import facing_normals
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 

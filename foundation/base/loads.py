@@ -150,11 +150,6 @@ class CompartmentLoads(_Quantities):
     variables : (7,) or (N, 7) float64, optional
         Of a surrogate: the scaled variables of its box, and the extrapolation [1]; beyond 1 in size
         outside the trained domain.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape, or a number other than a centre of pressure is not finite.
     """
 
     array: FloatArray
@@ -213,11 +208,6 @@ class ContactLoads(_Quantities):
         known [N, N m per rad, m].
     variables : (C, 7) or (N, C, 7) float64, optional
         As of `CompartmentLoads`, of each compartment.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape or is infinite, or a name is not one (`check_names`).
     """
 
     values: FloatArray
@@ -385,16 +375,10 @@ def total_loads(loads: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SpringState:
-    """State of the tibial surface at one pose, in the order of its triangles.
+    """State of the tibial surface at one pose, in the order of its triangles; 0 out of contact."""
 
-    Parameters
-    ----------
-    indentation : (F,) float64
-        Overlap of the undeformed surfaces at the middle of each triangle along minus the tibial
-        normal [m], 0 out of contact.
-    pressure : (F,) float64
-        Pressure at the middle of each triangle [Pa], 0 out of contact.
-    """
-
+    #: Overlap of the undeformed surfaces at the middle of each triangle along minus the tibial
+    #: normal (F,) [m].
     indentation: FloatArray
+    #: At the middle of each triangle (F,) [Pa].
     pressure: FloatArray

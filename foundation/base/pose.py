@@ -29,6 +29,8 @@ COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "late
 COORDINATE_UNITS = ("rad", "rad", "rad", "m", "m", "m")
 #: Largest size of a coordinate by its unit: a turn, and more than a leg is long.
 LARGEST = {"rad": 2.0 * math.pi, "m": 1.5}
+#: Largest height from which contact is searched for; steps from higher ones are lost to rounding.
+HIGHEST = 1e3
 _REMEDIES = {"rad": "convert degrees to radians", "m": "convert millimetres to metres"}
 #: Column of each coordinate in tables: its name and unit.
 POSE_COLUMNS = tuple(f"{c}_{u}" for c, u in zip(COORDINATES, COORDINATE_UNITS, strict=True))
@@ -47,11 +49,6 @@ class Pose:
         Joint angles of Grood & Suntay [rad]; rotation is internal rotation of the tibia.
     anterior, superior, lateral : float
         Position of the femoral origin in the tibial frame [m].
-
-    Raises
-    ------
-    InputError
-        If a coordinate is not a finite number.
 
     Warns
     -----
@@ -103,11 +100,6 @@ class Pose:
             Flexion, adduction and internal rotation [rad].
         tx, ty, tz : float
             Position of the tibial origin in the femoral frame [m].
-
-        Raises
-        ------
-        InputError
-            If a coordinate is not a finite number.
         """
         rotation = rotation_matrix(flex, add, rot)
         origin = -rotation @ check_array("OpenSim translation", (tx, ty, tz), (3,))
@@ -232,11 +224,6 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
     -------
     (6,) float64
         Generalised forces of the pose coordinates [N m, N].
-
-    Raises
-    ------
-    InputError
-        If the wrench is not six finite numbers.
     """
     return twist_jacobian(pose).T @ check_array("wrench", wrench, (6,))
 

@@ -1,18 +1,24 @@
 """Analytical laws of one contact: normal forces, Hertz's constants, friction."""
 
-from foundation.contact_laws.dissipative import (
+from foundation.contact_laws.hertz import (
+    EllipticContact,
+    effective_modulus,
+    effective_radius,
+    sphere_stiffness,
+)
+from foundation.contact_laws.normal import (
+    CompliantFriction,
     ConstantHuntCrossleyLaw,
+    ContactLaw,
     FloresLaw,
+    HertzLaw,
+    HookeLaw,
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
     SpringDashpotLaw,
     returned_restitution,
 )
-from foundation.contact_laws.ellipse import EllipticContact
-from foundation.contact_laws.friction import CompliantFriction
-from foundation.contact_laws.hertz import effective_modulus, effective_radius, sphere_stiffness
-from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
 
 __all__ = [
     "CompliantFriction",

@@ -89,11 +89,6 @@ class SpringLaw(ABC):
         change : callable
             Function from the thickness array of a layer to the new array, (N,) -> (S,) [m]. A layer
             of one thickness for all springs stays unchanged without a call.
-
-        Raises
-        ------
-        InputError
-            If a new thickness is not one-dimensional, finite and > 0.
         """
 
     def pressure(
@@ -340,11 +335,6 @@ class SeriesLaw(SpringLaw):
     ----------
     first, second : SpringLaw
         Laws of the tibial and of the femoral layer (single layers).
-
-    Raises
-    ------
-    InputError
-        If a law is not a law of one layer.
     """
 
     first: SpringLaw

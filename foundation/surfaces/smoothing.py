@@ -10,14 +10,21 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+# Each bone moves outwards by its own cartilage: the surfaces then touch where the cartilages do, in
+# every pose. Dividing the gap of a scan would hold in the pose of that scan alone.
 import numpy as np
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.core.library import CORE, address, addresses
-from foundation.surfaces.smooth_surface import CREASE_ANGLE
+from foundation.surfaces.smooth_surface import (
+    CREASE_ANGLE,
+    angle_weighted_normals,
+    determined_modes,
+    facing_normals,
+    tangents,
+)
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
-from foundation.surfaces.vertex_normals import angle_weighted_normals, determined_modes, tangents
 
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.
@@ -111,3 +118,23 @@ def _rises(
         )
     modes, modal = determined_modes(sums[:, :, :6], sums[:, :, 6])
     return radius * np.asarray((modes[:, 0] * modal).sum(axis=1))
+
+
+def moved_outwards(mesh: TriangleMesh, distance: float) -> TriangleMesh:
+    """Return a mesh with vertices moved along normals by a distance [m] unless one folds."""
+    check_number("distance", distance, at_least=0.0, unit="m")
+    normals = _vertex_normals(mesh)
+    rise = np.full(len(mesh.vertices), distance)
+    rise = unfolded(mesh.vertices, normals, mesh.faces, rise)
+    return TriangleMesh(mesh.vertices + rise[:, None] * normals, mesh.faces, mesh.name)
+
+
+def _vertex_normals(mesh: TriangleMesh) -> FloatArray:
+    """Return the unit normals (V, 3) [1] of the surface that the triangles stand for."""
+    total = np.zeros_like(mesh.vertices)
+    weighted = mesh.areas[:, None] * facing_normals(mesh)
+    for corner in mesh.faces.T:
+        np.add.at(total, corner, weighted)
+    size = np.linalg.norm(total, axis=1, keepdims=True)
+    unit: FloatArray = total / np.maximum(size, np.finfo(float).tiny)
+    return unit

@@ -23,8 +23,8 @@ from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.domain import beyond
 from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
-from surrogates.formulations.outside import beyond
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 #: Rows of each base matrix of Sobol's design, and its seed.

@@ -18,7 +18,7 @@ from pipeline.stages.run_folder import Run
 from pipeline.store.figures import Round
 from pipeline.store.run_documents import Budget, Counts
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable, without
-from surrogates.formulations.infill import load_error
+from surrogates.formulations.selection import load_error
 from surrogates.sampling.space import SampleSpace
 
 _KEY = ["compartment", "index"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.wear_law import Wear
+from dynamics.wear.cycle_wear import Wear
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.store.quantities import quantity_of

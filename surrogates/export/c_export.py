@@ -2,30 +2,167 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from numpy.typing import NDArray
 
 from foundation.base.errors import InputError
+from foundation.base.files import replacing
 from foundation.base.loads import COMPARTMENTS
-from foundation.core.library import CORE
-from surrogates.export.c_source import (
-    CFiles,
-    array,
-    check_prefix,
-    constants,
-    header,
-    library_source,
-    number,
-    rendered,
-)
+from foundation.core.building import COMPILERS, FOLDERS
+from foundation.core.library import CORE, Struct
+from surrogates.expressions.of_casadi import casadi
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.compartment import ParametricCompartment
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
+
+_TEMPLATES = Path(__file__).with_name("templates")
+#: Sources of the library that loads need, in the order of their dependencies.
+_SOURCES = ("lanes.h", "memory.h", "knee.h", "sums.c", "functions.c", "regressor.c", "line.c",
+            "jets.c", "compartment.c")  # fmt: skip
+#: In the exported file every function of the library is its own.
+_OWN = """\
+#if defined(__GNUC__)
+#define KNEE_API static __attribute__((unused))
+#else
+#define KNEE_API static
+#endif
+"""
+
+
+def c_compiler() -> str | None:
+    """Return the path of the system's C compiler, the first of `COMPILERS`, or None."""
+    return next(filter(None, map(shutil.which, COMPILERS)), None)
+
+
+class CFiles(NamedTuple):
+    """Text of a header and of the source that includes it."""
+
+    header: str
+    source: str
+
+    def write(self, folder: Path | str, name: str) -> tuple[Path, Path]:
+        """Write ``<name>.h``, ``<name>.c``, which includes ``<prefix>.h``; return their paths."""
+        paths = Path(folder) / f"{name}.h", Path(folder) / f"{name}.c"
+        for path, text in zip(paths, self, strict=True):
+            path.write_text(text, encoding="ascii", newline="\n")
+        return paths
+
+
+def check_prefix(prefix: str) -> None:
+    """Raise an InputError unless the prefix can begin the names of a C library."""
+    if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", prefix)):
+        raise InputError(
+            "prefix: expected letters, digits and underscores, a letter first, at most 100 in all, "
+            f"found {prefix!r}"
+        )
+
+
+def header(prefix: str, functions: Iterable[tuple[str, str]]) -> str:
+    """Return the text of a header of functions, each a comment and a declaration."""
+    return rendered("header.h", guard=f"{prefix.upper()}_H", functions=functions)
+
+
+def rendered(name: str, **values: Any) -> str:
+    """Return the text of the Jinja template `name`, filled with values."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return environment.get_template(f"{name}.jinja").render(values)
+
+
+def template(prefix: str, name: str) -> str:
+    """Return a template of C, whose names begin with ``surrogate``, under another prefix."""
+    text = (_TEMPLATES / f"{name}.c").read_text(encoding="ascii")
+    upper = re.sub(r"\bSURROGATE(?=_)", prefix.upper(), text)
+    return re.sub(r"\bsurrogate(?=_)", prefix, upper)
+
+
+def library_source(prefix: str) -> str:
+    """Return the beginning of a source: its header, and the library's functions."""
+    found = {path.name: path for folder in FOLDERS for path in folder.glob("*.[ch]")}
+    texts = [found[name].read_text(encoding="ascii") for name in _SOURCES]
+    own = re.sub(r'^#include "\w+\.h"\n', "", "\n".join(texts), flags=re.MULTILINE)
+    return "\n".join([f'#include "{prefix}.h"\n', _OWN, own])
+
+
+def constants(struct: Struct, name: str) -> str:
+    """Return the definition of a struct, and before it of all that its pointers refer to."""
+    definitions: list[str] = []
+    fields = _initializer(struct, name, definitions)
+    return "\n".join([*definitions, f"static const {struct.name} {name} = {fields};\n"])
+
+
+def _initializer(struct: Struct, name: str, definitions: list[str]) -> str:
+    """Return the value of a struct; what pointers refer to is added to the definitions."""
+    lines = []
+    for field, kind in struct.value._fields_:
+        value, several = struct.fields[field], hasattr(kind, "_length_")
+        stem = f"{name}_{field}"
+        if isinstance(value, Struct) and kind is type(value.value):
+            text = _initializer(value, stem, definitions)
+        elif isinstance(value, Struct):
+            definitions.append(constants(value, stem))
+            text = f"&{stem}"
+        elif isinstance(value, np.ndarray) and several:
+            text = f"{{{', '.join(map(number, value))}}}"
+        elif isinstance(value, np.ndarray):
+            definitions += [array(stem, value)] if value.size else []
+            text = stem if value.size else "0"
+        elif isinstance(value, Sequence):
+            text = _row(value, stem, definitions, pointers=several)
+        else:
+            text = (
+                "0"
+                if value is None
+                else number(value)
+                if kind.__name__ == "c_double"
+                else (str(int(value)))
+            )
+        lines.append(f"    .{field} = {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _row(structs: Sequence[Struct], name: str, definitions: list[str], pointers: bool) -> str:
+    """Return pointers to structs as the value of a field, or the name of a row of structs."""
+    if pointers:
+        names = [f"{name}_{k}" for k in range(len(structs))]
+        definitions += [constants(own, each) for own, each in zip(structs, names, strict=True)]
+        return f"{{{', '.join(f'&{each}' for each in names)}}}"
+    values = [_initializer(own, f"{name}_{k}", definitions) for k, own in enumerate(structs)]
+    body = ",\n".join(values)
+    definitions.append(f"static const {structs[0].name} {name}[{len(structs)}] = {{{body}}};\n")
+    return name
+
+
+def array(name: str, values: NDArray[Any]) -> str:
+    """Return the C definition of an array (N, ...) [any unit] of double or int, N >= 1."""
+    kind = "double" if values.dtype.kind == "f" else "int"
+    listed = [number(v) if kind == "double" else str(int(v)) for v in values.ravel().tolist()]
+    rows = [", ".join(listed[i : i + 4]) for i in range(0, len(listed), 4)]
+    body = ",\n    ".join(rows)
+    return f"static const {kind} {name}[{len(listed)}] = {{\n    {body}\n}};\n"
+
+
+def number(value: float) -> str:
+    """Return the shortest C constant that equals a number exactly."""
+    return repr(float(value))
+
 
 #: Characters in a line of a comment.
 _WIDTH = 95
@@ -70,11 +207,6 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
         First part of every name in the header; also the name of the files.
     casadi : bool
         Whether to add ``<prefix>_wrench``, which `casadi.external` loads with its derivatives.
-
-    Raises
-    ------
-    InputError
-        If the prefix is not a C identifier.
     """
     n, indent = len(knee.by_name), " " * len(f"int {prefix}_loads(")
     declarations = [
@@ -102,11 +234,6 @@ def export_designs(knee: ParametricSurrogate, prefix: str = "knee") -> CFiles:
         The surrogate to export.
     prefix : str
         First part of every name in the header; also the name of the files.
-
-    Raises
-    ------
-    InputError
-        If the prefix is not a C identifier.
     """
     n, p, indent = len(knee.by_name), len(knee.parameters), " " * len(f"int {prefix}_loads(")
     declaration = (
@@ -199,3 +326,97 @@ def comment_text(text: str) -> str:
     """Return a text as ASCII on one line that does not end a comment of C."""
     plain = text.encode("ascii", "replace").decode()
     return " ".join(plain.replace("*/", "* /").split())
+
+
+#: With -O3, GCC unrolls the short loops of the source before it makes vector instructions of them.
+_OPTIONS = ("-std=c99", "-O2", "-ftree-vectorize", "-funroll-loops", "-shared", "-fPIC")
+#: Options for the instructions of this processor; the first that the compiler knows is used.
+_PROCESSOR = ("-march=native", "-mcpu=native", "")
+
+
+def has_compiler() -> bool:
+    """Return whether `compiled_wrench` finds a C compiler on the path."""
+    return c_compiler() is not None
+
+
+def compiled_wrench(knee: ContactSurrogate, folder: Path | str, prefix: str = "knee") -> Any:
+    """Return the contact wrench as compiled C, with exact first and second derivatives.
+
+    For Kriging and networks a call takes a small share of the time of `knee.casadi()`, and there
+    are no expressions to build. The function is external, and there is no domain.
+
+    Parameters
+    ----------
+    knee : ContactSurrogate
+        The contact, smoothed (`knee.smoothed()`) for optimisers.
+    folder : path
+        Folder for the library, made if it is missing. A library that was compiled from the same
+        source for the same kind of processor is loaded again. Keep the folder as long as the
+        function is in use. Several programs may use one folder at a time.
+    prefix : str
+        First part of every name in C; also the name of the function.
+
+    Returns
+    -------
+    casadi.Function
+        ``<prefix>_wrench``: pose (6) [rad, m] to force and moment about the tibial origin (6, C)
+        [N, N m], a column for each compartment.
+
+    Raises
+    ------
+    InputError
+        If CasADi is not installed, no C compiler is on the path, the compiler fails, the folder
+        cannot be written, or the prefix is not a C identifier.
+    """
+    ca, compiler = casadi(), c_compiler()
+    if compiler is None:
+        raise InputError(
+            f"C compiler: expected one of {', '.join(COMPILERS)} on the path, found none; install "
+            "a compiler or use knee.casadi()"
+        )
+    files = export_knee(knee, prefix, casadi=True)
+    options, target = _options_for(compiler)
+    # A library that is in use must not be overwritten, nor one of another processor be loaded.
+    text = "\0".join((*options, target, files.header, files.source))
+    name = f"{prefix}_{hashlib.sha256(text.encode('ascii')).hexdigest()[:16]}"
+    library = Path(folder).resolve() / f"{name}.so"
+    if not library.is_file():
+        try:
+            library.parent.mkdir(parents=True, exist_ok=True)
+            _compile(compiler, options, files, prefix, library)
+        except OSError as error:
+            raise InputError(
+                f"folder: expected a folder for the library {library.name}, found {error}; choose "
+                "a folder that can be written"
+            ) from error
+    return ca.external(f"{prefix}_wrench", str(library))
+
+
+def _options_for(compiler: str) -> tuple[tuple[str, ...], str]:
+    """Return the options, and the predefined macros, which name compiler and instructions."""
+    for processor in _PROCESSOR:
+        options = (*_OPTIONS, *filter(None, [processor]))
+        done = _run([compiler, *options, "-dM", "-E", "-x", "c", os.devnull])
+        if done.returncode == 0:
+            return options, done.stdout
+    return _OPTIONS, ""
+
+
+def _compile(
+    compiler: str, options: tuple[str, ...], files: CFiles, prefix: str, library: Path
+) -> None:
+    """Compile sources to a shared library; raise InputError if the compiler fails."""
+    with tempfile.TemporaryDirectory() as folder, replacing(library) as unfinished:
+        source = files.write(folder, prefix)[1]
+        done = _run([compiler, *options, "-o", str(unfinished), str(source), "-lm"])
+        if done.returncode:
+            raise InputError(
+                f"{compiler}: could not compile the surrogate with {' '.join(options)}, found "
+                f"{done.stderr.strip()[-300:]!r}; check the compiler or use knee.casadi()"
+            )
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )

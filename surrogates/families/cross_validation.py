@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_number
-from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor
-from surrogates.families.training import check_training, polynomial_exponents
+from surrogates.families.training import basis_matrix, check_training, polynomial_exponents
 
 #: Half width of the central 95 % interval of a standard normal distribution.
 NORMAL_95 = 1.959963984540054

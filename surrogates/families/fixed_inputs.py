@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
-from surrogates.families.basis import legendre_columns
 from surrogates.families.regressor import Regressor
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import legendre_columns, polynomial_exponents
 
 
 class FixedInputs:

@@ -22,10 +22,10 @@ from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from surrogates.core.regressor_data import SPLINE_ORDER
-from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.regressor import MOST_PIECES, linear_in
 from surrogates.families.training import (
+    basis_matrix,
     check_training,
     check_weights,
     mean_and_deviation,

@@ -15,14 +15,12 @@ from foundation.base.errors import InputError
 from foundation.base.loads import CompartmentLoads, check_order
 from foundation.base.pose import Pose, pose_array
 from foundation.core.library import LEAST_FALL, REACH
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedCompartment, PackedContact, packed_path
-from surrogates.core.regressor_data import CORRELATIONS
+from surrogates.core.regressor_data import CORRELATIONS, ArrayRecord
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
-from surrogates.formulations.at_load import LoadLevels
+from surrogates.formulations.at_load import LoadLevels, errors_at_load, errors_at_pose
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.registry import FORMULATIONS
-from surrogates.formulations.standard_errors import errors_at_load, errors_at_pose
+from surrogates.formulations.lessons import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 

@@ -18,15 +18,14 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads, check_names, check_order
 from foundation.base.pose import Pose, pose_array
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedContact
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.expressions.casadi_knee import casadi_knee
 from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
-from surrogates.formulations.domain import Domain
+from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
 from surrogates.sampling.space import SampleSpace
 
 if TYPE_CHECKING:
@@ -51,12 +50,6 @@ class ContactSurrogate(ArrayRecord):
         Treatment of a pose outside the trained domain.
     fields : PairFields, optional
         Pressure fields, if the surrogate was trained with pressure fields.
-
-    Raises
-    ------
-    InputError
-        If a name is not one (`foundation.base.loads.check_names`), or `outside` is another
-        treatment.
     """
 
     by_name: Mapping[str, CompartmentSurrogate]
@@ -354,11 +347,6 @@ class ContactSurrogate(ArrayRecord):
             "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
             (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
             `surrogates.expressions.compartment.CRITERIA`.
-
-        Raises
-        ------
-        InputError
-            If the dissipation is negative, or CasADi is not installed.
         """
         return casadi_knee(self.packed.parts, dissipation)
 
@@ -387,10 +375,5 @@ class ContactSurrogate(ArrayRecord):
         callable
             pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) or
             wrench (C, 6) [SI], and domain (C, 12) [1], in the floating-point type of the pose.
-
-        Raises
-        ------
-        InputError
-            If the dissipation is negative, or JAX is not installed.
         """
         return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)

@@ -9,19 +9,22 @@ to be lifted, the weight of the last two criteria falls linearly with the gap, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
-from foundation.base.flags import Flag, FlagKind
-from surrogates.core.array_record import ArrayRecord
+from foundation.base.flags import Flag, FlagKind, worded
+from foundation.core.library import FARTHEST, TOLERANCE
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
+from surrogates.sampling.space import VARIABLES, SampleSpace
 
 #: Stands for "no limit", since files and C have no infinite constants.
 NO_LIMIT = 1e30
@@ -43,38 +46,23 @@ _KINDS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain(ArrayRecord):
-    """Trained part of a compartment's box.
+    """Trained part of a compartment's box."""
 
-    Parameters
-    ----------
-    limits : (3,) float64
-        Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa]; `NO_LIMIT`
-        for none.
-    regressor : Regressor
-        Function of the six scaled variables of the box, while it is fitted over designs also of
-        their parameters: expected F_x / (l_x F_y), F_z / (l_z F_y),
-        and the logarithm of the expected over the largest accepted error of the force. Without
-        outputs the predicted loads alone decide.
-    inflation : (12,) float64
-        Factors on the standard errors that a formulation predicts for the loads, by which their
-        intervals reach the nominal coverage over the domain [1].
-    errors : Regressor
-        Function of the same variables: logarithms of the standard errors of the twelve loads, for
-        formulations that predict none; without outputs, no errors are predicted.
-    lifted : float
-        Height over the predicted first contact above which a condyle is certainly lifted [m];
-        `NO_LIMIT` for none.
-
-    Raises
-    ------
-    InputError
-        If a limit is not positive or a regressor has another number of inputs or outputs.
-    """
-
+    #: Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa], (3,);
+    #: `NO_LIMIT` for none.
     limits: FloatArray
+    #: Function of the six scaled variables of the box, while it is fitted over designs also of
+    #: their parameters: expected F_x / (l_x F_y), F_z / (l_z F_y), and the logarithm of the
+    #: expected over the largest accepted error of the force. Without outputs the predicted loads
+    #: alone decide.
     regressor: Regressor
+    #: Factors on predicted standard errors of the loads, by which their intervals reach the nominal
+    #: coverage over the domain (12,) [1].
     inflation: FloatArray
+    #: Function of the same variables: logarithms of the standard errors of the twelve loads, for
+    #: formulations that predict none.
     errors: Regressor
+    #: Height over the predicted first contact above which a condyle is certainly lifted [m].
     lifted: float = NO_LIMIT
 
     def __post_init__(self) -> None:
@@ -116,17 +104,9 @@ class Domain(ArrayRecord):
     def extrapolation(
         self, variables: FloatArray, loads: FloatArray, gaps: FloatArray | float = 0.0
     ) -> FloatArray:
-        """Return the extrapolation (N,) [1], at most 1 in the domain.
-
-        Parameters
-        ----------
-        variables : (N, 6 or more) float64
-            Scaled variables of the box [1].
-        loads : (N, 12) float64
-            Predicted loads [SI].
-        gaps : (N,) float64
-            Heights over the predicted first contact [m], 0 in contact and where unknown.
-        """
+        """Return the extrapolation (N,) [1] of variables (N, 6 or more), loads (N, 12) and gaps."""
+        # `gaps` (N,) [m] are heights over the predicted first contact, 0 in contact and where
+        # unknown.
         criteria = self._criteria(variables, loads)
         criteria[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
         return criteria.max(axis=1)
@@ -181,10 +161,7 @@ class Domain(ArrayRecord):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from the arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none.
-
-        Raises `InputError` if an array is missing or malformed.
-        """
+        """Build from arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none."""
         if not arrays:
             return cls.whole_box()
         for name in ("limits", "inflation", "lifted"):
@@ -193,3 +170,67 @@ class Domain(ArrayRecord):
         regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
         lifted = check_array("lifted", arrays["lifted"], (1,))
         return cls(arrays["limits"], regressor, arrays["inflation"], errors, float(lifted[0]))
+
+
+#: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
+#: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
+OUTSIDE = ("clamp", "warning", "error")
+#: Kind of the flag of a pose that is beyond the range of a variable; a root of the load below its
+#: range tells a height that is too large.
+_BEYOND = {
+    "flexion": FlagKind.OUTSIDE_FLEXION,
+    "adduction": FlagKind.OUTSIDE_ADDUCTION,
+    "rotation": FlagKind.OUTSIDE_ROTATION,
+    "anterior": FlagKind.OUTSIDE_ANTERIOR,
+    "lateral": FlagKind.OUTSIDE_LATERAL,
+    "root_load": FlagKind.OUTSIDE_LOAD,
+}
+
+
+class OutsideDomainError(InputError):
+    """A pose is outside the trained domain; the message names the coordinate and the distance."""
+
+
+class OutsideDomainWarning(UserWarning):
+    """A pose is outside the trained domain and was held at the border."""
+
+
+def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
+    """Return which scaled variables (N, ...) [1], or extrapolations, are outside the domain."""
+    # written so that NaN counts as outside
+    return ~(np.abs(variables) <= 1.0 + TOLERANCE)
+
+
+def compartment_flags(
+    name: str, space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray
+) -> list[list[Flag]]:
+    """Return the flags of poses, from variables and extrapolations x (N, 7), loads (N, 12) [SI]."""
+    half = space.centre_and_half[1]
+    flags: list[list[Flag]] = [[] for _ in x]
+    values: tuple[float, ...]
+    for row, k in np.argwhere(beyond(x[:, :6])).tolist():
+        kind, variable = _BEYOND[VARIABLES[k]], float(x[row, k])
+        if kind is FlagKind.OUTSIDE_LOAD and variable < -1.0:
+            kind, values = FlagKind.OUTSIDE_SUPERIOR, (-1e3 * FARTHEST * (1.0 + variable),)
+        elif kind is FlagKind.OUTSIDE_LOAD:
+            load = float(loads[row, 1])
+            values = load, load - float(space.load[1])
+        else:
+            factor = 180.0 / np.pi if k < 3 else 1e3
+            values = (float((abs(variable) - 1.0) * half[k] * factor),)
+        flags[row].append(Flag(kind, name, values))
+    rows = np.flatnonzero(beyond(x[:, 6]))
+    if len(rows):
+        for row, flag in zip(rows.tolist(), domain.flags(name, x[rows], loads[rows]), strict=True):
+            flags[row].append(flag)
+    return flags
+
+
+def treat(flags: Sequence[Flag], outside: str, calls: int = 1) -> None:
+    """Warn of flags, or raise `OutsideDomainError`, `calls` calls away from the user's line."""
+    if not flags:
+        return
+    if outside == "error":
+        raise OutsideDomainError(f"pose: {worded(flags)}")
+    if outside == "warning":
+        warnings.warn(worded(flags), OutsideDomainWarning, stacklevel=2 + calls)

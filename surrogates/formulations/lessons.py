@@ -9,7 +9,7 @@ pressure from the point are learnt too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,11 +32,6 @@ class Samples:
         Loads, in the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
     weights : (N,) float64, optional
         Weights of the samples [1], for families that accept weights.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed, or an axial load is not positive.
     """
 
     poses: FloatArray
@@ -136,3 +131,20 @@ def quantities_of(
     pressures = loads[:, 7:9] / root[:, None] ** (degree - 1.0)
     centres = loads[:, 9:] - coordinates.lever(points)
     return np.column_stack([loads[:, 6] / root, pressures, centres])
+
+
+class Formulation(NamedTuple):
+    """A formulation of a compartment; `lesson` returns what is learnt, for F_max [N] and p [1]."""
+
+    #: Whether heights over the load are learnt, or the loads over the height.
+    learns_heights: bool
+    #: Groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
+    groups: tuple[str, ...]
+    lesson: Callable[..., Lesson]
+
+
+#: Formulations of a compartment by name, which is also the name of the functions in exported C.
+FORMULATIONS = {
+    "inverted": Formulation(True, ("height", "ratios", "quantities"), height_over_load),
+    "direct": Formulation(False, ("loads",), loads_over_height),
+}

@@ -21,25 +21,16 @@ AT_LOAD_COLUMNS = ("force_x_over_axial", "force_z_over_axial", "cop_distance_m")
 
 @dataclass(frozen=True)
 class ErrorFigures:
-    """Errors of one quantity.
-
-    Parameters
-    ----------
-    rmse, mae, maximum : float
-        Root mean square, mean absolute and largest absolute error, in the quantity's unit.
-    nrmse : float
-        RMSE over the largest absolute true value (over the range for positions) [1].
-    q2 : float
-        1 - (sum of squared errors) / (sum of squares about the mean) [1].
-    points : int
-        Number of held-out samples.
-    """
+    """Errors of one quantity, in its unit: root mean square, mean absolute and largest absolute."""
 
     rmse: float
     mae: float
     maximum: float
+    #: RMSE over the largest absolute true value (over the range for positions) [1].
     nrmse: float
+    #: 1 - (sum of squared errors) / (sum of squares about the mean) [1].
     q2: float
+    #: Number of held-out samples.
     points: int
 
     def to_dict(self) -> dict[str, float]:
@@ -109,16 +100,9 @@ def errors_at_pose(
 def errors_at_load(
     surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
-    """Return the errors of the height and of every load (N, 12) at given axial loads, by name.
-
-    Parameters as in `errors_at_pose`.
-
-    Returns
-    -------
-    dict
-        `superior_m` [m], `foundation.base.loads.LOAD_COLUMNS` [SI] and `AT_LOAD_COLUMNS`: AP and ML
-        force over the axial force [1], and the distance of the centre of pressure [m].
-    """
+    """Return the errors of the height and of loads (N, 12) [SI] at given axial loads, by name."""
+    # `AT_LOAD_COLUMNS` follow: AP and ML force over the axial force [1], and the distance of the
+    # centre of pressure [m].
     points = check_array("poses", poses, (None, 6))
     truth = check_array("loads", loads, (None, 12))
     predicted, prediction = surrogate.at_load(points, truth[:, 1])

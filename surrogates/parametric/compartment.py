@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.base.errors import InputError
 from foundation.core.library import Struct
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedCompartment, PackedContact, PackedRegressor, packed_path
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.fixed_inputs import FixedInputs
 from surrogates.families.regressor import (
     Regressor,
@@ -40,7 +40,7 @@ from surrogates.formulations.compartment import (
     fields_of,
 )
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS
 from surrogates.parametric.smooth_array import SmoothArray
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace

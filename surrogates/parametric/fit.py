@@ -14,8 +14,7 @@ from surrogates.families.cross_validation import CrossCheck
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import Fitter, influences, outputs_of
 from surrogates.formulations.domain import NO_LIMIT, Domain
-from surrogates.formulations.lessons import Lesson, Samples, middle_and_half
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS, Lesson, Samples, middle_and_half
 from surrogates.parametric.compartment import (
     ParametricCompartment,
     ParametricCoordinates,

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
-from surrogates.core.array_record import ArrayRecord
-from surrogates.families.basis import basis_matrix, legendre_columns
-from surrogates.families.training import polynomial_exponents
+from surrogates.core.regressor_data import ArrayRecord
+from surrogates.families.training import basis_matrix, legendre_columns, polynomial_exponents
 
 #: Degrees of the polynomials, and the least number of designs for each term of the higher one.
 _DEGREES, _DESIGNS_PER_TERM = (2, 1, 0), 1.5

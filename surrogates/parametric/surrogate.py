@@ -13,7 +13,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import check_names
 from foundation.base.pose import Pose
-from surrogates.core.array_record import ArrayRecord
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.expressions.casadi_knee import casadi_knee
 from surrogates.expressions.jax_knee import jax_knee
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING

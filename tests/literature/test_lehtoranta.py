@@ -44,8 +44,8 @@ from foundation.contact_laws import (
     returned_restitution,
     sphere_stiffness,
 )
-from foundation.contact_laws.dissipative import LinearHysteresisLaw
-from foundation.contact_laws.ellipse import exact_factors, relative_radii
+from foundation.contact_laws.hertz import exact_factors, relative_radii
+from foundation.contact_laws.normal import LinearHysteresisLaw
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
 from foundation.implant import CondylarImplant

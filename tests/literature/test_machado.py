@@ -25,10 +25,9 @@ from dynamics.mechanics.planar_knee import (
     machado_state,
     simulate_planar_knee,
 )
-from dynamics.mechanics.planar_knee.contact_point import ContactLocation
 from dynamics.mechanics.planar_knee.knee import PROXIMAL, Pull
 from dynamics.mechanics.planar_knee.machado import machado_data, machado_laws
-from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS
+from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, ContactLocation
 from foundation.contact_laws import LankaraniNikraveshLaw, returned_restitution, sphere_stiffness
 
 #: Table 2: insertions on femur and tibia, rest length [m], k [N/m²], limits of strain and force.

@@ -1,7 +1,7 @@
 """Planar chains of rigid segments, such as a limb and its orthosis, and what joins them."""
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.motion import PrescribedMotion
+from dynamics.mechanics.chains.links import ChainsResult, Instant
 from dynamics.mechanics.chains.parts import (
     GROUND,
     Attachment,
@@ -10,10 +10,10 @@ from dynamics.mechanics.chains.parts import (
     FreeBase,
     Joint,
     PinClosure,
+    PrescribedMotion,
     SlidingJoint,
     ViscoelasticLink,
 )
-from dynamics.mechanics.chains.result import ChainsResult, Instant
 from dynamics.mechanics.chains.simulation import simulate_chains
 
 __all__ = [

@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import DECAY, Assembly
-from dynamics.mechanics.chains.closing import check_closed
-from dynamics.mechanics.chains.motion import PrescribedMotion
-from dynamics.mechanics.chains.parts import Attachment, FreeBase
-from dynamics.mechanics.chains.result import ChainsResult, Instant
+from dynamics.mechanics.chains.links import ChainsResult, Instant, check_closed
+from dynamics.mechanics.chains.parts import Attachment, FreeBase, PrescribedMotion
 from dynamics.mechanics.planar import as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, check_array, check_in, check_number

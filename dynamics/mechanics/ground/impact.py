@@ -179,11 +179,6 @@ def path_impact(
         root of the ratio of their works (Stronge).
     law : {"poisson", "stronge"}
         Kind of restitution.
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described, such as a point that moves up.
     """
     check_law(restitution, friction)
     check_in("law", law, LAWS)

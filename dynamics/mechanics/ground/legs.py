@@ -59,11 +59,6 @@ def striking_legs(
         Two segments a leg, thigh and shank with foot, or three.
     joint_stiffness, joint_damping, joint_rest : float, (n,) or (sides, n) array_like
         Laws of hip (against the upright trunk), knee (and ankle) [N m/rad, N m s/rad, rad].
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
     """
     check_unique("sides", sides, some=True)
     limb, points = _limb(body_mass, height, ankle)

@@ -1,6 +1,5 @@
 """Planar knee after Machado et al. (2010), with profiles or a revolute joint with clearance."""
 
-from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint
 from dynamics.mechanics.planar_knee.knee import (
     LigamentLimitWarning,
     PlanarKnee,
@@ -14,7 +13,7 @@ from dynamics.mechanics.planar_knee.machado import (
     machado_ligaments,
     machado_state,
 )
-from dynamics.mechanics.planar_knee.profiles import PolarProfile
+from dynamics.mechanics.planar_knee.profiles import ClearanceJoint, PolarProfile
 
 __all__ = [
     "ClearanceJoint",

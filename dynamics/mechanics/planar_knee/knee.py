@@ -30,7 +30,7 @@ from dynamics.mechanics.chains import (
 from dynamics.mechanics.contact import ContactChange, ContactProblem, Located
 from dynamics.mechanics.ground import CompliantGround
 from dynamics.mechanics.planar import Pose
-from dynamics.mechanics.planar_knee.contact_point import (
+from dynamics.mechanics.planar_knee.profiles import (
     Angles,
     ContactGeometry,
     ContactLocation,
@@ -48,7 +48,7 @@ from foundation.base.checks import (
 )
 from foundation.base.errors import InputError
 from foundation.contact_laws import ContactLaw
-from foundation.contact_laws.dissipative import LinearHysteresisLaw
+from foundation.contact_laws.normal import LinearHysteresisLaw
 
 #: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
 #: along the shaft of the tibia at the start.

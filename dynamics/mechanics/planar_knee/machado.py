@@ -18,11 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from dynamics.mechanics.planar_knee.contact_point import (
-    ClearanceJoint,
-    ContactGeometry,
-    ProfileContact,
-)
 from dynamics.mechanics.planar_knee.knee import (
     PLANAR_LIGAMENT_KINDS,
     PROXIMAL,
@@ -30,7 +25,12 @@ from dynamics.mechanics.planar_knee.knee import (
     PlanarLigament,
     Pull,
 )
-from dynamics.mechanics.planar_knee.profiles import PolarProfile
+from dynamics.mechanics.planar_knee.profiles import (
+    ClearanceJoint,
+    ContactGeometry,
+    PolarProfile,
+    ProfileContact,
+)
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.contact_laws import (
     ContactLaw,

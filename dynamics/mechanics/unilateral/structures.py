@@ -332,11 +332,6 @@ class PlanarStructure:
         Members in the order of the columns of `balance`.
     nodes : sequence of str
         Names of the free nodes.
-
-    Raises
-    ------
-    InputError
-        If a name is repeated, or a parent or body is unknown.
     """
 
     def __init__(

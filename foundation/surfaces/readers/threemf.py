@@ -1,7 +1,4 @@
-"""3MF files: objects of triangles in a ZIP archive, placed by a build.
-
-trimesh needs two more libraries for 3MF, and leaves out objects that are missing in the file.
-"""
+"""3MF files by hand: trimesh needs two more libraries, and leaves out objects that are missing."""
 
 from __future__ import annotations
 
@@ -16,8 +13,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import check_corners
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
+from foundation.surfaces.readers.polygons import SurfaceFile, check_corners, left_out
 
 #: Units of 3MF: one of `UNITS`, and how many of them a unit of 3MF has.
 _UNITS = {

@@ -17,7 +17,7 @@ from foundation.contact_laws import (
     returned_restitution,
     sphere_stiffness,
 )
-from foundation.contact_laws.dissipative import LinearHysteresisLaw
+from foundation.contact_laws.normal import LinearHysteresisLaw
 from tests.oracles.free_impact import free_impact
 
 K = 2e5

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import ellipe, ellipk
 
 from foundation.contact_laws import EllipticContact, HertzLaw, sphere_stiffness
-from foundation.contact_laws.ellipse import approximate_factors, exact_factors, relative_radii
+from foundation.contact_laws.hertz import approximate_factors, exact_factors, relative_radii
 
 RATIOS = np.geomspace(1.0, 10.0, 60)
 CARTILAGE = (5e6, 0.46)

@@ -12,7 +12,7 @@ from foundation.contact_laws import (
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
 )
-from foundation.contact_laws.dissipative import LinearHysteresisLaw
+from foundation.contact_laws.normal import LinearHysteresisLaw
 
 K = 3e5
 LAWS = [

@@ -21,8 +21,8 @@ from foundation.contact_laws import (
     returned_restitution,
     sphere_stiffness,
 )
-from foundation.contact_laws.dissipative import LinearHysteresisLaw
-from foundation.contact_laws.ellipse import approximate_factors, exact_factors, relative_radii
+from foundation.contact_laws.hertz import approximate_factors, exact_factors, relative_radii
+from foundation.contact_laws.normal import LinearHysteresisLaw
 
 K = 3e5
 #: Constructors that take stiffness and restitution.

@@ -17,7 +17,7 @@ from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.export.c_export import export_designs
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS
 from surrogates.parametric.surrogate import ParametricSurrogate
 
 FAMILIES = ("network", "polynomial", "spline", "beside")

@@ -13,8 +13,7 @@ from surrogate_arrays import arrays
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from surrogates.families.basis import basis_matrix
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, polynomial_exponents
 from surrogates.parametric.domain_fit import OverDesigns
 from surrogates.parametric.fit import DesignSamples, fit_parametric
 from surrogates.parametric.parameters import Parameters

@@ -1,23 +1,86 @@
-"""Legacy VTK files (.vtk), text and binary, versions 1 to 5.1.
-
-VTK itself accepts such a file where the file ends early, with corners that the file does not
-contain; meshio reads no polygonal data.
-"""
+"""Legacy VTK files (.vtk), versions 1 to 5.1; VTK itself accepts files that end early."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
-from foundation.surfaces.readers.text import plain_text
-from foundation.surfaces.readers.vtk_cells import surface_of_cells
+from foundation.surfaces.readers.polygons import (
+    SurfaceFile,
+    UnsupportedContent,
+    check_corners,
+    left_out,
+    of_strips,
+    plain_text,
+    triangulated,
+)
+from foundation.surfaces.triangle_mesh import MeshError
+
+#: Numbers of the types of cells in VTK, and their names where the cells are no polygons.
+_STRIP, _PIXEL = 6, 8
+_NO_POLYGONS = {0: "empty cell", 1: "vertex", 2: "vertex", 3: "line", 4: "line", 21: "line"}
+#: Numbers of points of surface cells; polygons and strips have 3 or more.
+_POINTS = {5: 3, 9: 4, _PIXEL: 4, 7: None, _STRIP: None}
+
+
+def surface_of_cells(
+    points: FloatArray, types: NDArray[np.integer], sizes: IntArray, corners: IntArray
+) -> SurfaceFile:
+    """Return the polygons among cells of points (V, 3) [any unit] as triangles, in their order."""
+    # `types` are numbered as in VTK; `corners` has one cell of `sizes` after the other.
+    check_corners(corners, len(points))
+    begins = np.cumsum(sizes) - sizes
+    parts = [(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.int64))]
+    for kind in (kind for kind in np.unique(types).tolist() if kind not in _NO_POLYGONS):
+        cells = np.flatnonzero(types == kind)
+        _check_sizes(kind, sizes[cells])
+        own_sizes = sizes[cells]
+        chosen = np.repeat(begins[cells] - (np.cumsum(own_sizes) - own_sizes), own_sizes)
+        own = corners[chosen + np.arange(len(chosen))]
+        if kind == _PIXEL:
+            own = own.reshape(-1, 4)[:, [0, 1, 3, 2]].reshape(-1)
+        split = (
+            of_strips(own_sizes, own) if kind == _STRIP else triangulated(points, own_sizes, own)
+        )
+        parts.append((np.repeat(cells, own_sizes - 2), split))
+    order = np.argsort(np.concatenate([cells for cells, _ in parts]), kind="stable")
+    faces = np.concatenate([split for _, split in parts])[order]
+    # Points of other cells alone leave; points that no cell has stay: triangles may be missing.
+    kept = np.ones(len(points), dtype=np.bool_)
+    kept[corners] = False
+    kept[faces] = True
+    return SurfaceFile(points[kept], (np.cumsum(kept) - 1)[faces], remarks=_others(types, sizes))
+
+
+def _others(types: NDArray[np.integer], sizes: IntArray) -> tuple[str, ...]:
+    """Return the remark on cells that are no polygons; of vertices, the points are counted."""
+    counts: Counter[str] = Counter()
+    for kind, name in _NO_POLYGONS.items():
+        own = sizes[types == kind]
+        counts[name] += int(own.sum()) if name == "vertex" else len(own)
+    return left_out(counts)
+
+
+def _check_sizes(kind: int, sizes: IntArray) -> None:
+    if kind not in _POINTS:
+        raise UnsupportedContent(
+            f"cells of VTK's type {kind} are not supported: expected vertices, lines, polygons and "
+            "triangle strips; extract the surface, for example in ParaView, and triangulate it"
+        )
+    least = _POINTS[kind]
+    wrong = sizes < 3 if least is None else sizes != least
+    if wrong.any():
+        raise InputError(
+            f"a cell of VTK's type {kind} has {sizes[wrong][0]} points, expected {least or 3}"
+        )
+
 
 #: NumPy types of the types of VTK; binary files are big-endian.
 _TYPES = {
@@ -48,10 +111,7 @@ def read_legacy_vtk(path: Path) -> SurfaceFile:
 
 
 class _Reader:
-    """Position in the content of a file.
-
-    The geometry stands before the values of points and cells, which are not read.
-    """
+    """Position in a file; values of points and cells follow the geometry and are not read."""
 
     def __init__(self, content: bytes) -> None:
         head = re.match(
@@ -251,3 +311,98 @@ def _surface(
     if len(kinds) != len(sizes):
         raise InputError(f"{len(kinds)} CELL_TYPES, expected {len(sizes)}, one for each cell")
     return surface_of_cells(points, kinds, sizes, corners)
+
+
+#: Number of cells of a piece that are polygons, or may be.
+_COUNTS = rb'(NumberOf(?:Polys|Strips|Cells))\s*=\s*["\']([1-9]\d*)["\']'
+
+
+def read_xml_vtk(path: Path) -> SurfaceFile:
+    """Read a .vtp or .vtu file; an InputError says why a file cannot be read."""
+    try:
+        from vtkmodules.vtkIOXML import vtkXMLPolyDataReader, vtkXMLUnstructuredGridReader
+    except ImportError as error:
+        raise MeshError(
+            f"{path}: {path.suffix[1:].upper()} files need VTK, which is not installed: pip "
+            "install knee-contact[vtp]; or save the surface as PLY, STL or legacy .vtk"
+        ) from error
+    is_grid = path.suffix.lower() == ".vtu"
+    make = vtkXMLUnstructuredGridReader if is_grid else vtkXMLPolyDataReader
+    content, reader = path.read_bytes(), make()
+    # VTK ends the process over some files that are cut off.
+    if not content.rstrip().endswith(b"</VTKFile>"):
+        raise InputError("the closing </VTKFile> is missing")
+    if reason := _run(reader, content):
+        raise InputError(reason)
+    _check_counts(content, make)
+    output = reader.GetOutput()
+    kinds, sizes, corners = _grid(output) if is_grid else _polygons(output)
+    if output.GetPoints() is None:
+        return SurfaceFile(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64))
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    points = vtk_to_numpy(output.GetPoints().GetData()).astype(np.float64)
+    return surface_of_cells(points, kinds, sizes, corners)
+
+
+def _check_counts(content: bytes, make: Any) -> None:
+    """Raise an InputError if a file has more cells than it counts, which VTK leaves out."""
+    # Each count is raised by one: VTK then reads the file if there is one cell more.
+    for found in re.finditer(_COUNTS, content):
+        raised = b'%s="%d"' % (found[1], int(found[2]) + 1)
+        changed = content[: found.start()] + raised + content[found.end() :]
+        if not _run(make(), changed):
+            raise InputError(f"more polygons than the {int(found[2])} that the piece counts")
+
+
+def _cells(cells: Any) -> tuple[IntArray, IntArray]:
+    """Return the numbers of points of cells, and the points of the cells."""
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    if cells is None or cells.GetNumberOfCells() == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    offsets = vtk_to_numpy(cells.GetOffsetsArray()).astype(np.int64)
+    corners = vtk_to_numpy(cells.GetConnectivityArray()).astype(np.int64)
+    return np.diff(offsets), corners
+
+
+def _polygons(output: Any) -> tuple[IntArray, IntArray, IntArray]:
+    """Return types, sizes and corners of the cells of polygonal data."""
+    arrays = (output.GetVerts(), output.GetLines(), output.GetPolys(), output.GetStrips())
+    cells = [_cells(own) for own in arrays]
+    kinds = np.repeat([2, 4, 7, 6], [len(sizes) for sizes, _ in cells])
+    sizes, corners = (np.concatenate(own) for own in zip(*cells, strict=True))
+    return kinds, sizes, corners
+
+
+def _grid(output: Any) -> tuple[IntArray, IntArray, IntArray]:
+    """Return types, sizes and corners of the cells of an unstructured grid."""
+    sizes, corners = _cells(output.GetCells())
+    kinds = np.array([output.GetCellType(k) for k in range(len(sizes))], dtype=np.int64)
+    return kinds, sizes, corners
+
+
+def _run(reader: Any, content: bytes) -> str:
+    """Make a VTK reader read the content of a file; return why it failed, "" if it did not."""
+    # VTK would write its error messages to stderr.
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    reader.ReadFromInputStringOn()
+    reader.SetInputString(content)
+    messages: list[str] = []
+
+    def listen(_source: object, _event: str, message: str) -> None:
+        # Without the place in the source of VTK, and the address of the reader.
+        messages.append(re.sub(r"^ERROR: In .*?\(0x\w+\): ", "", " ".join(message.split())))
+
+    # This attribute makes VTK pass the message.
+    listen.CallDataType = "string0"  # type: ignore[attr-defined]
+    reader.AddObserver("ErrorEvent", listen)
+    verbosity = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        reader.Update()
+    finally:
+        vtkLogger.SetStderrVerbosity(verbosity)
+    code = reader.GetErrorCode()
+    return messages[0] if messages else f"VTK {code}" if code else ""
