@@ -1,12 +1,14 @@
 """Parts of the compiled library that it does not export, and all of its builds."""
 
 import ctypes
+import os
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from foundation.core import building
 from foundation.core.library import SCRATCH, STRUCTS, Record, address, open_library
@@ -17,11 +19,15 @@ BUILDS = building.builds()[: open_library("plain").knee_level() + 1]
 
 @cache
 def probe():
-    """The library of `probe.c`, for this processor."""
-    folder = Path(tempfile.mkdtemp())
+    """The library of `probe.c` for this processor, which one of the test processes compiles."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # the same in all processes of a run
+    folder = Path(tempfile.gettempdir(), run) if run else Path(tempfile.mkdtemp())
+    folder.mkdir(exist_ok=True)
     made = folder / f"probe{building.SUFFIX}"
     command = [*(compiler := building.compiler()), *building.options(compiler, BUILDS[-1])]
-    subprocess.run([*command, str(_SOURCE), "-o", str(made), "-lm"], check=True)
+    with FileLock(made.with_suffix(".lock")):
+        if not made.exists():
+            subprocess.run([*command, str(_SOURCE), "-o", str(made), "-lm"], check=True)
     library = ctypes.CDLL(str(made))
     library.probe_on_line.restype = library.probe_indentation.restype = ctypes.c_double
     return library

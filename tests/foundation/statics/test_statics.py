@@ -75,24 +75,6 @@ def test_steep_walls_are_left_before_the_load_is_looked_for(start, load):
     assert found.loads[1] == pytest.approx(load, rel=1e-8)
 
 
-def test_without_contact_there_is_no_answer(punch):
-    with pytest.raises(StaticsError, match="no contact within 10 mm below the start"):
-        pose_at_load(punch, Pose(superior=15e-3), "medial", 100.0)
-    with pytest.raises(StaticsError, match="no contact within 2 mm below the start"):
-        pose_at_load(punch, Pose(superior=3e-3), "medial", 100.0, search=2e-3)
-    beside = Pose(superior=1e-3, lateral=25e-3)
-    with pytest.raises(StaticsError, match="no contact"):
-        pose_at_load(punch, beside, "medial", 100.0)
-
-
-def test_a_load_that_the_layer_does_not_carry_is_said(punch):
-    carried = K * 0.5 * 20e-3**2 * H
-    with pytest.raises(StaticsError, match=r"load not reached: .* \(strain (0\.99|1\.0)"):
-        pose_at_load(punch, Pose(), "medial", 1.1 * carried)
-    with pytest.raises(StaticsError, match=r"load not reached: .* N, [12]\.[0-9]+ mm below"):
-        pose_at_load(punch, Pose(), "medial", 0.5 * carried, search=1e-3)
-
-
 def test_a_layer_pressed_through_within_the_last_step_is_said():
     law = LogarithmicLaw(E, NU, H)
     model = model_of(shapes.plate(20e-3, 1, up=False), shapes.plate(40e-3, 8), law)
@@ -114,9 +96,24 @@ def test_flagged_loads_are_no_answer(punch, monkeypatch):
         pose_at_load(punch, Pose(superior=1e-3), "lateral", 400.0)
 
 
-def test_a_start_too_deep_is_said(punch):
-    with pytest.raises(StaticsError, match="still touch 1 mm above the start"):
-        pose_at_load(punch, Pose(superior=-4e-3), "medial", 100.0, search=1e-3)
+#: Load at which the half punch is pressed through the layer [N].
+CARRIED = K * 0.5 * 20e-3**2 * H
+
+
+@pytest.mark.parametrize(
+    ("pose", "load", "search", "message"),
+    [
+        (Pose(superior=15e-3), 100.0, {}, "no contact within 10 mm below the start"),
+        (Pose(superior=3e-3), 100.0, {"search": 2e-3}, "no contact within 2 mm below the start"),
+        (Pose(superior=1e-3, lateral=25e-3), 100.0, {}, "no contact"),
+        (Pose(), 1.1 * CARRIED, {}, r"load not reached: .* \(strain (0\.99|1\.0)"),
+        (Pose(), 0.5 * CARRIED, {"search": 1e-3}, r"not reached: .* N, [12]\.[0-9]+ mm below"),
+        (Pose(superior=-4e-3), 100.0, {"search": 1e-3}, "still touch 1 mm above the start"),
+    ],
+)
+def test_loads_without_an_answer_are_said(punch, pose, load, search, message):
+    with pytest.raises(StaticsError, match=message):
+        pose_at_load(punch, pose, "medial", load, **search)
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.3, 3.0, -1.0])
