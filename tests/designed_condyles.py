@@ -11,7 +11,6 @@ from foundation.base.pose import rotation_matrices
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.formulations.compartment_fit import Fitter
 from surrogates.formulations.lessons import Samples
-from surrogates.parametric.compartment import ParametricPath, ParametricSpace
 from surrogates.parametric.fit import DesignSamples, fit_parametric
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
@@ -87,8 +86,9 @@ def samples_of(values, side, count=80, seed=0):
 
 def parametric_space(values):
     """Sample space of all designs from the paths of some."""
-    path = ParametricPath.fit(PARAMETERS.scaled_rows(values), [path_of(each) for each in values])
-    return ParametricSpace(path, FLEXION, OFFSETS, LOAD)
+    paths = [path_of(each) for each in values]
+    path = ReferencePath.over_designs(PARAMETERS.scaled_rows(values), paths)
+    return SampleSpace(path, FLEXION, OFFSETS, LOAD)
 
 
 def polynomial_fitter(degree=3):

@@ -15,7 +15,7 @@ from foundation.base.wording import counted
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
-from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS
+from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.store.run_documents import Computed
 
 

@@ -94,6 +94,19 @@ def parameters_of(config: Config) -> Parameters:
     return Parameters(space.names, low, high)
 
 
+def values_of(config: Config, designs: pd.DataFrame) -> dict[int, dict[str, float]]:
+    """Return the values of the parameters of each design of a table, by its number."""
+    names = list(design_space_of(config).names)
+    rows = zip(designs["design"], designs[names].to_numpy(float).tolist(), strict=True)
+    return {int(number): dict(zip(names, row, strict=True)) for number, row in rows}
+
+
+def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:
+    """Return the scaled parameters (N, P) [1] of a table of designs."""
+    parameters = parameters_of(config)
+    return parameters.scaled_rows(designs[list(parameters.names)].to_numpy(float))
+
+
 def draw_designs(config: Config) -> Drawn:
     """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
 

@@ -11,11 +11,10 @@ from scipy.stats import binom
 
 from foundation.base.checks import FloatArray
 from pipeline.config.schema import Config
-from pipeline.design_space.drawn_designs import parameters_of
 from pipeline.stages import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.families.fixed_inputs import with_parameters
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import with_parameters
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.designs import unit_design
@@ -126,28 +125,25 @@ def _outward(knee: ParametricSurrogate, design: Design) -> float:
     return float(np.mean(knee.parameters.scaled(design) ** 2))
 
 
+def standard_errors(knee: ParametricSurrogate, z: FloatArray) -> FloatArray:
+    """Return the standard errors over the box, of height [um] and force ratios [%], at z (P,)."""
+    box = 2.0 * unit_design("sobol", _INPUTS, 6, np.random.default_rng(0)) - 1.0
+    inputs = with_parameters(box, z)
+    squares = [
+        np.column_stack([r.standard_error(inputs) for r in part.regressors if r.outputs])[:, :3]
+        ** 2
+        for part in knee.by_name.values()
+    ]
+    return np.asarray(np.sqrt(np.mean(squares, axis=(0, 1))) * (1e6, 100.0, 100.0))
+
+
 def predicted_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
     """Return errors of a design by `ACCEPTED` as the fits predict these, up to factors.
 
-    Standard errors of height and ratios over the box [µm, %]; those over gait are in the place of
-    the height's.
+    The height's is in the place of those over gait.
     """
-    z = knee.parameters.scaled(design)
-    box = 2.0 * unit_design("sobol", _INPUTS, 6, np.random.default_rng(0)) - 1.0
-    squares = np.mean(
-        [
-            np.concatenate(
-                [r.standard_error(with_parameters(box, z)) for r in part.regressors if r.outputs],
-                axis=1,
-            )[:, :3]
-            ** 2
-            for part in knee.by_name.values()
-        ],
-        axis=(0, 1),
-    )
-    sizes = np.sqrt(squares) * (1e6, 100.0, 100.0)
-    found = dict.fromkeys(ACCEPTED, float(sizes[0]))
-    return found | dict(zip(ACCEPTED, sizes.tolist(), strict=False))
+    sizes = standard_errors(knee, knee.parameters.scaled(design)).tolist()
+    return dict.fromkeys(ACCEPTED, sizes[0]) | dict(zip(ACCEPTED, sizes, strict=False))
 
 
 def expected_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
@@ -218,12 +214,6 @@ def output_errors(knee: ParametricSurrogate, outputs: Iterable[str]) -> dict[str
     errors = knee.header.get("errors", {})
     found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
     return {name: error for name, error in found.items() if error is not None}
-
-
-def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:
-    """Return the scaled parameters (N, P) [1] of a table of designs."""
-    parameters = parameters_of(config)
-    return parameters.scaled_rows(designs[list(parameters.names)].to_numpy(float))
 
 
 _WORDS = {

@@ -20,20 +20,19 @@ from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.designs import design_space_of
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.schema import Config
-from pipeline.design_space.design_contact import silent
-from pipeline.design_space.design_gait import OwnModels
+from pipeline.design_space.design_contact import OwnModels, silent
 from pipeline.design_space.drawn_designs import BaseValue
 from pipeline.design_space.errors import feasible_samples, sample_errors, told_errors
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.taken_design import (
     TakenDesign,
+    TrainedDesigns,
     design_values,
     error_lines,
     surrogate_of,
     take_design,
     value_lines,
 )
-from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.originals.contact_original import kind_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import KneeInputs

@@ -8,26 +8,29 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 import surrogates
-from foundation.base.checks import FloatArray
 from foundation.base.threads import one_thread
 from pipeline.config.designs import check_designs, design_space_of
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
+from pipeline.design_space.checkup import stages_over_designs
 from pipeline.design_space.document import DesignsDocument, summary_lines, write_designs_page
-from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
+from pipeline.design_space.drawn_designs import HELD_OUT, UNSEEN, Drawn, draw_designs
 from pipeline.design_space.errors import worst
-from pipeline.design_space.fitting import FittedDesigns, fit_designs
-from pipeline.design_space.paths import design_paths, parametric_space, path_errors
-from pipeline.design_space.sampling import counts_of, sample_designs, unseen_samples
-from pipeline.design_space.stages import stages_over_designs
+from pipeline.design_space.fitting import fit_designs
+from pipeline.design_space.sampling import (
+    counts_of,
+    design_paths,
+    parametric_space,
+    path_errors,
+    sample_designs,
+    unlearnt_samples,
+)
 from pipeline.design_space.validation import (
     JudgedDesign,
     derivative_errors,
-    held_out_samples,
     judged_designs,
     with_domains,
     with_expected_errors,
@@ -39,7 +42,6 @@ from pipeline.progress import StageCounter
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
 from pipeline.store.samples import digest
-from surrogates.parametric.compartment import ParametricSpace
 from surrogates.parametric.surrogate import ParametricSurrogate
 
 _PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
@@ -72,17 +74,16 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     with run.timed("reference paths"):
         paths = design_paths(run, designs)
         space = parametric_space(config, designs, paths)
-        first = space.path.at(_middle(config))
-        run.stages.per_evaluation = seconds_per_evaluation(base.quick, first)
+        run.stages.per_evaluation = seconds_per_evaluation(base.quick, space.path)
     sampled = sample_designs(run, designs, space)
     with run.timed("unseen designs"):
-        unseen = unseen_samples(run, designs, space)
+        unseen = unlearnt_samples(run, designs, space, UNSEEN)
     with run.timed("held-out designs"):
-        held_out = held_out_samples(run, designs, space)
+        held_out = unlearnt_samples(run, designs, space, HELD_OUT)
     with run.timed("g: final surrogate"):
-        trained = fit_designs(config, designs, sampled.training, space, run.execution)
+        knee = fit_designs(config, designs, sampled.training, space, run.execution)
     with run.timed("g: domain"):
-        knee = with_domains(run, trained.knee, designs, unseen)
+        knee = with_domains(run, knee, designs, unseen)
     with run.timed("h: gait of unseen designs"):
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
     with run.timed("h: gait of held-out designs"):
@@ -93,18 +94,12 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     knee = _with_header(run, knee, tables, judged)
     with writing(run.folder / "knee.npz"):
         surrogates.save_parametric(knee, run.folder / "knee.npz")
-    document = _document(
-        run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged, slopes
-    )
+    away = path_errors(config, designs, paths, space)
+    document = _document(run, drawn, sampled.evaluated, away, knee, judged_unseen, judged, slopes)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, dump_config(config))
     (run.folder / "times.json").unlink()
     return document
-
-
-def _middle(config: Config) -> FloatArray:
-    """Return the scaled parameters (P,) of the design in the middle of the ranges."""
-    return np.zeros(len(design_space_of(config).parameter))
 
 
 def _with_header(
@@ -129,11 +124,9 @@ def _with_header(
 def _document(
     run: Run,
     drawn: Drawn,
-    designs: pd.DataFrame,
-    paths: pd.DataFrame,
-    space: ParametricSpace,
     evaluated: pd.DataFrame,
-    trained: FittedDesigns,
+    away: dict[str, float],
+    knee: ParametricSurrogate,
     unseen: list[JudgedDesign],
     judged: list[JudgedDesign],
     slopes: dict[str, dict[str, float]],
@@ -142,15 +135,15 @@ def _document(
     document = DesignsDocument(
         name=config.run.name,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        parameters=trained.knee.parameters.to_header(),
+        parameters=knee.parameters.to_header(),
         constraints=list(design_space_of(config).constraints),
         drawn=drawn.drawn,
         dropped=drawn.dropped,
-        counts=counts_of(designs, evaluated, config),
-        path_errors=path_errors(config, designs, paths, space),
-        family=str(trained.knee.header["family"]),
-        unseen=[each.content() for each in unseen],
-        held_out=[each.content() for each in judged],
+        counts=counts_of(evaluated, config),
+        path_errors=away,
+        family=str(knee.header["family"]),
+        unseen=[each._asdict() for each in unseen],
+        held_out=[each._asdict() for each in judged],
         errors=worst([each.errors for each in judged]),
         derivatives=slopes,
         packages={name: version(name) for name in _PACKAGES},

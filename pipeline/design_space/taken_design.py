@@ -1,22 +1,33 @@
-"""One design of a run over designs: its surrogate, its errors, and its gait cycle."""
+"""A finished run over designs, and one of its designs: surrogate, errors, gait cycle."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import surrogates
 from foundation.base.errors import InputError
 from foundation.base.flags import worded
 from foundation.base.wording import counted
+from pipeline.config.designs import design_config
+from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
-from pipeline.design_space.design_gait import OF_DESIGN, OwnModels, compared_cycles
+from pipeline.design_space.design_contact import OF_DESIGN, OwnModels, compared_cycles, design_knee
 from pipeline.design_space.drawn_designs import BaseValue, base_values, infeasible
 from pipeline.design_space.errors import doubts, expected_errors, told_errors
-from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS
+from pipeline.originals.knee import Knee
+from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
+from pipeline.store.designs_folder import DESIGNS
+from pipeline.store.designs_folder import is_over_designs as is_over_designs
+from pipeline.store.documents import make_again
+from pipeline.store.job import check_configuration
 from pipeline.store.run_documents import Computed
+from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.parameters import Design
+from surrogates.parametric.surrogate import ParametricSurrogate
 
 #: Parts of the header of a surrogate over designs that are of no single design.
 _OF_ALL_DESIGNS = (
@@ -169,3 +180,43 @@ def _output_line(taken: TakenDesign, name: str, models: Sequence[str]) -> str:
         return line
     surrogate, original = values
     return f"{line}, difference {surrogate - original:+.2g} {output.unit}"
+
+
+_FILES = ("config.toml", DESIGNS, "knee.npz")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedDesigns:
+    """A finished run over designs: its configuration and its surrogate."""
+
+    folder: Path
+    config: Config
+    knee: ParametricSurrogate
+
+    @classmethod
+    def open(cls, folder: Path) -> TrainedDesigns:
+        """Open a run directory.
+
+        Raises `RunError` if the run has not finished, is not over designs, or `config.toml` was
+        changed since.
+        """
+        for name in _FILES:
+            if not (folder / name).is_file():
+                raise RunError(
+                    f"{folder}: is not a finished run over designs, {name} is missing; make it "
+                    f"with `{make_again(folder / name)}` of a configuration with [design_space]"
+                )
+        config = load_config(folder / "config.toml")
+        check_configuration(folder)
+        return cls(folder, config, surrogates.load_parametric(folder / "knee.npz"))
+
+    def config_of(self, design: Design) -> Config:
+        """Return the configuration of a design, without [design_space]."""
+        return design_config(self.config, self._named(design))
+
+    def original(self, design: Design) -> Knee:
+        """Return the original model of a design; raises as `build_knee`."""
+        return design_knee(self.config, self._named(design))
+
+    def _named(self, design: Design) -> dict[str, float]:
+        return self.knee.parameters.named(self.knee.parameters.values(design))

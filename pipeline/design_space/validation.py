@@ -17,31 +17,25 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import Pose
-from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
-from pipeline.design_space.design_contact import design_knee
-from pipeline.design_space.design_gait import cycle_document, fitted_patch
-from pipeline.design_space.drawn_designs import HELD_OUT, UNSEEN, parameters_of
+from pipeline.design_space.design_contact import cycle_document, design_knee, fitted_patch
+from pipeline.design_space.drawn_designs import HELD_OUT, UNSEEN, scaled_designs, values_of
 from pipeline.design_space.errors import (
     doubts,
     expected_errors,
     feasible_samples,
     fitted_errors,
     sample_errors,
-    scaled_designs,
 )
-from pipeline.design_space.sampling import DOMAIN_SPREAD, candidates_within, evaluated
+from pipeline.design_space.sampling import SPREADS
 from pipeline.stages import infeasibility
 from pipeline.stages.domains import limits_of
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain_fit import DomainSamples
-from surrogates.parametric.compartment import ParametricCompartment, ParametricSpace
-from surrogates.parametric.domain_fit import fit_parametric_domain
+from surrogates.parametric.fit import fit_parametric_domain
 from surrogates.parametric.surrogate import ParametricSurrogate
-
-#: Samples of each compartment within a held-out design, over those of a design that is learnt.
-_HELD_OUT_PART = 0.5
 
 
 class JudgedDesign(NamedTuple):
@@ -57,21 +51,6 @@ class JudgedDesign(NamedTuple):
     expected: dict[str, float]
     doubts: list[str]
 
-    def content(self) -> dict[str, Any]:
-        """Return the content for JSON."""
-        return self._asdict()
-
-
-def held_out_samples(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> pd.DataFrame:
-    """Return evaluated samples of the held-out designs."""
-    chosen = designs[designs["use"] == HELD_OUT]
-    count = max(round(_HELD_OUT_PART * design_space_of(run.config).poses), 20)
-
-    def make() -> pd.DataFrame:
-        return evaluated(run, candidates_within(run.config, chosen, space, count), "heldout")
-
-    return run.table("heldout", make)
-
 
 def with_domains(
     run: Run, knee: ParametricSurrogate, designs: pd.DataFrame, unseen: pd.DataFrame
@@ -85,12 +64,10 @@ def with_domains(
 
 
 def _domain(
-    config: Config, part: ParametricCompartment, designs: pd.DataFrame, rows: pd.DataFrame
-) -> ParametricCompartment:
-    parameters = parameters_of(config)
+    config: Config, part: CompartmentSurrogate, designs: pd.DataFrame, rows: pd.DataFrame
+) -> CompartmentSurrogate:
     limits, bounds = limits_of(config.feasibility), config.feasibility
-    values = designs.set_index("design").loc[rows["design"], list(parameters.names)]
-    z = parameters.scaled_rows(values.to_numpy(float)).reshape(len(rows), len(parameters))
+    z = scaled_designs(config, designs.set_index("design").loc[rows["design"]])
     loads = loads_of(rows)
     feasible = infeasibility(loads, bounds, 0.0) == ""
     samples = DomainSamples(poses_of(rows), loads, feasible)
@@ -101,16 +78,12 @@ def judged_designs(
     run: Run, knee: ParametricSurrogate, designs: pd.DataFrame, samples: pd.DataFrame, use: str
 ) -> list[JudgedDesign]:
     """Return the errors of the surrogate at designs of a use, in samples and gait cycles."""
-    config, names = run.config, list(parameters_of(run.config).names)
-    chosen = designs[designs["use"] == use]
-    values = [dict(zip(names, map(float, row), strict=True)) for row in chosen[names].to_numpy()]
-    numbers = chosen["design"].astype(int).tolist()
-    cycles = run.execution.map(cycle_document, [(config, knee, each) for each in values])
-    found = []
-    for number, own, cycle in zip(numbers, values, cycles, strict=True):
+    config, values = run.config, values_of(run.config, designs[designs["use"] == use])
+    jobs = [(config, knee, each) for each in values.values()]
+    cycles, found = run.execution.map(cycle_document, jobs), []
+    for (number, own), cycle in zip(values.items(), cycles, strict=True):
         rows = samples[samples["design"] == number]
-        spread = DOMAIN_SPREAD if use == UNSEEN else 1.0
-        errors = sample_errors(config, knee.at(own), rows, spread) | cycle.get("errors", {})
+        errors = sample_errors(config, knee.at(own), rows, SPREADS[use]) | cycle.get("errors", {})
         expected = expected_errors(knee, own)
         found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
     return found

@@ -15,8 +15,8 @@ from pipeline.files import write_document
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.contact_figures import medial_share
 from pipeline.reports.figures import Picture
+from pipeline.reports.gait_section import FIGURES
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import FIGURES
 from pipeline.reports.pages import write_page
 from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.report import Report, report_of

@@ -8,18 +8,18 @@ from typing import Any
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
-from pipeline.reports.accuracy_section import worst_load
+from pipeline.reports.accuracy import worst_load
 from pipeline.reports.contact_figures import words_of
-from pipeline.reports.elastic_layer import (
+from pipeline.reports.gait_section import Gait
+from pipeline.reports.inputs import RunFiles
+from pipeline.reports.model_section import (
     element_keys,
     is_layer,
     layer_keys,
     layer_of_run,
+    mesh_resolution,
     strain_words,
 )
-from pipeline.reports.gait_section import Gait
-from pipeline.reports.inputs import RunFiles
-from pipeline.reports.mesh_resolution import mesh_resolution
 from pipeline.reports.units import largest, number, percent
 from pipeline.reports.verdict import JUDGED, Evidence
 from pipeline.store.quantities import FOR_WEAR

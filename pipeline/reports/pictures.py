@@ -19,8 +19,8 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, cycle_chart, line
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import PEAK_COLUMNS, RunFiles, nearest_rows
+from pipeline.reports.overview_section import knots_of
 from pipeline.reports.pressure_field import vertex_pressures
-from pipeline.reports.stages_section import knots_of
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.run_documents import MODELS

@@ -18,9 +18,9 @@ from pipeline.advice import in_folder
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
-from pipeline.reports import accuracy_pictures as accuracy_panels
+from pipeline.reports import accuracy as accuracy_panels
 from pipeline.reports import pictures
-from pipeline.reports.accuracy_section import (
+from pipeline.reports.accuracy import (
     JUDGED_AT_LOAD,
     Accuracy,
     accuracy_of,
@@ -33,7 +33,6 @@ from pipeline.reports.contact_figures import (
     model_of,
     setting_rows,
 )
-from pipeline.reports.elastic_layer import layer_lines
 from pipeline.reports.evidence import (
     BudgetRow,
     error_budget,
@@ -41,14 +40,14 @@ from pipeline.reports.evidence import (
     more_samples,
     own_errors,
 )
-from pipeline.reports.gait_section import Gait, gait_of, worn_files
+from pipeline.reports.gait_section import Gait, gait_of, knee_lines, knee_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import knee_lines, knee_of
-from pipeline.reports.knee_frames import frame_pictures
-from pipeline.reports.mesh_resolution import spacing_lines
+from pipeline.reports.model_section import layer_lines, spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
+    Stages,
     overview_of,
+    stages_of,
     summary_lines,
     warning_lines,
     writable,
@@ -56,7 +55,6 @@ from pipeline.reports.overview_section import (
 from pipeline.reports.pages import glossary_of, write_page
 from pipeline.reports.pictures import peak_picture
 from pipeline.reports.pressure_view import view_data
-from pipeline.reports.stages_section import Stages, stages_of
 from pipeline.reports.trained_domain import (
     COORDINATES,
     INPUTS,
@@ -210,7 +208,6 @@ def _changed_keys(config: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    scale, frames = frame_pictures(files.fields, report.gait.frames)
     accuracy = report.validation
     drawn = {
         "path": pictures.path_pictures(files),
@@ -224,7 +221,7 @@ def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
         "domain": accuracy_panels.domain_pictures(files),
     }
     shown = {section: list(items) for section, items in {**drawn, **_of_gait(files)}.items()}
-    return shown | {"peak": peak_picture(files), "frames": frames, "frame_scale": scale}
+    return shown | {"peak": peak_picture(files)}
 
 
 def _of_gait(files: RunFiles) -> dict[str, Iterable[Any]]:

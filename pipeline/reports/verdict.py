@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_reference import COUPLED_SPRINGS
-from pipeline.reports.elastic_layer import doubted, is_layer
+from pipeline.reports.model_section import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
-from pipeline.stages.pressure_roughness import Resolution
+from pipeline.stages.elastic_layer import Resolution
 from pipeline.store.verdict_document import (
     LEVELS,
     JudgedPart,

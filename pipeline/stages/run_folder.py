@@ -1,4 +1,4 @@
-"""A run directory: its files, progress, times, and whether it can be resumed."""
+"""A run directory: its files, progress and times, and whether it can be resumed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from foundation.base.wording import counted
+from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
-from pipeline.stages.continuation import check_keys, check_path, configuration_of
 from pipeline.stages.fitting import FITS
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
-from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, write_made_with
+from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, made_from, write_made_with
 from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
@@ -34,6 +35,7 @@ from pipeline.store.samples import (
 )
 from pipeline.store.workspace_lock import RunError as RunError
 from pipeline.store.workspace_lock import differing_keys
+from surrogates.sampling.designs import PREFIX_KINDS
 from surrogates.sampling.space import ReferencePath
 
 #: Results of a run, and those that a run with a changed configuration continues with.
@@ -248,4 +250,54 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
         raise RunError(
             f"{folder}: the {files} have changed since this run started; run without --resume, or "
             "choose another folder with --out"
+        )
+
+
+#: Sections and keys that decide on the loads of a sample, or on which samples are drawn.
+_DECISIVE = (
+    *("knee.", "contact.", "original.", "space."),
+    *("run.seed", "design.kind", "design.load_spread"),
+)
+#: Largest difference of a knot of a path that was found again [rad, m]: rounding.
+_SAME_PATH = 1e-12
+_REMEDY = (
+    "restore the configuration and the files of the run, choose another --out, or run without "
+    "--resume and with --force, which deletes the samples"
+)
+
+
+def configuration_of(folder: Path) -> Config | None:
+    """Return the configuration that a run was made with; None if the folder holds no run.
+
+    Raises `RunError`, `ReportError` or `ConfigError` if the stored configuration is damaged.
+    """
+    file = folder / "config.toml"
+    if not file.is_file():
+        return None
+    return checked_section(made_from(folder), Config, str(file))
+
+
+def check_keys(folder: Path, before: Config, after: Config, changed: list[str]) -> None:
+    """Raise a RunError if samples of a run are of no use with the dotted keys that changed."""
+    decisive = list(_DECISIVE)
+    if before.design.kind not in PREFIX_KINDS:
+        decisive.append("design.candidates")  # more candidates are other candidates
+    if useless := [key for key in changed if key.startswith(tuple(decisive))]:
+        made, wanted = (config.model_dump(exclude_none=True) for config in (before, after))
+        raise RunError(
+            f"{folder}: the samples of the run cannot be used with the changed configuration: "
+            f"{changes_in_words(made, wanted, useless)}; {_REMEDY}"
+        )
+
+
+def check_path(folder: Path, found: ReferencePath) -> None:
+    """Raise a RunError if a reference path is not the path that the samples were drawn about."""
+    stored = read_document(folder / "path.json", PathKnots).path
+    knots = stored.poses(stored.flexion), found.poses(stored.flexion)
+    if not np.allclose(*knots, rtol=0.0, atol=_SAME_PATH):
+        away = np.abs(knots[1] - knots[0]).max(axis=0)
+        raise RunError(
+            f"{folder}: the samples of the run cannot be used, since the changed keys of "
+            f"[simulation] move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
+            f"{np.degrees(away[:3].max()):.3g} degrees; {_REMEDY}"
         )

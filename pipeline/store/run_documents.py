@@ -232,13 +232,6 @@ class Counts(Part):
     gait: Count = 0
 
 
-class Budget(Part):
-    """Samples of all compartments that were evaluated in the rounds of a budget."""
-
-    budget: Count
-    evaluated: Count
-
-
 class FromModel(Part):
     """The surrogate was made of a contact model."""
 
@@ -288,7 +281,6 @@ class RunRecord(Part):
     hashes: dict[str, str]
     triangles: Triangles | None
     counts: Annotated[dict[str, Counts], part_keys("total")]
-    budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
     remarks: list[StoredFinding]

@@ -18,7 +18,7 @@ from pipeline.config.designs import design_space_of
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
-from pipeline.design_space.design_gait import patch_at
+from pipeline.design_space.design_contact import patch_at
 from pipeline.design_space.drawn_designs import base_values, infeasible
 from pipeline.design_space.errors import (
     doubts,
@@ -27,12 +27,11 @@ from pipeline.design_space.errors import (
     largest_share,
     output_errors,
 )
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.stages.model_cycles import FAILURES
+from pipeline.stages.model_cycles import FAILURES, OUTPUTS
 from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.job import Job
 from pipeline.studies.experiment import Experiment, study_of_runs

@@ -27,7 +27,6 @@ from surrogates.export.c_source import (
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import ParametricCompartment
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
 
@@ -35,7 +34,7 @@ from surrogates.parametric.surrogate import ParametricSurrogate
 _WIDTH = 95
 #: Upper bound of the stack of a call without its scratch memory [bytes].
 _FRAMES = 8000
-_Parts = Mapping[str, CompartmentSurrogate] | Mapping[str, ParametricCompartment]
+_Parts = Mapping[str, CompartmentSurrogate]
 
 
 def export_regressor(regressor: Regressor, prefix: str) -> CFiles:

@@ -26,7 +26,6 @@ from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import ParametricCompartment
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.space import SampleSpace
@@ -36,7 +35,7 @@ T = TypeVar("T")
 FORMAT = "knee-contact surrogate"
 VERSION = 5
 #: Format and version of a surrogate over designs.
-PARAMETRIC_FORMAT, PARAMETRIC_VERSION = "knee-contact surrogate over designs", 1
+PARAMETRIC_FORMAT, PARAMETRIC_VERSION = "knee-contact surrogate over designs", 2
 #: Functions that read the formats.
 _READERS = {FORMAT: "surrogates.load", PARAMETRIC_FORMAT: "surrogates.load_parametric"}
 #: Largest file that `load` accepts [bytes].
@@ -77,45 +76,34 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
     InputError
         If the folder of the file is missing.
     """
+    fields = {} if knee.fields is None else under(_FIELDS, knee.fields.to_arrays())
+    _write(Path(path), knee, {"format": FORMAT, "version": VERSION}, fields)
+
+
+def save_parametric(knee: ParametricSurrogate, path: str | Path) -> None:
+    """Write a surrogate over designs atomically; arguments and errors as of `save`."""
+    own = {"format": PARAMETRIC_FORMAT, "version": PARAMETRIC_VERSION}
+    _write(Path(path), knee, own | {"parameters": knee.parameters.to_header()}, {})
+
+
+def _write(
+    target: Path,
+    knee: ContactSurrogate | ParametricSurrogate,
+    own: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+) -> None:
+    """Write a surrogate with more of its own header and arrays, and their digest."""
     parts = knee.by_name
-    arrays: dict[str, Any] = {
-        key: np.asarray(array)
-        for name, part in parts.items()
-        for key, array in under(name, part.to_arrays()).items()
-    }
-    if knee.fields is not None:
-        arrays |= under(_FIELDS, knee.fields.to_arrays())
-    own = {
-        "format": FORMAT,
-        "version": VERSION,
+    arrays = dict(arrays)
+    for name, part in parts.items():
+        arrays |= {k: np.asarray(array) for k, array in under(name, part.to_arrays()).items()}
+    header = dict(knee.header) | own
+    header |= {
         "compartments": list(knee.compartments),
         "conventions": _CONVENTIONS,
         "formulation": {name: part.formulation for name, part in parts.items()},
         "space": {name: part.space.to_header() for name, part in parts.items()},
     }
-    _write(Path(path), dict(knee.header) | own, arrays)
-
-
-def save_parametric(knee: ParametricSurrogate, path: str | Path) -> None:
-    """Write a surrogate over designs atomically; arguments and errors as of `save`."""
-    arrays = {
-        key: np.asarray(array)
-        for name, part in knee.by_name.items()
-        for key, array in under(name, part.to_arrays()).items()
-    }
-    own = {
-        "format": PARAMETRIC_FORMAT,
-        "version": PARAMETRIC_VERSION,
-        "conventions": _CONVENTIONS,
-        "compartments": list(knee.compartments),
-        "formulation": {name: part.formulation for name, part in knee.by_name.items()},
-        "parameters": knee.parameters.to_header(),
-    }
-    _write(Path(path), dict(knee.header) | own, arrays)
-
-
-def _write(target: Path, header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write header and arrays with their digest; a reader sees the old file or the new one."""
     if not target.parent.is_dir():
         raise InputError(f"path: expected a file in a folder that exists, found {target}")
     # Through JSON and back, so that the digest is of the header as a reader sees it.
@@ -175,27 +163,28 @@ def _loaded(
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
 
-def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ContactSurrogate:
-    own = part_of(arrays, _FIELDS)
-    names = check_names(header["compartments"])
-    fields = PairFields.from_arrays(own, names) if own else None
-    parts = {
+def _parts(
+    header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> dict[str, CompartmentSurrogate]:
+    return {
         name: CompartmentSurrogate.from_arrays(
             header["formulation"][name],
             SampleSpace.from_header(header["space"][name]),
             part_of(arrays, name),
         )
-        for name in names
+        for name in check_names(header["compartments"])
     }
+
+
+def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ContactSurrogate:
+    parts, own = _parts(header, arrays), part_of(arrays, _FIELDS)
+    fields = PairFields.from_arrays(own, tuple(parts)) if own else None
     return ContactSurrogate(parts, header, fields=fields)
 
 
 def _parametric(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ParametricSurrogate:
-    parts = {
-        name: ParametricCompartment.from_arrays(header["formulation"][name], part_of(arrays, name))
-        for name in check_names(header["compartments"])
-    }
-    return ParametricSurrogate(Parameters.from_header(header["parameters"]), parts, header)
+    parameters = Parameters.from_header(header["parameters"])
+    return ParametricSurrogate(parameters, _parts(header, arrays), header)
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:

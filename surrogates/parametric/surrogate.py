@@ -16,9 +16,8 @@ from foundation.base.pose import Pose
 from surrogates.core.array_record import ArrayRecord
 from surrogates.expressions.casadi_knee import casadi_knee
 from surrogates.expressions.jax_knee import jax_knee
-from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
+from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import ParametricCompartment
 from surrogates.parametric.parameters import Design, Parameters
 from surrogates.sampling.space import ReferencePath
 
@@ -44,7 +43,7 @@ class ParametricSurrogate(ArrayRecord):
     """
 
     parameters: Parameters
-    by_name: Mapping[str, ParametricCompartment]
+    by_name: Mapping[str, CompartmentSurrogate]
     header: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -319,13 +319,9 @@
     else rotate(0.1 * arrow[0], 0.1 * arrow[1]);
   });
   new ResizeObserver(redraw).observe(canvas);
-  canvas.addEventListener("webglcontextlost", () => {
-    place.hidden = true;
-    place.parentElement.classList.remove("live");
-  });
+  canvas.addEventListener("webglcontextlost", () => { place.hidden = true; });
 
   place.hidden = false;
-  place.parentElement.classList.add("live");
   reset();
   // Begin where the pressure is largest.
   const first = models[now.model].peak_MPa;

@@ -21,11 +21,10 @@ from foundation.base.pose import Pose
 from pipeline.config.reading import ConfigError, checked_section
 from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.errors import ACCEPTED, expected_errors
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.execution.backends import Execution
 from pipeline.progress import bar
-from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.stages.model_cycles import FAILURES
+from pipeline.stages.model_cycles import FAILURES, OUTPUTS
 from pipeline.store.samples import FAILED, OK, read_table, write_table
 from pipeline.studies.factors import Inputs, check_applicable, varied
 from pipeline.studies.optimisation.schema import (

@@ -14,10 +14,10 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.config.schema import ExecutionConfig
 from pipeline.config.schema_base import Finite, Positive, Section, name_field, near
 from pipeline.design_space.errors import doubts, error_of
-from pipeline.stages.cycle_outputs import OUTPUTS, Output
+from pipeline.stages.model_cycles import OUTPUTS, Output
 from pipeline.studies.schema import REPLACED, FactorConfig, ReplacedKeys
 
-#: Outputs that are not those of a cycle (`pipeline.stages.cycle_outputs`).
+#: Outputs that are not those of a cycle (`pipeline.stages.model_cycles`).
 PEAK_PRESSURE, LAXITY = "peak_pressure_MPa", "ap_laxity_mm"
 #: Outputs of a design, by their columns.
 DESIGN_OUTPUTS: dict[str, Output] = {

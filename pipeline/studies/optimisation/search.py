@@ -28,7 +28,7 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.design_space.drawn_designs import STATED, base_values, infeasible
 from pipeline.design_space.errors import error_of
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.execution.backends import Execution
 from pipeline.files import write_text

@@ -18,7 +18,7 @@ from pipeline.config.reading import ConfigError, checked_section, load_config
 from pipeline.config.schema import Config
 from pipeline.design_space import checkup
 from pipeline.design_space.checkup import check_design_space
-from pipeline.design_space.design_gait import compared_cycles
+from pipeline.design_space.design_contact import compared_cycles
 from pipeline.design_space.drawn_designs import (
     CANDIDATES_EACH,
     HELD_OUT,
@@ -29,7 +29,7 @@ from pipeline.design_space.drawn_designs import (
     infeasible,
     parameters_of,
 )
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.exchange.exports import stl_of
 from pipeline.preparation.findings import Findings

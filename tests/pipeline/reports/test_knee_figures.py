@@ -18,8 +18,8 @@ from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from pipeline.reports.charts import rounded
 from pipeline.reports.contact_figures import contact_of, low_points, medial_share
+from pipeline.reports.gait_section import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
 from pipeline.reports.pressure_field import contact_fields
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.report import write_report

@@ -28,10 +28,13 @@ from pipeline.originals.protocol import Evaluation
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
 from pipeline.stages import feasibility
-from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
+from pipeline.stages.adaptive_sampling import (
+    candidates_along_gait,
+    learning_point,
+    round_sizes,
+    sample_knee,
+)
 from pipeline.stages.feasibility import with_gait_bounds
-from pipeline.stages.gait_samples import candidates_along_gait
-from pipeline.store.run_documents import Budget
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
 from surrogates.files.persistence import load
 
@@ -144,35 +147,6 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert len(shares) == rounds
     assert sum(shares) == budget - FIRST
     assert max(shares) - min(shares) <= 1
-
-
-@pytest.mark.parametrize("last", [100, 0])
-def test_rounds_of_a_budget_do_not_depend_on_later_budgets(last):
-    small = round_sizes(design(budget=70))
-    larger = round_sizes(design(budget=last, earlier_budgets=(70,)))
-    assert larger[:3] == small
-    assert len(larger) == 6
-    if last:
-        assert sum(larger) == last - FIRST
-    # Budgets of one round each are the rounds of one budget.
-    steps = design(budget=100, earlier_budgets=(60, 80), rounds=1)
-    assert round_sizes(steps) == round_sizes(design(budget=100, rounds=3))
-
-
-@pytest.mark.slow
-def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
-    settings = {"infill": "error", "family": "kriging"}
-    small, of_small = carry_out(space, **settings)
-    larger, of_larger = carry_out(space, budget=85, earlier_budgets=(70,), **settings)
-    for name in ("first", "kept-1", "kept-2", "kept-3"):
-        assert digest(larger.tables[name]) == digest(small.tables[name])
-    assert of_small.added == [Budget(budget=70, evaluated=140)]
-    assert of_larger.added == [*of_small.added, Budget(budget=85, evaluated=30)]
-    assert of_larger.curve[:3] == of_small.curve
-    assert len(of_larger.fits) == len(of_larger.curve) == 6
-    # What the last screening said of the samples of all budgets.
-    row = of_larger.counts["total"]
-    assert (row.first, row.evaluated) == (80, 90)
 
 
 # ---- which ones ----------------------------------------------------------------------------------

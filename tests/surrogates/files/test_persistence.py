@@ -176,9 +176,8 @@ def test_a_single_design_is_saved_as_any_knee(designs, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["medial/constants", "medial/space/load", "medial/space/path/flexion", "lateral/domain/limits",
-     "lateral/coordinates/middle", "medial/coordinates/centre/exponents",
-     "medial/first/weights"],
+    ["medial/constants", "medial/designs/box/exponents", "lateral/domain/limits",
+     "lateral/coordinates/middle", "medial/designs/centre/exponents", "medial/first/weights"],
 )  # fmt: skip
 def test_a_file_without_an_array_is_refused(designs, name):
     altered(designs, lambda header, arrays: arrays.pop(name))
@@ -194,5 +193,5 @@ def test_a_file_with_other_parameters_is_refused(designs):
 
 def test_a_file_of_a_later_version_is_refused(designs):
     altered(designs, lambda header, arrays: header.update(version=9))
-    with pytest.raises(surrogates.SurrogateFileError, match="expected version 1, found 9"):
+    with pytest.raises(surrogates.SurrogateFileError, match="expected version 2, found 9"):
         surrogates.load_parametric(designs)
