@@ -28,10 +28,7 @@ _TRIED = 3
 def with_designs_checked(
     file: Path, overrides: tuple[str, ...], found: list[Finding], figures: dict[str, Any]
 ) -> list[Finding]:
-    """Return the findings on a configuration with those on its design space, if there is one.
-
-    `found` and `figures` are those of `check_study`; a configuration with errors is left.
-    """
+    """Return findings on a configuration with those on its design space, if there is one."""
     if any(finding.level == "error" for finding in found):
         return found
     config = load_config(file, overrides)
@@ -45,11 +42,7 @@ def with_designs_checked(
 
 
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
-    """Check the parameters, draw the designs and settle some; replace the expected time of a run.
-
-    `figures` are those of `check_study` for a single knee; their `run_s` becomes that of all
-    designs [s]. `findings` takes what is found.
-    """
+    """Check the parameters, draw the designs and settle some; tell the time of all designs."""
     if findings.attempt(_ABOUT, _checked, config) is None:
         return
     try:

@@ -37,10 +37,7 @@ from surrogates.sampling.space import ReferencePath
 
 
 def design_knee(config: Config, values: Mapping[str, float]) -> Knee:
-    """Return the contact model of a design; raises as `build_knee`.
-
-    The last models are kept, since several chunks of samples may be of the same design.
-    """
+    """Return the contact model of a design, of which the last are kept, as chunks share them."""
     return _knee_of(dump_config(design_config(config, values)))
 
 
@@ -63,10 +60,7 @@ def silent(text: str) -> None:
 def evaluate_designs(
     config: Config, names: Sequence[str], follow: str, table: pd.DataFrame
 ) -> pd.DataFrame:
-    """Evaluate samples of designs: rows as of `evaluate_rows`, with `design` and parameters.
-
-    The rows of a design that has no contact model are failed, with the reason.
-    """
+    """Evaluate rows as `evaluate_rows`; those of a design without a contact model are failed."""
     parts = []
     for _, rows in table.groupby("design", sort=False):
         values = {name: float(rows.iloc[0][name]) for name in names}
@@ -140,12 +134,7 @@ def compared_cycles(
 def cycle_document(
     config: Config, knee: ParametricSurrogate, values: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Return the outputs of both models for a design, and the errors of the surrogate.
-
-    These are "reason" (why there are no results, or ""), "original" and "surrogate" outputs,
-    "errors" by `cycle_errors` [%], "flagged" instants and "instants" of the surrogate, and "patch"
-    (4,) of the original model [1].
-    """
+    """Return outputs of both models for a design, errors [%], flags and patch (4,) [1]."""
     found = compared_cycles(config, knee, values)
     if found.failures:
         return {"reason": next(iter(found.failures.values()))}

@@ -20,13 +20,7 @@ from pipeline.store.run_documents import Computed
 
 
 class DesignsDocument(Computed):
-    """Designs, counts, errors at held-out designs, and provenance of a run over designs.
-
-    `unseen` and `held_out` are designs with their `values`, measured `errors`, gait `cycle` of both
-    models, `expected` errors and `doubts`. `errors` have RMS and largest value over the held-out
-    designs, and what is accepted; `derivatives` are those of
-    `pipeline.design_space.validation`.
-    """
+    """Designs, counts, errors at held-out designs and of derivatives, and provenance of a run."""
 
     name: str
     date: str

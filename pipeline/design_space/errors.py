@@ -58,10 +58,10 @@ def error_of(output: str) -> str:
 def sample_errors(
     config: Config, own: ContactSurrogate, rows: pd.DataFrame, spread: float
 ) -> dict[str, float]:
-    """Return the errors at the feasible samples of one design, by the first keys of `ACCEPTED`.
+    """Return RMS errors at the feasible samples of one design, the first ones of `ACCEPTED`.
 
-    All compartments together; NaN without feasible samples. The samples are drawn with a `spread`
-    of the load [1], and weighted as if the load itself were even.
+    The samples were drawn with a `spread` of the load [1] and are weighted as if the load were
+    even.
     """
     found, weights = [], []
     for name in own.compartments:
@@ -94,12 +94,10 @@ def fitted_errors(
 ) -> dict[str, Any]:
     """Return the entry of a header from which the errors expected at a design follow.
 
-    `designs` have values and `errors` those by `ACCEPTED` of designs that the surrogate was not
-    fitted to. The fits predict errors of heights and ratios at a design from the samples that they
-    held back; measured errors of designs that were not learnt are in proportion, by a factor that
-    few designs exceed (conformal prediction with normalised errors; Lei et al. 2018, J Am Stat
-    Assoc 113:1094-1111, section 5.2). The factor may grow exponentially with the mean square of the
-    scaled parameters. Errors over gait are in proportion to those of the height.
+    Measured errors of designs that were not learnt are in proportion to those that the fits
+    predict, by a factor that few designs exceed (conformal prediction with normalised errors; Lei
+    et al. 2018, J Am Stat Assoc 113:1094-1111, section 5.2). The factor may grow towards the
+    corners.
     """
     predicted = [predicted_errors(knee, design) for design in designs]
     outward = np.array([_outward(knee, design) for design in designs])
@@ -138,10 +136,7 @@ def standard_errors(knee: ParametricSurrogate, z: FloatArray) -> FloatArray:
 
 
 def predicted_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
-    """Return errors of a design by `ACCEPTED` as the fits predict these, up to factors.
-
-    The height's is in the place of those over gait.
-    """
+    """Return errors of a design as fits predict them, up to factors; over gait, the height's."""
     sizes = standard_errors(knee, knee.parameters.scaled(design)).tolist()
     return dict.fromkeys(ACCEPTED, sizes[0]) | dict(zip(ACCEPTED, sizes, strict=False))
 

@@ -87,10 +87,9 @@ def design_samples(
 
 
 def designs_fitter(settings: SurrogateConfig, seed: int) -> Fitter:
-    """Return how the regressors over designs are fitted: by default, networks on a cubic.
+    """Return how regressors over designs are fitted: by default, networks on a cubic.
 
-    Splines beside networks do not pay over designs: the kinks of arcs of several radii do not lie
-    at constant values of a sheared flexion.
+    Splines beside networks do not pay over designs: kinks do not lie at constant values.
     """
     if settings.family not in (AUTO, "network"):
         return family_fitter(settings, settings.family, seed)

@@ -50,12 +50,7 @@ _PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
 def run_designs(
     config: Config, folder: Path, *, resume: bool = False, replace: bool = False
 ) -> DesignsDocument:
-    """Carry out stages a to h over designs and write the run directory; return `designs.json`.
-
-    `resume` and `replace` are as of `pipeline.runner.run_study`. Raises `ConfigError` if a
-    parameter is not a number of the configuration, or its range is refused; `RunError` as
-    `pipeline.runner.run_study`.
-    """
+    """Carry out stages a to h over designs, as `run_study` for one; return `designs.json`."""
     check_designs(config)
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with Run(config, folder) as run, one_thread:

@@ -42,10 +42,7 @@ _LEAST_SETTLED = 0.5
 
 
 def design_paths(run: Run, designs: pd.DataFrame) -> pd.DataFrame:
-    """Return the settled reference paths of some designs: a row for each design and knot.
-
-    A design that does not settle has one row with the status "failed" and the reason.
-    """
+    """Return a row for each design and knot of settled paths, one failed row for others."""
     count = len(parameters_of(run.config))
     chosen = designs.head(_DESIGNS_PER_TERM * (count + 1) * (count + 2) // 2)
 
@@ -68,10 +65,7 @@ def _rows(design: int, path: ReferencePath | None, reason: str) -> pd.DataFrame:
 
 
 def parametric_space(config: Config, designs: pd.DataFrame, paths: pd.DataFrame) -> SampleSpace:
-    """Return the sample space of all designs from the paths of some of them.
-
-    Raises `StageError` if fewer than half of the paths have settled.
-    """
+    """Return the sample space of all designs from the paths of some; few may not settle."""
     settled = paths[paths["status"] == OK]
     numbers = settled["design"].unique()
     tried = paths["design"].nunique()
@@ -171,11 +165,7 @@ def candidates_within(
     count: int,
     spread: float = 1.0,
 ) -> pd.DataFrame:
-    """Return `count` candidates of each compartment within each design, with its parameters.
-
-    Poses and loads are Sobol sequences in the box about the path of the design, of `spread` as
-    `SampleSpace.draw`.
-    """
+    """Return `count` candidates of each compartment within each design, of a `spread` [1]."""
     seed, parts = design_space_of(config).seed, []
     z = scaled_designs(config, designs)
     for row, (number, values) in zip(z, values_of(config, designs).items(), strict=True):
@@ -229,11 +219,7 @@ def next_designs(
     candidates: pd.DataFrame,
     count: int,
 ) -> list[int]:
-    """Return the index of the next designs: of large predicted errors and far from each other.
-
-    Each choice has the largest product of the predicted error of the height and the distance from
-    the nearest design that is known or chosen, in scaled parameters.
-    """
+    """Return the index of designs of large predicted errors that are far from each other."""
     z = scaled_designs(config, candidates)
     near = _distances(z, scaled_designs(config, known)).min(axis=1)
     errors = np.array([standard_errors(fit, row)[0] for row in z])

@@ -60,12 +60,7 @@ class TakenDesign(Computed):
 
 
 def design_values(run: TrainedDesigns, texts: Sequence[str]) -> dict[str, BaseValue]:
-    """Return the value of each parameter from texts such as "dish_sagittal_radius_mm=60".
-
-    Parameters that no text names have their `base_values`; the origin of the others is "". Raises
-    `InputError` if a text is not a parameter and a number, a parameter is named twice or is
-    unknown, or a value is outside its range.
-    """
+    """Return the value of each parameter from texts such as "dish_mm=60", else its base value."""
     found = base_values(run.config)
     given: dict[str, BaseValue] = {}
     for text in texts:
@@ -90,10 +85,7 @@ def _number(text: str, number: str) -> float:
 
 
 def surrogate_of(run: TrainedDesigns, values: Design) -> ContactSurrogate:
-    """Return the surrogate of one design, with a header of its own; raises as `at`.
-
-    The header states the design, the errors expected of it, and the run.
-    """
+    """Return the surrogate of one design, with its expected errors in the header."""
     knee = run.knee.at(values)
     expected = expected_errors(run.knee, values)
     own = {name: each for name, each in knee.header.items() if name not in _OF_ALL_DESIGNS}
@@ -107,13 +99,7 @@ def take_design(
     original: bool = False,
     models: OwnModels = OF_DESIGN,
 ) -> TakenDesign:
-    """Return a design of a run with its gait cycle.
-
-    `design` has the value of each parameter in the unit of its name, as of `design_values`; with
-    `original`, the original model simulates the cycle too. `models` are those of a knee that the
-    design stands for, by default those of the design. Raises `InputError` if a value is outside its
-    range.
-    """
+    """Return a design of a run with its gait cycle; with `original`, by the original model too."""
     values = {name: each.value for name, each in design.items()}
     expected = expected_errors(run.knee, values)
     names = ("surrogate", "original") if original else ("surrogate",)
@@ -195,11 +181,7 @@ class TrainedDesigns:
 
     @classmethod
     def open(cls, folder: Path) -> TrainedDesigns:
-        """Open a run directory.
-
-        Raises `RunError` if the run has not finished, is not over designs, or `config.toml` was
-        changed since.
-        """
+        """Open a run directory; raises `RunError` unless it is a finished run over designs."""
         for name in _FILES:
             if not (folder / name).is_file():
                 raise RunError(

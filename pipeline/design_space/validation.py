@@ -39,10 +39,7 @@ from surrogates.parametric.surrogate import ParametricSurrogate
 
 
 class JudgedDesign(NamedTuple):
-    """A design with measured errors and the gait cycle of both models.
-
-    `cycle` is that of `cycle_document`; `expected` and `doubts` of held-out designs alone.
-    """
+    """A design with measured errors and gait `cycle` of both models, and expected errors."""
 
     design: int
     values: dict[str, float]
@@ -122,11 +119,9 @@ _STEP = 0.02
 def derivative_errors(
     run: Run, knee: ParametricSurrogate, designs: pd.DataFrame, samples: pd.DataFrame
 ) -> dict[str, dict[str, float]]:
-    """Return, by parameter, how far d(axial force of a compartment)/d(parameter) at a pose is off.
+    """Return by parameter how far d(axial force)/d(parameter) at a pose is off, RMS [N per unit].
 
-    RMS over designs and samples: "error" and "size" of the derivative of the original model [N per
-    unit of the parameter], and "percent", their ratio. `designs` are all, `samples` those of
-    held-out ones.
+    "percent" is the error over the size of the derivative of the original model.
     """
     names = list(knee.parameters.names)
     widths = knee.parameters.high - knee.parameters.low
@@ -165,10 +160,7 @@ def _change(
     below: Mapping[str, float],
     poses: Mapping[str, FloatArray],
 ) -> FloatArray:
-    """Return by how much axial forces of two designs differ at poses (N, 6) of compartments, (N,).
-
-    In newtons; NaN if a design has no contact model.
-    """
+    """Return by how much axial forces [N] of two designs differ at poses (N, 6); NaN if unknown."""
     forces = []
     for values in (above, below):
         try:

@@ -41,10 +41,7 @@ JUDGED_AT_LOAD = (
 
 
 class Accuracy(Part):
-    """Held-out samples, and the surrogates judged by them; `figures` of the report has the errors.
-
-    The first of the `models` is the surrogate of the run.
-    """
+    """Held-out samples, and the surrogates judged by them, that of the run first."""
 
     seed: int
     design: str
@@ -93,11 +90,7 @@ def accuracy_of(files: RunFiles) -> Accuracy:
 
 
 def worst_load(figures: Figures, model: int = 0) -> stored.Figure:
-    """Return the largest NRMSE of the six loads at a given pose.
-
-    An undefined NRMSE (the load of the original never changes, that of the surrogate does) counts
-    as the largest.
-    """
+    """Return the largest NRMSE of the six loads at a given pose; undefined is largest."""
     found = figures.worst(of_model(AT_POSE, model), "nrmse", *WRENCH_COLUMNS)
     assert found is not None  # `Validation` has them
     return found
@@ -180,10 +173,7 @@ def parity_pictures(files: RunFiles) -> Iterator[Picture]:
 
 @picture("svg")
 def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
-    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel.
-
-    NaN is left out; the title is the name and unit of the quantity.
-    """
+    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel."""
     figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
     values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
     known = values[np.isfinite(values)]
@@ -223,10 +213,7 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
 
 
 def learning_pictures(rows: Sequence[Mapping[str, Any]], *, both: bool) -> Iterator[Picture]:
-    """Yield the learning curve, a picture for each quantity with a known error.
-
-    `both` says whether the samples are those of two compartments.
-    """
+    """Yield the learning curve of one or `both` compartments, a picture for each known error."""
     counts = np.array([row["samples"] for row in rows], dtype=float)
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),

@@ -85,10 +85,7 @@ _MAP = (5.2, 3.6)
 
 
 def contact_of(files: RunFiles) -> dict[str, Any] | None:
-    """Return the contact over the cycle of the first model of a run, on its own motion.
-
-    None without frames.
-    """
+    """Return the contact over the cycle of the first model of a run; None without frames."""
     if (fields := files.fields) is None:
         return None
     frames = fields.frames
@@ -146,9 +143,7 @@ def medial_share(cycle: pd.DataFrame) -> FloatArray:
 def low_points(frames: Frames, poses: FloatArray) -> FloatArray:
     """Return the lowest point of each condyle at poses (K, 6) [rad, m], (K, 2, 3) [m].
 
-    The point, in the tibial frame, is the minimum of a quadratic height through the vertices
-    nearest to the lowest vertex. The plane half-way between the centres of pressure divides the
-    condyles.
+    The point is the minimum of a quadratic height through the vertices nearest to the lowest one.
     """
     middle = middle_of(frames.centre_m)
     used = frames.femur_vertices[np.unique(frames.femur_faces)]

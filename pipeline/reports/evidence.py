@@ -72,12 +72,7 @@ def _flagged_percent(domain: dict[str, Any] | None) -> float | None:
 
 
 def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
-    """Return the error of the surrogate in each quantity of the simulated cycle.
-
-    An error is the RMS difference from the original over the cycle in the unit of the quantity, or
-    relative to the value: of peak pressures the figure of the verdict, of wear the difference of
-    the volumes. Without an original to compare with there are none.
-    """
+    """Return the error of the surrogate in each quantity of the simulated cycle."""
     if files.simulation is None:
         return []
     figures = {part.what: part.figure_percent for part in judged.parts}
@@ -117,11 +112,7 @@ def _peak_difference(files: RunFiles) -> float | None:
 
 
 def more_samples(design: Mapping[str, Any]) -> str:
-    """Return the command that resumes with twice the samples.
-
-    A budget is raised in the same run directory; without a budget, all candidates are evaluated,
-    and other candidates need another directory.
-    """
+    """Return the command that makes the run with twice the samples, in its folder with a budget."""
     keys = [key for key in ("candidates", "budget") if design[key]]
     if design["budget"] and 2 * design["budget"] <= design["candidates"]:
         keys = ["budget"]
@@ -131,10 +122,7 @@ def more_samples(design: Mapping[str, Any]) -> str:
 
 
 class BudgetRow(Part):
-    """A source of error: its part in the loads and in the peak pressure [%], and what it is.
-
-    A `signed` error is that of the largest peak pressure: positive where the model has too much.
-    """
+    """A source of error and its part in the loads and in the peak pressure [%]."""
 
     source: str
     words: str

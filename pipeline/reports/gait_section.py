@@ -65,11 +65,7 @@ Figures = Mapping[str, float | None]
 
 
 def combinations_of(stored: Combinations) -> dict[str, Any]:
-    """Return the comparison on all combinations of inputs.
-
-    `worst` is the name of the combination with the largest magnitude in each column, `within` the
-    number of combinations that keep all bars.
-    """
+    """Return the comparison on all combinations, with the worst of each column."""
     ended = [_compared(row) for row in stored.combinations if isinstance(row, Ended)]
     known = {row["name"]: row for row in ended}
     rows = [
@@ -190,10 +186,7 @@ def met(figures: Figures) -> dict[str, bool]:
 
 
 def above(figures: Figures) -> list[str]:
-    """Return the columns of the accuracy table that miss their bar.
-
-    The two figures of a position are both above their bars or neither is.
-    """
+    """Return the columns of the accuracy table that miss their bar, a position's both or none."""
     bars = met(figures)
     return [
         column
@@ -206,11 +199,7 @@ def above(figures: Figures) -> list[str]:
 def wear_rows(
     volumes: Mapping[str, Sequence[float]], density: float | None = None
 ) -> dict[str, dict[str, float | None]]:
-    """Return the wear per million cycles of each model and the surrogate's difference.
-
-    The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
-    the insert [kg/m³] there is no mass.
-    """
+    """Return the wear per million cycles of volumes [m³ per cycle], and the difference."""
     sides = (*COMPARTMENTS, "total")
     worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
     rows: dict[str, dict[str, float | None]] = {
@@ -250,11 +239,7 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
 
 
 class Gait(Part):
-    """The simulated gait cycle.
-
-    Without an original model `models` is the surrogate alone, and comparisons are None. Without a
-    simulation there are no models.
-    """
+    """The simulated gait cycle; without an original model, `models` is the surrogate alone."""
 
     models: list[str] = Field(default_factory=list)
     differences: list[dict[str, Any]] = Field(default_factory=list)
@@ -367,12 +352,7 @@ FIGURES = (
 
 
 def knee_of(files: RunFiles) -> dict[str, Any] | None:
-    """Return the figures of the knee over the cycle of the original, or of the surrogate alone.
-
-    None without a simulated cycle. A figure is None if the original model, a table, does not
-    contain its quantity. The medial share is that of the impulse over the cycle; `wear_note` is the
-    reason if no wear is shown.
-    """
+    """Return the figures of the knee over the first model's cycle; None without a cycle."""
     if not files.cycles:
         return None
     model, cycle = next(iter(files.cycles.items()))

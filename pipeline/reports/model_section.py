@@ -62,11 +62,7 @@ def doubted(part: Mapping[str, Any]) -> str:
 
 
 def _large_strain(strain: float | None) -> dict[str, float | None] | None:
-    """Return the largest strain of the layer, and the error of linear elasticity there [%].
-
-    The errors are those of the force at a given approach and of the peak pressure at a given load;
-    None at strains beyond 30 %, where none were measured.
-    """
+    """Return the largest strain of the layer, and the error of linear elasticity there [%]."""
     if strain is None:
         return None
     force, peak = (
@@ -147,11 +143,7 @@ _NEAR_PEAK = 0.8
 
 
 def mesh_resolution(files: RunFiles) -> dict[str, Resolution]:
-    """Return the resolution of each compartment; compartments without contact are left out.
-
-    The pressures are those of the original model at the instants of the pressure maps; the worst
-    of the instants with at least 80 % of the highest pressure of the compartment counts.
-    """
+    """Return the resolution of each compartment in contact, the worst of instants near the peak."""
     maps = files.maps
     if maps is None:
         return {}

@@ -26,12 +26,7 @@ _LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thicknes
 
 
 class Overview(Part):
-    """The knee, the contact model and the surrogate, headline figures and notes.
-
-    `original` is the original model: `kind` model, or a table and its content with `errors_found`,
-    the standard deviations of the errors of the rows by compartment. A table has neither a knee nor
-    layers. `settings` is the section of [contact] that the contact model has to itself.
-    """
+    """The knee, the contact model or table (`original`), headline figures and notes."""
 
     name: str
     surrogate: dict[str, str]

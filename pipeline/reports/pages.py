@@ -65,10 +65,7 @@ def glossary_of(model: str) -> dict[str, str]:
 
 
 def term(word: str) -> Markup:
-    """Return a word with the explanation of its term of the glossary as a tooltip.
-
-    Raises `KeyError` if the glossary does not have the term.
-    """
+    """Return a word with the explanation of its term of the glossary as a tooltip."""
     return Markup('<abbr title="{}">{}</abbr>').format(_TERMS[word.lower()], word)
 
 
@@ -99,10 +96,7 @@ _ENVIRONMENT.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": cont
 def write_page(
     path: Path, document: Part | None = None, *, template: str | None = None, **content: Any
 ) -> None:
-    """Write a page from a template in `pipeline/reports/templates`, by default that of its name.
-
-    The template reads the fields of a typed document, and the other content.
-    """
+    """Write a page from a template, by default that of its name, that reads the content."""
     if document is not None:
         content |= {name: getattr(document, name) for name in type(document).model_fields}
     write_text(path, _ENVIRONMENT.get_template(template or path.name).render(content))

@@ -35,10 +35,7 @@ _BLOCK = 5.0
 def view_data(
     fields: ContactFields | None, cycles: dict[str, pd.DataFrame]
 ) -> dict[str, Any] | None:
-    """Return the data of the pressure picture, ready for JSON, or None if there are no fields.
-
-    The simulated cycle of each model gives the figures beside the picture.
-    """
+    """Return the data of the pressure picture, ready for JSON, or None if there are no fields."""
     if fields is None:
         return None
     frames, peak = fields.frames, fields.peak

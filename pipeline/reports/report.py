@@ -84,10 +84,7 @@ class Provenance(Part):
 
 
 class Report(Part):
-    """`report.json`: figures in units for people, which the keys name.
-
-    `summary` are a few lines for the terminal.
-    """
+    """`report.json`: figures in units for people, which the keys name."""
 
     summary: list[str]
     overview: Overview

@@ -42,14 +42,9 @@ COORDINATES = tuple(
 
 
 class Sensitivity(Part):
-    """Sensitivity of the loads of each compartment to pose and load.
+    """RMS change of each load by each coordinate, and Sobol indices at a given load [%], if known.
 
-    `stiffness` has the RMS change of each load per degree or mm of each coordinate, with the keys
-    `<coordinate>_<unit of the load>_per_<unit of the coordinate>`, `sobol` the Sobol indices of
-    each quantity at a given load [%].
-
-    `sobol` is None for formulations that give no height at a load; `base` and `seed` are those of
-    Sobol's design.
+    Keys of `stiffness` are `<coordinate>_<unit of the load>_per_<unit of the coordinate>`.
     """
 
     stiffness: dict[str, list[dict[str, Any]]]
@@ -66,10 +61,7 @@ class Sensitivity(Part):
 
 
 def domain_of(files: RunFiles) -> dict[str, Any] | None:
-    """Return the numbers of held-out samples with a flag, and of wrong answers without a flag.
-
-    None for a run without the file of its surrogate.
-    """
+    """Return numbers of held-out samples with a flag, and of wrong answers without one."""
     if files.knee is None:
         return None
     feasibility = FeasibilityConfig.model_validate(
@@ -89,11 +81,7 @@ def domain_of(files: RunFiles) -> dict[str, Any] | None:
 def judged(
     surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> dict[str, float | None]:
-    """Return how many samples of a compartment are flagged, feasible, wrong and far off.
-
-    `rows` are samples that the original model answered. `covered_without_flag_percent` is the part
-    of the forces without a flag in their 95 % intervals.
-    """
+    """Return how many samples of a compartment are flagged, feasible, wrong and far off."""
     poses, truth = poses_of(rows), loads_of(rows)
     found = surrogate.loads(poses, order=1)
     loads, flagged = found.array, is_flagged(found.variables)
@@ -125,11 +113,7 @@ def is_flagged(variables: FloatArray) -> np.ndarray:
 def sensitivity_of(
     knee: ContactSurrogate | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
 ) -> Sensitivity | None:
-    """Return the sensitivity of the loads of each compartment, or None without a surrogate.
-
-    `held_out` are feasible held-out samples of all compartments; the stiffness is that at their
-    poses. `not_given` are columns that the original model, a table, does not contain.
-    """
+    """Return the sensitivity of each compartment at held-out samples; None without a surrogate."""
     if knee is None:
         return None
     stiffness, sobol = {}, {}
@@ -143,10 +127,7 @@ def sensitivity_of(
 
 
 def stiffness_rows(jacobian: FloatArray) -> list[dict[str, Any]]:
-    """Return the root mean square of d(load)/d(coordinate), a row per load.
-
-    The Jacobian (N, 6, 6) has the six loads by the coordinates [N/rad, N/m, N·m/rad, N·m/m].
-    """
+    """Return the RMS of d(load)/d(coordinate), a row per load, of a Jacobian (N, 6, 6) [SI]."""
     changes = np.sqrt((jacobian**2).mean(axis=0))
     return [
         {
@@ -171,10 +152,7 @@ def stiffness_key(coordinate: str, load_unit: str, unit: str) -> str:
 def sobol_rows(
     surrogate: CompartmentSurrogate, not_given: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return the total Sobol indices of quantities at given load, a row per quantity [%].
-
-    Quantities that do not vary and those `not_given` have no row.
-    """
+    """Return the total Sobol indices of quantities at given load, a row per quantity [%]."""
     unit = unit_design("sobol", _BASE, len(INPUTS), _SEED)
     loads = surrogate.at_load(*surrogate.space.draw(unit, spread=1.0))[1]
     rows = []

@@ -91,10 +91,7 @@ def _rounds(
     first: pd.DataFrame,
     remaining: pd.DataFrame,
 ) -> tuple[list[stages.TrainedKnee], pd.DataFrame, list[pd.DataFrame], list[Round]]:
-    """Return each round's surrogates, the last screening, each round's samples, the learning curve.
-
-    `first` are the samples of stage b, `remaining` the candidates that stage b left.
-    """
+    """Return each round's surrogates, the last screening, the samples, the learning curve."""
     config, design = run.config, run.config.design
     screened = pd.DataFrame()
     kept: list[pd.DataFrame] = []
@@ -154,8 +151,8 @@ def _evaluate_kept(
 def round_sizes(design: DesignConfig) -> list[int]:
     """Return how many samples a compartment gets in each round.
 
-    Rounds are equal shares of the budget beyond the first samples; without a budget, the remaining
-    candidates enlarge the sample set by the same factor each round, and the last round takes all.
+    Rounds are equal shares of the budget; without a budget each enlarges the set by the same
+    factor.
     """
     known, rounds = design.first, design.rounds
     if design.budget:
@@ -167,11 +164,7 @@ def round_sizes(design: DesignConfig) -> list[int]:
 
 
 def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> Round:
-    """Return samples and cross-validated errors of a fitted knee, the worse compartment's.
-
-    The load error is that of the axial load at a given pose over the largest load [1], the height
-    that at a given load [m]. Formulations other than "inverted" have no errors.
-    """
+    """Return samples and cross-validated errors of a fitted knee, of the worse compartment."""
     samples = int((training["weight"] == 1.0).sum())
     errors, heights = [], []
     for name in trained.knee.compartments:
@@ -195,10 +188,7 @@ def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFr
 
 
 def _final_states(screened: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the state of every candidate that was not evaluated first.
-
-    The last screening holds all but those of earlier rounds; those evaluated in the end say so.
-    """
+    """Return the state of every candidate that was not evaluated first, by the last screening."""
     done = pd.concat([table[_KEY] for table in kept], ignore_index=True)
     left = _without(screened[[*_KEY, "screening", "drop_reason"]], kept)
     done = done.assign(screening=stages.EVALUATED, drop_reason="")
@@ -224,13 +214,7 @@ def gait_samples(
     surrogate: ContactSurrogate,
     training: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return evaluated samples of both compartments along gait, weighted as `training_samples`.
-
-    The table "gait" of the run keeps them, `design.gait_samples` of a compartment. The `surrogate`
-    has the inverted formulation and is good enough to simulate gait with. The indices of
-    `training`, the other samples, are not used again. Raises `StageError` if no cycle could be
-    simulated.
-    """
+    """Return evaluated samples along gait of each compartment, with the weights of training."""
     config = run.config
 
     def make() -> pd.DataFrame:
@@ -251,11 +235,7 @@ def candidates_along_gait(
     first: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return candidates near poses of gait, `count` of a compartment, at the predicted height.
-
-    They are numbered from `first` on. Arguments and errors as of `gait_samples`; `rng` draws
-    inputs, poses and loads.
-    """
+    """Return `count` candidates of each compartment near poses of gait, numbered from `first`."""
     states = _states(config, space, surrogate, rng)
     parts = []
     _, half = space.centre_and_half

@@ -50,10 +50,7 @@ class Combination:
         return {name: value for name, value in asdict(self).items() if name != "name"}
 
     def applied_to(self, cycle: GaitCycle) -> GaitCycle:
-        """Return the cycle with its inputs multiplied.
-
-        A motion that is prescribed in place of a load takes the factor of the load.
-        """
+        """Return the cycle with its inputs, or motions in their place, multiplied."""
         varied = {}
         for name, factor in self.factors.items():
             for driver in (name, _MOTIONS.get(name, name)):
@@ -95,13 +92,9 @@ def compare_combinations(
     execution: Execution = IN_THIS_PROCESS,
     done: Callable[[], object] = lambda: None,
 ) -> tuple[list[Ended | Failed], pd.DataFrame]:
-    """Simulate every combination with both models and compare.
+    """Return the entry [SI] of every combination, simulated with both models, and a table.
 
-    `drive` simulates a cycle with a model; `cycle` are the nominal inputs, and `nominal` the
-    results of both models ("original", "surrogate") for these inputs, if available, with their
-    `wear`. `law` is the material of the insert; `done` is called after each combination.
-
-    Return the entry of each combination, in SI units, and the table of all cycles, `TABLE_COLUMNS`.
+    `nominal` are results for the nominal inputs, with their `wear`, if they are known.
     """
     patch = None if wear is None else Patch(wear.aspect, wear.ratio)
     shared = model, surrogate, drive, law, patch

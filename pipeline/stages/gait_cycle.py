@@ -57,10 +57,7 @@ MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 def simulate_cycle(
     run: Run, original: OriginalModel, surrogate: ContactSurrogate, path: ReferencePath
 ) -> None:
-    """Carry out stage h: with both models, or with the surrogate alone if the original is a table.
-
-    Raises `StageError` if a model cannot complete the cycle.
-    """
+    """Carry out stage h with both models, or with the surrogate alone of a table."""
     gait, model = GaitSimulation.of(run.config.simulation, path), original.model
     with run.timed("h: gait simulation"):
         if model is None:

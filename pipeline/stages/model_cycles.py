@@ -34,11 +34,7 @@ Drive = Callable[[ContactModel], SimulationResult]
 
 @dataclass(frozen=True, eq=False)
 class ModelCycle:
-    """The gait cycle that a contact model drives, with the wear of the insert.
-
-    The wear is that of the pressures of a model with surfaces, and of the loads of other models,
-    with contact patches that are `given`.
-    """
+    """The gait cycle that a contact model drives, with wear by its pressures or by its loads."""
 
     model: ContactModel
     result: SimulationResult
@@ -87,8 +83,7 @@ def compare(
 ) -> Comparison:
     """Drive the gait cycle with each model, which a function makes, in their order.
 
-    Models without surfaces have the contact patches `patch`, by default those of the cycle of the
-    first model with surfaces.
+    Models without surfaces have the contact patches `patch`, by default those of the first with.
     """
     cycles, failures = dict[str, ModelCycle](), dict[str, str]()
     for name, make in models.items():
@@ -108,11 +103,7 @@ def compare(
 
 
 def cycle_errors(truth: ModelCycle, other: ModelCycle) -> dict[str, float]:
-    """Return the errors of a model over a cycle [%], the worse compartment's.
-
-    RMS of the axial forces over their peak, of the peak pressures over their largest value, and of
-    AP travel and wear the relative difference.
-    """
+    """Return the errors of a model over a cycle [%], the worse compartment's."""
     columns = truth.result.columns(), other.result.columns()
     travel, wear = "anterior_range_mm", "total_wear_mm3_per_million_cycles"
 
@@ -153,11 +144,7 @@ _MILLIONS = 1e6
 
 
 class Output(NamedTuple):
-    """Label and unit of an output, and the column that the output is made of.
-
-    The column is one of `SimulationResult.columns`; of wear, one of the errors of a verdict
-    (`pipeline.reports.verdict.own_errors`).
-    """
+    """Label and unit of an output, and the column of the cycle that the output is made of."""
 
     label: str
     unit: str
@@ -235,10 +222,7 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
 def model_errors(
     outputs: Mapping[str, Output], values: Mapping[str, float], judged: Judgement | None
 ) -> dict[str, float | None]:
-    """Return the error of the contact model in values of outputs, in their units; None if unknown.
-
-    `judged` is the verdict on the contact model (`pipeline.reports.judgement`).
-    """
+    """Return the error of the `judged` contact model in values of outputs; None if unknown."""
     errors = {} if judged is None else {error.column: error for error in judged.errors}
     found = {name: errors.get(outputs[name].column) for name in values}
     return {

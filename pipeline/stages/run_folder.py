@@ -81,14 +81,7 @@ class Run(AbstractContextManager["Run"]):
     def prepare(
         self, *, resume: bool, original: OriginalModel | None = None, replace: bool = False
     ) -> None:
-        """Make the run directory, or continue in a directory whose samples hold for this study.
-
-        Without the original model of the study, only the configurations are compared. `replace`
-        allows to replace a run of another configuration. Raises `RunError` if the directory is not
-        a run directory, holds a run of another configuration that is not replaced, has samples that
-        are of no use to this study, or is used by another process; `ExecutionError` if there are no
-        workers.
-        """
+        """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
         self.execution.open()
@@ -141,11 +134,7 @@ class Run(AbstractContextManager["Run"]):
             write_json(self.folder / "times.json", self.seconds)
 
     def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
-        """Return samples with their results: in parallel, in stored chunks, with progress.
-
-        `name` is the table's, for the progress bar and the chunks. Raises `ExecutionError`, which
-        says how many rows are stored, if the workers were lost.
-        """
+        """Return samples with their results: in parallel, in stored chunks, with progress."""
         function, shared, stored = evaluation
         if not stored:
             return function(*shared, rows)
@@ -174,11 +163,7 @@ class Run(AbstractContextManager["Run"]):
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
     ) -> pd.DataFrame:
-        """Return a table of the run; if it is not stored yet, make and store it.
-
-        A damaged table that is `derived`, which needs no evaluation, is made again. Raises
-        `StoreError` if the stored table cannot be used.
-        """
+        """Return a table of the run; if it is not stored, or damaged and `derived`, make it."""
         path = self.folder / "samples" / f"{name}.parquet"
         if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
@@ -208,11 +193,7 @@ def _damaged(path: Path) -> bool:
 
 
 def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
-    """Return the reference path: the stored path of a resumed run, or a path found now.
-
-    The warnings of the search are stored with the path, and are given again with a stored path.
-    Raises `RunError` if the run was started with another original model.
-    """
+    """Return the path of the run, stored or found now, with the warnings of its search."""
     file = run.folder / "path.json"
     if not file.exists():
         knots = _found_path(run.config, original)
@@ -267,10 +248,7 @@ _REMEDY = (
 
 
 def configuration_of(folder: Path) -> Config | None:
-    """Return the configuration that a run was made with; None if the folder holds no run.
-
-    Raises `RunError`, `ReportError` or `ConfigError` if the stored configuration is damaged.
-    """
+    """Return the configuration that a run was made with; None if the folder holds no run."""
     file = folder / "config.toml"
     if not file.is_file():
         return None

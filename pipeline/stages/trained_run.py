@@ -36,11 +36,7 @@ class TrainedRun:
 
     @classmethod
     def open(cls, folder: Path) -> TrainedRun:
-        """Open a run directory.
-
-        Raises `RunError` if the run has not finished or is over designs, or `config.toml` was
-        changed since the run was made.
-        """
+        """Open a run directory; raises `RunError` unless it is a finished run of one knee."""
         check_single_knee(folder)
         for name in ("config.toml", "path.json", "run.json", "knee.npz"):
             if not (folder / name).is_file():
@@ -59,21 +55,14 @@ class TrainedRun:
 
     @cached_property
     def original(self) -> OriginalModel:
-        """Original model, built when it is first used.
-
-        Raises `InputError` if a file of the original model cannot be used or has changed since the
-        run was made.
-        """
+        """Original model, built at its first use; raises `InputError` if a file has changed."""
         original = build_original(self.config, self.folder)
         check_unchanged(self.folder, original)
         return original
 
     @property
     def reference_model(self) -> SurfaceContact:
-        """Contact model that the surrogate was trained with.
-
-        Raises `InputError` as `original`, or if the original model is a table.
-        """
+        """Contact model that the surrogate was trained with; raises `InputError` of a table."""
         return contact_model(self.original)
 
     @cached_property

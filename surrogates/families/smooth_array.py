@@ -49,7 +49,7 @@ class SmoothArray(ArrayRecord):
 
     @classmethod
     def fit(cls, z: ArrayLike, arrays: ArrayLike) -> Self:
-        """Return the polynomial, of degree 2 at most, closest to arrays (N, ...) at z (N, P)."""
+        """Return the polynomial of degree 2 at most closest to arrays (N, ...) at z (N, P) [1]."""
         points = check_array("z", z, (None, None))
         values = check_array("arrays", arrays)
         for degree in _DEGREES:
@@ -73,7 +73,7 @@ class SmoothArray(ArrayRecord):
 
     @property
     def middle(self) -> FloatArray:
-        """The array (...) [any unit] of the design in the middle of the ranges."""
+        """The array (..., k) [any unit] of the design in the middle of the ranges."""
         return self.at(np.zeros(self.parameters))
 
     @cached_property

@@ -38,10 +38,7 @@ def fit_parametric(
     fitter: Fitter,
     load_degree: float = 2.0,
 ) -> Trained:
-    """Fit one of `FORMULATIONS` to the samples of one compartment over many designs.
-
-    The family of the fitter has no correlations; `load_degree` is that of `fit_compartment` [1].
-    """
+    """Fit one of `FORMULATIONS` to the samples of one compartment over many designs."""
     check_in("formulation", formulation, FORMULATIONS)
     check_number("load_degree", load_degree, at_least=1.0)
     if not designs:
@@ -70,10 +67,7 @@ def fit_parametric(
 def fit_coordinates(
     space: SampleSpace, designs: Sequence[DesignSamples], *, at_centre: bool
 ) -> CondyleCoordinates:
-    """Return the coordinates in which the samples of all designs fill a box.
-
-    Counted at the condyle's own centre, or at the femoral origin and about the tibial origin.
-    """
+    """Return the coordinates in which the samples of all designs fill a box."""
     z = np.array([each.z for each in designs])
     points = [
         closest_point(each.samples.poses, each.samples.loads) if at_centre else np.zeros(3)

@@ -60,10 +60,7 @@ class Laxity:
 
     @classmethod
     def of(cls, config: LaxityConfig, knee: ParametricSurrogate) -> Self:
-        """Return the loads of a configuration.
-
-        Raises `InputError` if the surrogate is not trained at the flexion.
-        """
+        """Return the loads of a configuration; raises if the flexion is not trained."""
         flexion = float(np.deg2rad(config.flexion_deg))
         low, high = np.array([part.space.flexion for part in knee.by_name.values()]).T
         if not low.max() <= flexion <= high.min():
@@ -75,12 +72,7 @@ class Laxity:
         return cls(flexion, config.axial_force_N, config.ap_force_N)
 
     def travel(self, model: ContactModel, simulator: KneeSimulator, start: Pose) -> float:
-        """Return the AP travel of the resting knee [mm].
-
-        The simulator gives restraints and line of action of the axial force; `start` is near the
-        equilibrium without an AP force. Raises `EquilibriumError` if the knee does not rest under
-        the loads.
-        """
+        """Return the AP travel of the resting knee [mm], which rests near `start`."""
         rests = [
             settle(
                 model,
@@ -126,12 +118,7 @@ class SearchTask:
 
     @classmethod
     def of(cls, file: OptimisationFile) -> SearchTask:
-        """Return the task of a search.
-
-        Raises `RunError` if the folder is not a finished run over designs, and `ConfigError` or
-        `InputError` if a key of [simulation] cannot be used, or a factor gives a value that is not
-        allowed or changes what the gait does not have.
-        """
+        """Return the task of a search; raises as `DesignTask.of`, or if a factor cannot be used."""
         config = file.optimisation
         designs = DesignTask.of(Path(config.run), "surrogate", file.simulation)
         run, gait = opened(designs)
@@ -156,11 +143,7 @@ class SearchTask:
         return hashlib.sha256(f"{self.designs.source} {kept}".encode()).hexdigest()
 
     def cycles_of(self, values: Mapping[str, float], model: ModelName) -> CycleSetup:
-        """Return the gait cycle of a design with a contact model; values as in `outcome`.
-
-        Raises `InputError` if the design is infeasible, outside the ranges, or has no contact
-        model.
-        """
+        """Return the gait cycle of a design with a contact model; values as in `outcome`."""
         return setup_of_design(replace(self.designs, model=model), tuple(values.items()))
 
 
@@ -190,12 +173,7 @@ def _of_optimisation(error: InputError) -> str:
 
 
 def outcome(task: SearchTask, values: Mapping[str, float], model: ModelName) -> dict[str, Any]:
-    """Return the outcome of a design, values in the units of their names, over all gaits.
-
-    It has "status" ("ok", "infeasible" or "failed"), "reason", "flagged_instants" and "instants" of
-    all gaits, and, of a design with a cycle for every gait, the mean of each output and the
-    measures by their columns, and the expected errors of the surrogate.
-    """
+    """Return status, outputs, measures and expected errors of a design over all gaits."""
     status, reason = INFEASIBLE, infeasible(task.run.config, values)
     if not reason:
         try:
@@ -263,11 +241,7 @@ _NUMBERS = ("design", "generation")
 
 
 class EvaluatedDesigns:
-    """Designs with their outcomes, each evaluated once, in the order of their first evaluation.
-
-    The table of the designs, `file`, is written after each generation. Designs that it holds
-    already are not evaluated again.
-    """
+    """Designs with their outcomes, each evaluated once, stored in `file` after each generation."""
 
     def __init__(self, task: SearchTask, file: Path, execution: Execution) -> None:
         self._task, self._file, self._execution = task, file, execution
@@ -287,10 +261,7 @@ class EvaluatedDesigns:
     def evaluate(
         self, designs: FloatArray, generation: int, done: Callable[[int], object]
     ) -> pd.DataFrame:
-        """Return designs (N, P) [any unit] with their outcomes, and store them.
-
-        `done` takes the number of designs that have been evaluated.
-        """
+        """Return designs (N, P) [any unit] with outcomes; `done` takes how many are evaluated."""
         keys = [row.tobytes() for row in designs]
         missing = [k for k, key in enumerate(keys) if key not in self._stored]
         done(len(keys) - len(missing))
@@ -329,11 +300,7 @@ _POINTS = 9
 def slices_through(
     task: SearchTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
 ) -> pd.DataFrame:
-    """Return the outcomes along each parameter through designs, whose index is their number.
-
-    Rows have "design", "along" (the name of the varied parameter), the parameters and the outcome,
-    by increasing values of the varied parameter.
-    """
+    """Return outcomes "along" each parameter through designs, whose index is their number."""
     rows = []
     for number, design in designs[list(parameters.names)].iterrows():
         for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True):

@@ -78,11 +78,7 @@ def verified_by_original(
 
 
 def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementsFound:
-    """Simulate the gait cycle of the run with finite elements of a design, and tell the time.
-
-    Values of parameters are in the units of their names. Peak pressures and wear are those of the
-    pressures at the nodes.
-    """
+    """Simulate the cycle of a design with the surrogate, the original and finite elements."""
     try:
         _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
         setup = task.cycles_of(values, "original")
@@ -112,10 +108,7 @@ Row = Mapping[Hashable, Any]
 def verified(
     setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], execution: Execution
 ) -> list[ChosenDesign]:
-    """Return the chosen designs, simulated again as the configuration says.
-
-    `designs` are all designs of the search; `execution` simulates with the original model.
-    """
+    """Return the chosen designs, simulated again as the configuration says."""
     verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
     table = designs.loc[[pick.design for pick in picks]]
     rows = table.to_dict("records")
@@ -193,10 +186,7 @@ def _against(
     columns: Iterable[str],
     pairs: Sequence[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
 ) -> dict[str, dict[str, float | None]]:
-    """Return by how much a design differs from the base design [%], by column and model.
-
-    `pairs` are values of the base design and of the design, by each of `MODELS`.
-    """
+    """Return by how much a design differs from the base design [%], by column and model."""
     changes = [
         {} if base is None or own is None else _changes(columns, own, base) for base, own in pairs
     ]
@@ -210,10 +200,7 @@ _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 
 
 def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
-    """Return a search, checked.
-
-    Raises `InputError` if pymoo is missing, and as `SearchSetup.of`.
-    """
+    """Return a search, checked; raises `InputError` if pymoo is missing."""
     require_pymoo()
     setup = SearchSetup.of(file)
     return setup

@@ -98,10 +98,7 @@ def measured(
 
 
 def with_peak(outputs: Mapping[str, float]) -> dict[str, float]:
-    """Return the outputs of a cycle and the peak pressure of the compartment with the larger one.
-
-    The peak pressure in MPa comes first.
-    """
+    """Return the peak pressure of the worse compartment [MPa], and the outputs of a cycle."""
     peak = max(outputs[f"{part}_peak_pressure_MPa"] for part in COMPARTMENTS)
     return {PEAK_PRESSURE: peak, **outputs}
 
@@ -120,10 +117,7 @@ def doubts_of(measures: Iterable[Measure], expected: Mapping[Any, float]) -> lis
 
 
 def expected_error(name: str, expected: Mapping[str, float]) -> float | None:
-    """Return the error that is expected of an output [%]; None if none is known.
-
-    `expected` are the expected errors of a design (`pipeline.design_space.errors`).
-    """
+    """Return the error that is `expected` of an output of a design [%]; None if none is known."""
     return expected.get(error_of(name))
 
 
