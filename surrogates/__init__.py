@@ -10,15 +10,12 @@ Importing this package and using a trained surrogate needs only NumPy.
 from surrogates.files.persistence import (
     SurrogateFileError,
     load,
-    load_parametric,
     save,
-    save_parametric,
 )
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 __all__ = [
@@ -27,12 +24,9 @@ __all__ = [
     "OutsideDomainError",
     "OutsideDomainWarning",
     "Parameters",
-    "ParametricSurrogate",
     "ReferencePath",
     "SampleSpace",
     "SurrogateFileError",
     "load",
-    "load_parametric",
     "save",
-    "save_parametric",
 ]

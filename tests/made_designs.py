@@ -12,9 +12,9 @@ from made_knees import compartment, groups, poses_about, random_regressor
 from surrogates.families.regressor import no_outputs
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.families.training import polynomial_exponents
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import Domain
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath
 
 #: Changes of a path with the parameters [rad, m].
@@ -78,7 +78,7 @@ def knee_over_designs(formulation, family, count=2, width=0.0, with_domain=False
         name: over_designs(formulation, family, count, seed, with_domain).smoothed(width)
         for seed, name in enumerate(("medial", "lateral"))
     }
-    return ParametricSurrogate(parameters(count), parts, {"name": "made"})
+    return ContactSurrogate(parts, {"name": "made"}, parameters=parameters(count))
 
 
 def designs_of(knee, count=2, seed=0):

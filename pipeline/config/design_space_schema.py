@@ -12,7 +12,7 @@ from pipeline.config.schema_base import Range, Section
 
 #: Sections whose numbers can be parameters of a design.
 _SECTIONS = ("knee.", "contact.")
-#: Most parameters (`surrogates.parametric.parameters.MOST_PARAMETERS`).
+#: Most parameters (`surrogates.sampling.parameters.MOST_PARAMETERS`).
 _MOST = 8
 
 

@@ -31,8 +31,7 @@ from pipeline.stages.model_cycles import Comparison, compare
 from pipeline.store.samples import FAILED
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.parameters import Design
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Design
 from surrogates.sampling.space import ReferencePath
 
 
@@ -105,14 +104,14 @@ class OwnModels(NamedTuple):
 OF_DESIGN = OwnModels()
 
 
-def gait_of_design(config: Config, knee: ParametricSurrogate, design: Design) -> GaitSimulation:
+def gait_of_design(config: Config, knee: ContactSurrogate, design: Design) -> GaitSimulation:
     """Return the gait cycle of a design about its reference path."""
-    return GaitSimulation.of(config.simulation, knee.path(design))
+    return GaitSimulation.of(config.simulation, knee.path_of(design))
 
 
 def compared_cycles(
     config: Config,
-    knee: ParametricSurrogate,
+    knee: ContactSurrogate,
     values: Mapping[str, float],
     models: tuple[str, ...] = BOTH,
     own: OwnModels = OF_DESIGN,
@@ -132,7 +131,7 @@ def compared_cycles(
 
 
 def cycle_document(
-    config: Config, knee: ParametricSurrogate, values: Mapping[str, float]
+    config: Config, knee: ContactSurrogate, values: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return outputs of both models for a design, errors [%], flags and patch (4,) [1]."""
     found = compared_cycles(config, knee, values)
@@ -159,7 +158,7 @@ def fitted_patch(z: FloatArray, patches: FloatArray) -> dict[str, Any]:
     return {_PATCH: {key: array.tolist() for key, array in found.to_arrays().items()}}
 
 
-def patch_at(knee: ParametricSurrogate, design: Design) -> Patch:
+def patch_at(knee: ContactSurrogate, design: Design) -> Patch:
     """Return aspect and ratio of the contact patches of a design, for wear."""
     stored = knee.header.get(_PATCH)
     if stored is None:

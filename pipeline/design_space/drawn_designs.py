@@ -15,8 +15,8 @@ from pipeline.config.inequalities import satisfied
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.knee_surfaces import build_implant
-from surrogates.parametric.parameters import Parameters
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Parameters
 
 #: Origin of a value that the base configuration states.
 STATED = "base configuration"

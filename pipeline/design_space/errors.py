@@ -15,9 +15,8 @@ from pipeline.stages import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.fixed_inputs import with_parameters
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.parameters import Design
-from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Design
 
 #: RMS over designs of the errors that the surrogate is accepted with: RMS of the height at a load
 #: [µm], of the AP and ML force over the axial load [%], and errors of a gait cycle (`design_gait`).
@@ -88,7 +87,7 @@ def feasible_samples(
 
 
 def fitted_errors(
-    knee: ParametricSurrogate,
+    knee: ContactSurrogate,
     designs: Sequence[Mapping[str, float]],
     errors: Sequence[Mapping[str, float]],
 ) -> dict[str, Any]:
@@ -118,12 +117,12 @@ def fitted_errors(
     return {_KEY: factors, _GROWTH: growths}
 
 
-def _outward(knee: ParametricSurrogate, design: Design) -> float:
+def _outward(knee: ContactSurrogate, design: Design) -> float:
     """Return the mean square of the scaled parameters [1]: 0 in the middle, 1 at a corner."""
     return float(np.mean(knee.parameters.scaled(design) ** 2))
 
 
-def standard_errors(knee: ParametricSurrogate, z: FloatArray) -> FloatArray:
+def standard_errors(knee: ContactSurrogate, z: FloatArray) -> FloatArray:
     """Return the standard errors over the box, of height [um] and force ratios [%], at z (P,)."""
     box = 2.0 * unit_design("sobol", _INPUTS, 6, np.random.default_rng(0)) - 1.0
     inputs = with_parameters(box, z)
@@ -135,13 +134,13 @@ def standard_errors(knee: ParametricSurrogate, z: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.mean(squares, axis=(0, 1))) * (1e6, 100.0, 100.0))
 
 
-def predicted_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
+def predicted_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
     """Return errors of a design as fits predict them, up to factors; over gait, the height's."""
     sizes = standard_errors(knee, knee.parameters.scaled(design)).tolist()
     return dict.fromkeys(ACCEPTED, sizes[0]) | dict(zip(ACCEPTED, sizes, strict=False))
 
 
-def expected_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
+def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
     """Return the error that few designs like this one exceed, by `ACCEPTED`."""
     factors = knee.header.get(_KEY, {})
     if not factors:
@@ -192,7 +191,7 @@ def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | 
     return found
 
 
-def exceeded(knee: ParametricSurrogate) -> list[str]:
+def exceeded(knee: ContactSurrogate) -> list[str]:
     """Return which errors at held-out designs exceed the accepted ones, in words."""
     found = []
     for name, row in knee.header.get("errors", {}).items():
@@ -204,7 +203,7 @@ def exceeded(knee: ParametricSurrogate) -> list[str]:
     return found
 
 
-def output_errors(knee: ParametricSurrogate, outputs: Iterable[str]) -> dict[str, float]:
+def output_errors(knee: ContactSurrogate, outputs: Iterable[str]) -> dict[str, float]:
     """Return the RMS error at held-out designs of those outputs that have one [%], by name."""
     errors = knee.header.get("errors", {})
     found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}

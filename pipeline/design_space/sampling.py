@@ -1,4 +1,4 @@
-"""Stages a to f over designs: paths, samples within designs, and rounds that choose designs."""
+"""Stages a to g over designs: paths, samples within designs, rounds of designs, and fits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from pipeline.config.designs import design_space_of
-from pipeline.config.schema import Config
+from pipeline.config.schema import Config, SurrogateConfig
+from pipeline.config.surrogate_schema import AUTO
 from pipeline.design_space.design_contact import evaluate_designs, settled_path
 from pipeline.design_space.drawn_designs import (
     HELD_OUT,
@@ -24,16 +26,101 @@ from pipeline.design_space.drawn_designs import (
     values_of,
 )
 from pipeline.design_space.errors import standard_errors
-from pipeline.design_space.fitting import first_fit
 from pipeline.errors import StageError
+from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.protocol import Evaluation
 from pipeline.stages import infeasibility, training_samples
+from pipeline.stages.fitting import compartment_samples, family_fitter
 from pipeline.stages.run_folder import Run
-from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, candidate_table, poses_of
-from surrogates.parametric.surrogate import ParametricSurrogate
+from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, candidate_table, poses_of, usable
+from surrogates.families.network import NetworkSettings, fit_network
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.compartment_fit import Fitter
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.design_fit import DesignSamples, fit_parametric
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
+
+#: Fewest samples of a compartment that a design needs to be learnt.
+LEAST_SAMPLES = 10
+#: Steps of the training of a single network in stage c.
+_FIRST_STEPS = 3000
+
+
+def first_fit(
+    config: Config,
+    designs: pd.DataFrame,
+    training: pd.DataFrame,
+    space: SampleSpace,
+    execution: Execution,
+) -> ContactSurrogate:
+    """Stage c: fit one network to the samples so far."""
+    network = config.surrogate.network.model_copy(update={"networks": 1, "steps": _FIRST_STEPS})
+    settings = config.surrogate.model_copy(update={"network": network, "family": "network"})
+    first = config.model_copy(update={"surrogate": settings})
+    return fit_designs(first, designs, training, space, execution)
+
+
+def fit_designs(
+    config: Config,
+    designs: pd.DataFrame,
+    training: pd.DataFrame,
+    space: SampleSpace,
+    execution: Execution,
+) -> ContactSurrogate:
+    """Stages c and g: fit a surrogate over all designs; raises `StageError` if that fails."""
+    names = config.knee.compartments
+    jobs = [(config, designs, usable(training, name), space, name) for name in names]
+    parts = dict(zip(names, execution.map(_fit_compartment, jobs), strict=True))
+    families = sorted({part.regressors[0].family for part in parts.values()})
+    header = {"name": config.run.name, "family": " and ".join(families)}
+    return ContactSurrogate(parameters_of(config), parts, header)
+
+
+def _fit_compartment(
+    config: Config, designs: pd.DataFrame, rows: pd.DataFrame, space: SampleSpace, name: str
+) -> CompartmentSurrogate:
+    """Return the fit of one compartment; a `StageError` names the compartment and the samples."""
+    settings = config.surrogate
+    try:
+        samples = design_samples(config, designs, rows)
+        fitter = designs_fitter(settings, config.run.seed)
+        return fit_parametric(
+            settings.formulation, space, samples, fitter, settings.load_degree
+        ).surrogate
+    except (InputError, np.linalg.LinAlgError) as error:
+        raise StageError(
+            f"fitting {settings.formulation}, {name}, to {len(rows)} samples with an answer within "
+            f"[feasibility]: {error}"
+        ) from error
+
+
+def design_samples(
+    config: Config, designs: pd.DataFrame, rows: pd.DataFrame
+) -> list[DesignSamples]:
+    """Return the samples of one compartment by design, without designs of too few samples."""
+    z = dict(zip(designs["design"], scaled_designs(config, designs), strict=True))
+    return [
+        DesignSamples(z[number], compartment_samples(own))
+        for number, own in rows.groupby("design", sort=True)
+        if len(own) >= LEAST_SAMPLES
+    ]
+
+
+def designs_fitter(settings: SurrogateConfig, seed: int) -> Fitter:
+    """Return how regressors over designs are fitted: by default, networks on a cubic.
+
+    Splines beside networks do not pay over designs: kinks do not lie at constant values.
+    """
+    if settings.family not in (AUTO, "network"):
+        return family_fitter(settings, settings.family, seed)
+    alike = family_fitter(settings, "network", seed)
+    chosen = NetworkSettings(**settings.network.model_dump(), terms=0)
+    return alike._replace(
+        fit=lambda x, y, w: fit_network(x, y, chosen, np.random.default_rng(seed), w)
+    )
+
 
 #: Designs whose path is settled, for each term of a quadratic of the parameters.
 _DESIGNS_PER_TERM = 2
@@ -190,7 +277,7 @@ def _evaluated(run: Run, designs: pd.DataFrame, space: SampleSpace, name: str) -
 
 
 def _kept(
-    run: Run, designs: pd.DataFrame, space: SampleSpace, fit: ParametricSurrogate, name: str
+    run: Run, designs: pd.DataFrame, space: SampleSpace, fit: ContactSurrogate, name: str
 ) -> pd.DataFrame:
     """Stages d to f within designs: drop candidates predicted infeasible, evaluate others."""
     count = design_space_of(run.config).poses
@@ -201,7 +288,7 @@ def _kept(
 
 
 def _predicted_feasible(
-    config: Config, rows: pd.DataFrame, fit: ParametricSurrogate
+    config: Config, rows: pd.DataFrame, fit: ContactSurrogate
 ) -> NDArray[np.bool_]:
     """Return which candidates (N,) have predicted loads within the bounds of stage e."""
     bounds, found = config.feasibility, np.zeros(len(rows), dtype=bool)
@@ -214,7 +301,7 @@ def _predicted_feasible(
 
 def next_designs(
     config: Config,
-    fit: ParametricSurrogate,
+    fit: ContactSurrogate,
     known: pd.DataFrame,
     candidates: pd.DataFrame,
     count: int,

@@ -26,8 +26,7 @@ from pipeline.store.job import check_configuration
 from pipeline.store.run_documents import Computed
 from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.parameters import Design
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Design
 
 #: Parts of the header of a surrogate over designs that are of no single design.
 _OF_ALL_DESIGNS = (
@@ -177,7 +176,7 @@ class TrainedDesigns:
 
     folder: Path
     config: Config
-    knee: ParametricSurrogate
+    knee: ContactSurrogate
 
     @classmethod
     def open(cls, folder: Path) -> TrainedDesigns:
@@ -190,7 +189,7 @@ class TrainedDesigns:
                 )
         config = load_config(folder / "config.toml")
         check_configuration(folder)
-        return cls(folder, config, surrogates.load_parametric(folder / "knee.npz"))
+        return cls(folder, config, surrogates.load(folder / "knee.npz"))
 
     def config_of(self, design: Design) -> Config:
         """Return the configuration of a design, without [design_space]."""

@@ -19,7 +19,7 @@ from pipeline.store.job import check_configuration
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.parameters import Design
+from surrogates.sampling.parameters import Design
 
 
 def export_c(

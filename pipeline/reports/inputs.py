@@ -19,8 +19,8 @@ from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.combinations import TABLE_COLUMNS
 from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
+from pipeline.stages.gait_cycle import TABLE_COLUMNS
 from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import (
     ReportError,

@@ -9,10 +9,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
-from pipeline.reports.accuracy import model_row, verdict_of_coverage
+from pipeline.reports.accuracy import model_row, stiffness_key, verdict_of_coverage
 from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.reports.model_section import doubted, signed
-from pipeline.reports.trained_domain import stiffness_key
 from pipeline.reports.units import determination, field, given, number, shown_name
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import Part

@@ -21,10 +21,15 @@ from pipeline.files import write_document
 from pipeline.reports import accuracy as accuracy_panels
 from pipeline.reports import pictures
 from pipeline.reports.accuracy import (
+    COORDINATES,
+    INPUTS,
     JUDGED_AT_LOAD,
     Accuracy,
+    Sensitivity,
     accuracy_of,
+    domain_of,
     height_error,
+    sensitivity_of,
     worst_load,
 )
 from pipeline.reports.contact_figures import (
@@ -55,13 +60,6 @@ from pipeline.reports.overview_section import (
 from pipeline.reports.pages import glossary_of, write_page
 from pipeline.reports.pictures import peak_picture
 from pipeline.reports.pressure_view import view_data
-from pipeline.reports.trained_domain import (
-    COORDINATES,
-    INPUTS,
-    Sensitivity,
-    domain_of,
-    sensitivity_of,
-)
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.store.run_documents import Part, StoredFinding
 from pipeline.store.verdict_document import Verdict

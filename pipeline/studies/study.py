@@ -176,7 +176,7 @@ def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
     """Return the run of a task, and the gait cycle about the path of its base design."""
     run = TrainedDesigns.open(Path(task.folder))
     base = {name: each.value for name, each in base_values(run.config).items()}
-    return run, GaitSimulation.of(task.simulation, run.knee.path(base))
+    return run, GaitSimulation.of(task.simulation, run.knee.path_of(base))
 
 
 # Runs that differ in other factors alone follow each other where few parameters vary.
@@ -188,7 +188,7 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
     """
     run, gait = opened(task)
     design = dict(values)
-    path = run.knee.path(design)
+    path = run.knee.path_of(design)
     if reason := infeasible(run.config, design):
         raise InputError(f"infeasible: {reason}")
     flags: tuple[Flag, ...] = ()

@@ -127,8 +127,9 @@ class CompartmentSurrogate(ArrayRecord):
     def _smooth(self) -> dict[str, SmoothArray]:
         """What depends on the parameters of a design; nothing without parameters."""
         own = self.coordinates
-        parts = {"box": self.space.path, "path": own.path, "centre": own}
-        return {k: part.of_design for k, part in parts.items() if part.of_design is not None}
+        parts = {"box": self.space.path.of_design, "path": own.path.of_design}
+        parts["centre"] = own.of_design
+        return {name: smooth for name, smooth in parts.items() if smooth is not None}
 
     @property
     def parameters(self) -> int:

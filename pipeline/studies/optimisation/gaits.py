@@ -42,8 +42,8 @@ from pipeline.studies.runs import CycleSetup, nominal_inputs
 from pipeline.studies.schema import DesignConfig
 from pipeline.studies.study import DesignTask, opened, setup_of_design
 from pipeline.studies.summary import study_table
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath
 
 
@@ -59,7 +59,7 @@ class Laxity:
     ap_force: float
 
     @classmethod
-    def of(cls, config: LaxityConfig, knee: ParametricSurrogate) -> Self:
+    def of(cls, config: LaxityConfig, knee: ContactSurrogate) -> Self:
         """Return the loads of a configuration; raises if the flexion is not trained."""
         flexion = float(np.deg2rad(config.flexion_deg))
         low, high = np.array([part.space.flexion for part in knee.by_name.values()]).T
@@ -178,7 +178,7 @@ def outcome(task: SearchTask, values: Mapping[str, float], model: ModelName) -> 
     if not reason:
         try:
             knee = task.run.knee
-            found = _over_gaits(task, task.cycles_of(values, model), knee.path(values))
+            found = _over_gaits(task, task.cycles_of(values, model), knee.path_of(values))
             expected = expected_errors(knee, values) if model == "surrogate" else {}
             return found | {f"{EXPECTED}{name}": error for name, error in expected.items()}
         except FAILURES as error:

@@ -41,8 +41,8 @@ from pipeline.studies.optimisation.schema import (
     OptimisationFile,
     doubts_of,
 )
-from surrogates.parametric.parameters import Parameters
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Parameters
 
 #: Least weight of an objective in a reference direction [1].
 _LEAST_WEIGHT = 1e-4

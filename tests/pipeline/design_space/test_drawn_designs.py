@@ -213,7 +213,7 @@ def answer(capsys, *words):
 
 def test_surrogate_of_the_design(taken, opened, tiny_designs):
     knee, wanted = surrogates.load(taken / "knee.npz"), opened.knee.at(DESIGN)
-    poses = opened.knee.path(DESIGN).poses(np.linspace(0.0, 1.0, 9))
+    poses = opened.knee.path_of(DESIGN).poses(np.linspace(0.0, 1.0, 9))
     poses[:, 4] -= 2e-4
     for one, other in zip(arrays(knee, poses), arrays(wanted, poses), strict=True):
         assert_array_equal(one, other)

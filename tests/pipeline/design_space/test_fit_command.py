@@ -126,7 +126,7 @@ def test_original_is_that_of_the_meshes(run, files):
     fitted = fit_knee(run, files)
     values = {name: each.value for name, each in fitted.values.items()}
     design = run.original(values)
-    pose = run.knee.path(values).poses([0.3])[0] - [0, 0, 0, 0, 5e-5, 0]
+    pose = run.knee.path_of(values).poses([0.3])[0] - [0, 0, 0, 0, 5e-5, 0]
     loads = [
         sum(
             model.compartment_loads(Pose.from_array(pose), name)[0][AXIAL_FORCE]

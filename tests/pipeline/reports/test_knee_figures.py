@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 import surrogates
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
+from pipeline.reports.accuracy import INPUTS, sensitivity_of, sobol_rows
 from pipeline.reports.charts import rounded
 from pipeline.reports.contact_figures import contact_of, low_points, medial_share
 from pipeline.reports.gait_section import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
@@ -23,7 +24,6 @@ from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.pressure_field import contact_fields
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.report import write_report
-from pipeline.reports.trained_domain import INPUTS, sensitivity_of, sobol_rows
 from pipeline.stages.frames import Frames
 from pipeline.store.samples import poses_of, read_table
 

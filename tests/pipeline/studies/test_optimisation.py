@@ -39,7 +39,7 @@ from pipeline.studies.optimisation.search import (
     refined,
     spread_over,
 )
-from surrogates.parametric.parameters import Parameters
+from surrogates.sampling.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
 OBJECTIVES = [{"output": WEAR}, {"output": PRESSURE}]

@@ -138,7 +138,7 @@ DESIGN = np.array([17.0, 5e-3, 9.5])
 
 @pytest.fixture
 def designs(tmp_path):
-    surrogates.save_parametric(made.knee(), tmp_path / "knee.npz")
+    surrogates.save(made.knee(), tmp_path / "knee.npz")
     return tmp_path / "knee.npz"
 
 
@@ -155,7 +155,7 @@ def altered(file, change):
 
 
 def test_a_file_gives_the_surrogate_back(designs):
-    found = surrogates.load_parametric(designs)
+    found = surrogates.load(designs)
     poses = made.space_of(DESIGN).draw(np.random.default_rng(0).random((20, 6)))[0]
     np.testing.assert_array_equal(
         found.at(DESIGN).loads(poses).values, made.knee().at(DESIGN).loads(poses).values
@@ -165,13 +165,13 @@ def test_a_file_gives_the_surrogate_back(designs):
 
 
 def test_a_single_design_is_saved_as_any_knee(designs, tmp_path):
-    single = surrogates.load_parametric(designs).at(DESIGN)
+    single = surrogates.load(designs).at(DESIGN)
     surrogates.save(single, tmp_path / "single.npz")
     found = surrogates.load(tmp_path / "single.npz")
     poses = made.space_of(DESIGN).draw(np.random.default_rng(0).random((5, 6)))[0]
     np.testing.assert_array_equal(found.loads(poses).values, single.loads(poses).values)
     with pytest.raises(surrogates.SurrogateFileError, match=r"use `surrogates\.load`"):
-        surrogates.load_parametric(tmp_path / "single.npz")
+        surrogates.load(tmp_path / "single.npz")
 
 
 @pytest.mark.parametrize(
@@ -182,16 +182,16 @@ def test_a_single_design_is_saved_as_any_knee(designs, tmp_path):
 def test_a_file_without_an_array_is_refused(designs, name):
     altered(designs, lambda header, arrays: arrays.pop(name))
     with pytest.raises(surrogates.SurrogateFileError, match="not a usable surrogate"):
-        surrogates.load_parametric(designs)
+        surrogates.load(designs)
 
 
 def test_a_file_with_other_parameters_is_refused(designs):
     altered(designs, lambda header, arrays: header["parameters"].pop())
     with pytest.raises(surrogates.SurrogateFileError, match="expected 2 parameters, found 3"):
-        surrogates.load_parametric(designs)
+        surrogates.load(designs)
 
 
 def test_a_file_of_a_later_version_is_refused(designs):
     altered(designs, lambda header, arrays: header.update(version=9))
     with pytest.raises(surrogates.SurrogateFileError, match="expected version 2, found 9"):
-        surrogates.load_parametric(designs)
+        surrogates.load(designs)

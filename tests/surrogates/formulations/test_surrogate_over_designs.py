@@ -18,8 +18,8 @@ from foundation.base.pose import Pose
 from surrogates.families.basis import basis_matrix
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.families.training import polynomial_exponents
-from surrogates.parametric.fit import DesignSamples, OverDesigns, fit_parametric
-from surrogates.parametric.parameters import Parameters
+from surrogates.formulations.design_fit import DesignSamples, OverDesigns, fit_parametric
+from surrogates.sampling.parameters import Parameters
 
 PARAMETERS = Parameters(("radius_mm", "slope_deg"), np.array([20.0, -3.0]), np.array([30.0, 9.0]))
 
@@ -49,7 +49,6 @@ def test_other_designs_are_refused(design, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (((), [], []), "at least one"),
         ((("a", "a"), [0, 0], [1, 1]), "unique names"),
         ((("a",), [1.0], [1.0]), "a: expected low < high"),
         ((tuple("abcdefghi"), np.zeros(9), np.ones(9)), "at most 8, found 9"),
@@ -134,9 +133,14 @@ def test_slope_by_the_thickness_is_that_of_the_truth():
 
 
 def test_loads_over_designs_need_a_design():
-    part = made.knee().by_name["medial"]
+    part, poses = made.knee().by_name["medial"], poses_in_contact(1)
     with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
-        part.loads(poses_in_contact(1))
+        part.loads(poses)
+    for given in (poses, Pose.from_array(poses[0])):
+        with pytest.raises(InputError, match="call `at` with the values of stiffness_GN"):
+            made.knee().loads(given)
+    with pytest.raises(InputError, match="expected values of no parameters, found radius_mm"):
+        made.knee().at(DESIGN).at({"radius_mm": 3.0})
     single = part.at(np.zeros(3))
     assert (single.parameters, single.at(np.zeros(0))) == (0, single)
 
@@ -145,14 +149,14 @@ def test_the_path_is_that_of_the_design():
     knee = made.knee()
     flexion = np.linspace(0.0, 1.0, 5)
     expected = made.path_of(DESIGN).poses(flexion)
-    np.testing.assert_allclose(knee.path(DESIGN).poses(flexion), expected, atol=1e-9)
+    np.testing.assert_allclose(knee.path_of(DESIGN).poses(flexion), expected, atol=1e-9)
     np.testing.assert_array_equal(
-        knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path(DESIGN).poses(flexion)
+        knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path_of(DESIGN).poses(flexion)
     )
 
 
 def test_designs_outside_the_ranges_are_refused():
-    for method in (made.knee().at, made.knee().path):
+    for method in (made.knee().at, made.knee().path_of):
         with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
             method([17.0, 5e-3, 13.0])
 
@@ -216,11 +220,3 @@ def test_a_copy_gives_the_same_loads():
         copy.at(DESIGN).loads(poses).values, knee.at(DESIGN).loads(poses).values
     )
     assert "stiffness_GN_per_m2" in repr(copy)
-
-
-def test_slopes_of_the_total_wrench_are_sums():
-    pose = poses_in_contact(1)[0]
-    knee = made.knee()
-    parts = knee.loads_and_slopes(pose[None], DESIGN)[1][0]
-    total = knee.slopes(Pose.from_array(pose), DESIGN)
-    np.testing.assert_array_equal(total, parts[0, :6] + parts[1, :6])
