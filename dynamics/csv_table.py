@@ -20,23 +20,13 @@ SI_FACTORS = {
 
 
 class TextTable(NamedTuple):
-    """Cells of a table as text.
-
-    Parameters
-    ----------
-    source : Path
-        File of the table, for messages.
-    first : int
-        Line number of the header.
-    names : list of str
-        Names of the columns.
-    lines : list of (int, list of str)
-        Line number and cells of every row.
-    """
+    """Cells of a table as text."""
 
     source: Path
+    #: Line number of the header.
     first: int
     names: list[str]
+    #: Line number and cells of every row.
     lines: list[tuple[int, list[str]]]
 
     def where(self, line: int, column: str) -> str:
@@ -44,10 +34,7 @@ class TextTable(NamedTuple):
         return f"{self.source}, line {line}, column {column}"
 
     def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Yield line number and cells by column of every row.
-
-        Raises `InputError` if a row has fewer or more cells than the header.
-        """
+        """Yield line number and cells by column of every row, as many as the header has."""
         for line, cells in self.lines:
             if len(cells) != len(self.names):
                 raise InputError(
@@ -68,11 +55,7 @@ class TextTable(NamedTuple):
         return value
 
     def column(self, name: str) -> FloatArray:
-        """Return the numbers of a column, (n,), in the unit of the file [1].
-
-        Cells beyond the end of a row count as empty. Raises `InputError` if the header does not
-        have the column exactly once, or a cell is not a finite number.
-        """
+        """Return the finite numbers of a column, (n,) [1], in the unit of the file."""
         self.check_once(name)
         at = self.names.index(name)
         cells = ((line, row[at] if at < len(row) else "") for line, row in self.lines)
@@ -109,11 +92,7 @@ def read_text(source: Path) -> str:
 
 
 def read_lines(source: Path) -> list[tuple[int, str]]:
-    """Return number and text of each line that is not empty and does not start with #.
-
-    Raises `InputError`, which names the file, if the file is not text or has fewer than two such
-    lines, and `FileNotFoundError`.
-    """
+    """Return number and text of each line that is not empty or a # comment, at least two."""
     lines = [
         (number, line)
         for number, line in enumerate(read_text(source).splitlines(), 1)
@@ -125,11 +104,7 @@ def read_lines(source: Path) -> list[tuple[int, str]]:
 
 
 def read_csv_table(source: Path) -> TextTable:
-    """Read a comma-separated table with a header; skip empty lines and lines that start with #.
-
-    Raises `InputError`, which names the file, if the file is not text, has no header or no rows, or
-    another separator, and `FileNotFoundError`.
-    """
+    """Read a comma-separated table with a header; skip empty lines and lines that start with #."""
     (first, names), *rows = [
         (number, [cell.strip() for cell in next(csv.reader([line]))])
         for number, line in read_lines(source)

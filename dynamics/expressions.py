@@ -1,9 +1,5 @@
-"""The knee simulator's forces and equations of motion as expressions of CasADi, JAX or NumPy.
-
-Scalars are numbers, SX and MX of CasADi, or traced values of JAX. Vectors are sequences of scalars.
-Any array that can be indexed by one number is such a sequence. The formulas are those of
-`dynamics.core` and `dynamics.ligaments`.
-"""
+"""The knee simulator's forces and equations of motion as expressions of CasADi, JAX or NumPy."""
+# Vectors are sequences of scalars: numbers, SX and MX of CasADi, or traced values of JAX.
 
 from __future__ import annotations
 
@@ -43,13 +39,11 @@ Vector: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class KneeExpressions:
-    """Forces and equations of motion of a simulation in the functions of a package.
+    """Forces and equations of motion of a `KneeSimulator.problem` in the functions of a package.
 
-    M q'' + C q' = Q_contact + Q_applied + Q_restraint + Q_ligaments in the free coordinates, as of
-    `dynamics.core.problem`; the caller supplies the contact wrench, in the same package. The
-    simulation is a `dynamics.KneeSimulator.problem`. `smoothing` rounds the kinks of ligaments and
-    gaps: half width as a strain and as a share of the gap [1]. At 0 the forces are those of the
-    simulator.
+    M q'' + C q' = Q_contact + Q_applied + Q_restraint + Q_ligaments in the free coordinates; the
+    caller supplies the contact wrench. `smoothing` rounds the kinks of ligaments and gaps: half
+    width as a strain and as a share of the gap [1].
     """
 
     functions: Elementary
@@ -62,19 +56,14 @@ class KneeExpressions:
         return tuple(k for k in range(6) if self.problem.roles[k] != PRESCRIBED)
 
     def inputs(self, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return prescribed coordinates and applied loads at instants (N,) [s], and their rates.
-
-        Each is (N, 10): six coordinates, of which the prescribed ones count, and four applied loads
-        [rad, m, N, N m, and per s].
-        """
+        """Return coordinates, loads [rad, m, N, N m] at times (N,) [s], and rates, (N, 10)."""
+        # Six coordinates, of which the prescribed ones count, and four loads [rad, m, N, N m, per
+        # s].
         instants = check_array("times", times, (None,))
         return self.problem.inputs(instants)
 
     def pose(self, free: Vector, inputs: Vector) -> list[Scalar]:
-        """Return the six pose coordinates [rad, m] of free coordinates and a row of `inputs`.
-
-        The free coordinates are in the order of `free`, not relative to the reference [rad, m].
-        """
+        """Return pose coordinates [rad, m] of absolute free coordinates and a row of `inputs`."""
         pose = [inputs[k] for k in range(6)]
         for row, k in enumerate(self.free):
             pose[k] = free[row]
@@ -87,13 +76,9 @@ class KneeExpressions:
     def forces(
         self, pose: Vector, applied: Vector, wrench: Vector, *, stiffness: Vector | None = None
     ) -> list[Scalar]:
-        """Return the six generalised forces of contact, applied loads, springs, ligaments [N m, N].
-
-        Of six pose coordinates [rad, m], four loads in the order of
-        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m], the contact wrench on the
-        femur at `contact_pose` about the tibial origin [N, N m], and stiffness as of
-        `ligament_forces`.
-        """
+        """Return six generalised forces of contact, applied loads, springs, ligaments [N m, N]."""
+        # Loads are in the order of `APPLIED_COLUMNS` [N, N m]; the wrench on the femur is that at
+        # `contact_pose` about the tibial origin [N, N m].
         f, problem, smoothing = self.functions, self.problem, self.smoothing
         factor = problem.factor
         parts = (
@@ -107,12 +92,7 @@ class KneeExpressions:
         return [sum(column[1:], column[0]) for column in zip(*parts, strict=True)]
 
     def residual(self, forces: Vector, rates: Vector, accelerations: Vector) -> list[Scalar]:
-        """Return M q'' + C q' - Q of the free coordinates [N m, N].
-
-        Of six generalised forces [N m, N], and rates and accelerations of the free coordinates in
-        the order of `free` [rad, m, s]. The accelerations of quasi-static coordinates have no
-        influence.
-        """
+        """Return M q'' + C q' - Q of the free coordinates [N m, N], in the order of `free`."""
         left = []
         for row, k in enumerate(self.free):
             value = float(self.problem.damping[k]) * rates[row] - forces[k]
@@ -122,11 +102,7 @@ class KneeExpressions:
         return left
 
     def accelerations(self, forces: Vector, rates: Vector) -> list[Scalar]:
-        """Return (Q - C q') / M [rad/s², m/s²] of those free coordinates that have inertia.
-
-        Of six generalised forces [N m, N], and rates of the free coordinates in the order of `free`
-        [rad/s, m/s].
-        """
+        """Return (Q - C q') / M [rad/s², m/s²] of those free coordinates that have inertia."""
         roles, damping, inertia = self.problem.roles, self.problem.damping, self.problem.inertia
         return [
             (forces[k] - float(damping[k]) * rates[row]) / float(inertia[k])
@@ -139,11 +115,7 @@ class KneeExpressions:
 
 
 def wrench_forces(functions: Elementary, pose: Vector, wrench: Vector) -> list[Scalar]:
-    """Return the six generalised forces [N m, N] of a wrench on the femur at a pose [rad, m].
-
-    As `foundation.base.pose.generalised_force`. The wrench is force and moment about the tibial
-    origin, tibial frame [N, N m].
-    """
+    """Return the six generalised forces [N m, N] of a wrench, as `pose.generalised_force`."""
     force = [wrench[0], wrench[1], wrench[2]]
     lever = cross([pose[3], pose[4], pose[5]], force)
     moment = [wrench[3 + k] - lever[k] for k in range(3)]
@@ -203,11 +175,7 @@ def _dot(a: Vector, b: Vector) -> Scalar:
 def line_forces(
     functions: Elementary, pose: Vector, femoral: Vector, tibial: Vector, tension: Scalar
 ) -> list[Scalar]:
-    """Return the six generalised forces [N m, N] of a tension along a line, as of a muscle.
-
-    The tension [N] pulls two attachments together, in the femoral and the tibial frame [m], which
-    must not coincide.
-    """
+    """Return the six generalised forces [N m, N] of a tension between two attachments [m]."""
     return [-tension * slope for slope in _line(functions, pose, femoral, tibial)[1]]
 
 

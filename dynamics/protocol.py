@@ -1,8 +1,4 @@
-"""Contact models as simulations use them.
-
-The original model and its surrogate both implement `ContactModel` and are interchangeable in every
-simulation.
-"""
+"""Contact models as simulations use them: the original model and its surrogate alike."""
 
 from __future__ import annotations
 

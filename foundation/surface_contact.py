@@ -1,9 +1,4 @@
-"""Contact of two surfaces: the methods of every original model, derived from one primitive.
-
-`foundation.elastic_foundation.model.ElasticFoundation` and
-`foundation.finite_element.model.FiniteElementContact` are such models; a trained surrogate, which
-has no surfaces, is not.
-"""
+"""Contact of two surfaces: the methods of every original model, derived from one primitive."""
 
 from __future__ import annotations
 
@@ -59,18 +54,18 @@ class CompartmentState(Protocol):
 
 
 class PressurePlaces(NamedTuple):
-    """Places of one compartment at which a contact model gives pressures.
+    """Places of one compartment at which a contact model gives pressures."""
 
-    `points` (P, 3) [m], unit `normals` (P, 3) and `areas` (P,) [m²] of the places, tibial frame;
-    the tibial `triangles` (T,), and the places `corners` (T, 3) whose values, times `shares` (T, 3)
-    [1], give that of a triangle in `SurfaceContact.spring_state`. `corners` and `shares` are None
-    if the places are the middles of the triangles.
-    """
-
+    #: (P, 3) [m], tibial frame.
     points: FloatArray
+    #: (P, 3) [1].
     normals: FloatArray
+    #: (P,) [m²].
     areas: FloatArray
+    #: Tibial triangles (T,).
     triangles: IntArray
+    #: Places (T, 3) whose values, times `shares` (T, 3) [1], give that of each triangle; None if
+    #: the places are the middles of the triangles.
     corners: IntArray | None = None
     shares: FloatArray | None = None
 
@@ -104,23 +99,7 @@ class SurfaceContact(ABC):
     def _states(
         self, pose: Pose, sides: Sequence[int], *, jacobian: bool = False, energy: bool = False
     ) -> Sequence[Any]:
-        """Return the contact of compartments at a pose.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        sides : sequence of int
-            Places of the compartments in `compartment_names`; the others are not evaluated.
-        jacobian, energy : bool
-            Whether to compute the derivatives of the loads, and the energy. If False, the result
-            may have zeros in their place.
-
-        Returns
-        -------
-        sequence of CompartmentState
-            Contact of each of these compartments.
-        """
+        """Return the contact of compartments, with derivatives and energy if asked for."""
 
     @abstractmethod
     def _flags(self, pose: Pose, side: int, state: Any) -> tuple[Flag, ...]:
@@ -300,13 +279,7 @@ class SurfaceContact(ABC):
 
 
 class NodalContact(SurfaceContact):
-    """Surface contact of nodes, whose distance limits the accuracy of the loads.
-
-    Attributes
-    ----------
-    spacing : float
-        Distance of the nodes on the bearing surface [m].
-    """
+    """Surface contact of nodes, whose distance, `spacing` [m], limits the accuracy of the loads."""
 
     spacing: float
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from surrogates.export.c_source import c_compiler
+from surrogates.export.c_export import c_compiler
 
 COMPILER = c_compiler()
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]

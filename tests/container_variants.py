@@ -117,9 +117,13 @@ BAD_VTK = {
         legacy_vtk({"CELLS": [[0, 1, 2, 3, 4]], "CELL_TYPES": [42]}, "UNSTRUCTURED_GRID"),
         "cells of VTK's type 42 are not supported",
     ),
+    "triangle.vtk": (
+        legacy_vtk({"CELLS": [[0, 1, 2, 3]], "CELL_TYPES": [5]}, "UNSTRUCTURED_GRID"),
+        "type 5 has 4 points, expected 3",
+    ),
     "tetrahedron.vtk": (
-        legacy_vtk({"CELLS": [[0, 1, 2]], "CELL_TYPES": [10]}, "UNSTRUCTURED_GRID"),
-        "type 10 has 3 points, expected 4",
+        legacy_vtk({"CELLS": [[0, 1, 2, 3]], "CELL_TYPES": [10]}, "UNSTRUCTURED_GRID"),
+        "cells of VTK's type 10 are not supported: .* extract the surface",
     ),
     "xml.vtk": (b'<?xml version="1.0"?>\n<VTKFile type="PolyData">', "another format .*vtp"),
 }

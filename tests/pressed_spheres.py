@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.pose import Pose
-from surrogates.fields.field_fit import Places
-from surrogates.fields.samples import FieldSamples
+from surrogates.fields.field_fit import FieldSamples, Places
 
 RADIUS, STIFFNESS = 25e-3, 2e11
 #: Centres of the spheres in the femoral frame [m], medial and lateral.

@@ -50,9 +50,9 @@ def annotations_of(node):
     return named | ({"return": ast.unparse(node.returns)} if node.returns else {})
 
 
-def omissions(node):
-    """Return what the docstring of a public function or class leaves out."""
-    text = ast.get_docstring(node) or ""
+def omissions(node, comments=""):
+    """Return what the docstring and the `#:` comments of a function or class leave out."""
+    text = f"{ast.get_docstring(node) or ''}\n{comments}"
     annotations = annotations_of(node)
     arrays = [a for name, a in annotations.items() if ARRAY.search(a) and name[0] != "_"]
     left_out = []
@@ -86,8 +86,12 @@ def incomplete_docstrings():
     for package in ("foundation", "surrogates", "dynamics", "pipeline"):
         for path in sorted((ROOT / package).rglob("*.py")):
             room = rooms[str(path.parent.relative_to(ROOT))]
-            for name, node in public_nodes(ast.parse(path.read_text("utf-8")).body):
-                if left_out := ", ".join(omissions(node)):
+            source = path.read_text("utf-8")
+            lines = source.splitlines()
+            for name, node in public_nodes(ast.parse(source).body):
+                own = lines[node.lineno : node.end_lineno] if isinstance(node, ast.ClassDef) else []
+                comments = "\n".join(line for line in own if line.strip().startswith("#:"))
+                if left_out := ", ".join(omissions(node, comments)):
                     room.append(f"{path.name}:{node.lineno} {name}: {left_out}")
     return rooms
 

@@ -26,16 +26,16 @@ LINEAR, QUADRATIC, TOE = (int(CONSTANTS[name]) for name in ("LINEAR", "QUADRATIC
 
 
 class LigamentArguments(NamedTuple):
-    """Bundles as arrays with one row per bundle.
+    """Bundles as arrays with one row per bundle."""
 
-    `femoral` and `tibial`, (B, 3) [m]; `rest_length` (B,) [m]; `stiffness` (B,) [N/m, N/m² or N by
-    kind]; `transition` (B,), strain at which the toe of the law ends; `kind` (B,) int64.
-    """
-
+    #: (B, 3) [m], as `tibial`.
     femoral: FloatArray
     tibial: FloatArray
+    #: (B,) [m].
     rest_length: FloatArray
+    #: (B,) [N/m, N/m² or N by kind].
     stiffness: FloatArray
+    #: Strain at which the toe of the law ends (B,).
     transition: FloatArray
     kind: NDArray[np.int64]
 
@@ -48,10 +48,7 @@ class LigamentArguments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Simulation without contact; the struct `simulation` says what the fields are.
-
-    Arrays in SI units [rad, m, kg, s, N]; (6,) by the coordinates of a pose.
-    """
+    """Simulation without contact, (6,) by coordinates [rad, m, kg, s, N] (struct `simulation`)."""
 
     breaks: FloatArray  # (B,)
     pieces: FloatArray  # (4, B - 1, 10)
@@ -101,11 +98,9 @@ class Problem:
     def forces(
         self, pose: FloatArray, loads: FloatArray, wrench: FloatArray, by_pose: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return Q (6,) [N m, N] and dQ/dq (6, 6) of contact, applied loads (4,), and restraints.
-
-        `wrench` (6,) and `by_pose` (6, 6) are those of the contact of both compartments at the pose
-        (6,) plus the offset.
-        """
+        """Return Q (6,) [N m, N] and dQ/dq (6, 6) of contact, applied loads (4,), restraints."""
+        # `wrench` (6,) and `by_pose` (6, 6) are of both compartments at the pose (6,) plus the
+        # offset.
         force, jacobian = np.empty(6), np.empty((6, 6))
         CORE.forces_at(
             self.packed.address, address(pose), address(loads), address(wrench), address(by_pose),
@@ -126,10 +121,7 @@ class Problem:
     def equations(
         self, time: float, state: FloatArray, wrench: FloatArray, by_pose: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f (n,) of M y' = f(t, y) and its derivatives by state (n, n) and by time (n,).
-
-        The contact is that of `forces`, all in SI units [rad, m, s, N].
-        """
+        """Return f (n,) of M y' = f(t, y), its slopes (n, n) and by time (n,) [rad, m, s, N]."""
         n = len(state)
         f, by_state, by_time = np.empty(n), np.empty((n, n)), np.empty(n)
         CORE.assemble(
@@ -141,11 +133,9 @@ class Problem:
     def rates(
         self, times: FloatArray, states: FloatArray, wrenches: FloatArray, by_pose: FloatArray
     ) -> FloatArray:
-        """Return rates (N, n) at states (N, n) with wrenches (N, 6) and derivatives (N, 6, 6).
-
-        In SI units [rad, m, s, N], by implicit steps over a short time: rounding dominates f of
-        stiff quasi-static coordinates.
-        """
+        """Return rates (N, n) [rad, m, s, N] at states (N, n) with wrenches (N, 6), slopes."""
+        # By implicit steps over a short time: rounding dominates f of stiff quasi-static
+        # coordinates.
         rates, mass = np.empty_like(states), self.mass
         CORE.rates_of_states(
             self.packed.address, address(mass), len(times), address(times), address(states),

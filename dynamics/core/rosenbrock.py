@@ -83,10 +83,7 @@ def integrate_trained(
     state: FloatArray,
     times: FloatArray,
 ) -> Integration:
-    """Integrate a state (n,) to times (N,) [s] with the contact of a surrogate.
-
-    `stops_outside`: whether a step outside the trained domain stops the integration.
-    """
+    """Integrate a state (n,) to times (N,) [s] with a surrogate, or to the end of its domain."""
     fields = {"parts": contact.address, "stops": stops_outside}
     trained = Struct("trained", fields | {"scratch": contact.work()})
     function = function_address(CORE.trained_contact)
@@ -101,10 +98,7 @@ def integrate_called(
     state: FloatArray,
     times: FloatArray,
 ) -> Integration:
-    """Integrate a state (n,) to times (N,) [s] with the contact of a function in Python.
-
-    Raises what the function raises.
-    """
+    """Integrate a state (n,) to times (N,) [s] with a Python function; raise what this raises."""
     kept = _Kept()
 
     def fill(_: Any, time: float, pose: Any, wanted: int, wrench: int, by_pose: int) -> int:
@@ -141,11 +135,9 @@ def integrate(
     state: FloatArray,
     times: FloatArray,
 ) -> Integration:
-    """Integrate M y' = f(t, y) of at most 10 components from time 0 to the last of times (N,) [s].
-
-    `derivative` and `of` are the addresses of a function (`derivative` of motion.h) and of what the
-    function takes; `mass` (n,) is the diagonal of M, 1 or 0.
-    """
+    """Integrate M y' = f(t, y), at most 10 components, from 0 to the last of times (N,) [s]."""
+    # `derivative` and `of` are the addresses of a function (`derivative` of motion.h) and of what
+    # it takes; `mass` (n,) is the diagonal of M, 1 or 0.
     n = len(state)
     reached, states = np.array(state), np.full((len(times), n), np.nan)
     counts, where = np.zeros(4, dtype=np.intc), np.zeros(2)

@@ -13,28 +13,19 @@ from foundation.core.library import Struct
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """A method of s stages; all numbers are dimensionless [1].
+    """A method of s stages; all numbers are dimensionless [1]."""
 
-    Parameters
-    ----------
-    shift : float
-        g.
-    stages, couplings : (s, s) float64
-        a and C, strictly lower.
-    nodes, slopes : (s,) float64
-        c and d.
-    dense : (2 or 3, s) float64
-        H.
-    order : (int, int)
-        Order of the result and of the embedded one that the error is taken from.
-    """
-
+    #: g.
     shift: float
+    #: stages, couplings (s, s): a and C, strictly lower.
     stages: FloatArray
     couplings: FloatArray
+    #: nodes, slopes (s,): c and d.
     nodes: FloatArray
     slopes: FloatArray
+    #: H, (2 or 3, s).
     dense: FloatArray
+    #: Of the result, and of the embedded one that the error is taken from.
     order: tuple[int, int]
 
     @cached_property

@@ -136,25 +136,9 @@ def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
 def balanced(
     ligaments: Sequence[Ligament], poses: ArrayLike, strain: float
 ) -> tuple[Ligament, ...]:
-    """Return bundles with rest lengths of which the largest strain over some poses is known.
-
-    For the ligaments of another knee, for example about an implant, whose strains at one pose do
-    not fit the surfaces in flexion.
-
-    Parameters
-    ----------
-    ligaments : sequence of Ligament
-        The bundles; their attachments are kept.
-    poses : (n, 6) array_like
-        Poses of the passive motion [rad, m].
-    strain : float
-        Largest strain of each bundle over the poses [1], > -1.
-
-    Returns
-    -------
-    tuple of Ligament
-        The bundles with rest length l / (1 + strain), l the largest length over the poses.
-    """
+    """Return bundles whose largest strain [1] over passive poses (n, 6) [rad, m] is known."""
+    # For the ligaments of another knee, about an implant, whose strains at one pose do not fit the
+    # surfaces in flexion: the rest length is the largest length over 1 + strain.
     stretch = 1.0 + check_number("strain", strain, above=-1.0)
     longest = (1.0 + ligament_strains(ligaments, poses).max(axis=0)) / stretch
     return tuple(
@@ -173,11 +157,7 @@ def ligament_strains(ligaments: Sequence[Ligament], poses: ArrayLike) -> FloatAr
 def ligament_potential(
     ligaments: Sequence[Ligament], pose: Pose
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return the total energy, generalised forces and stiffness of the bundles at a pose.
-
-    The energy [J]; the forces (6,) [N m, N] conjugate to the pose coordinates,
-    -d(energy)/d(coordinates); and d(force)/d(coordinates), (6, 6), symmetric.
-    """
+    """Return energy [J], generalised forces (6,) [N m, N], symmetric stiffness (6, 6)."""
     force, jacobian = np.zeros(6), np.zeros((6, 6))
     bundles, at = _packed(tuple(ligaments)), pose.array
     energy = CORE.add_ligaments(bundles.address, address(at), 1, address(force), address(jacobian))

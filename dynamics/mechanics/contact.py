@@ -1,9 +1,8 @@
 """Motion with contacts that open and close.
 
 The state is (q, q', deflection of every contact, work of joints, normal and tangential forces and
-loads). A normal force may jump where a contact closes, so that the integration stops there and
-restarts; between such instants the right-hand side is continuous. A contact at rest has a constant
-gap below zero and causes no event.
+loads). A normal force may jump where a contact closes, so that the integration restarts there. A
+contact at rest has a constant gap below zero and causes no event.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.closing import Terms
+from dynamics.mechanics.chains.links import Terms
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_in, check_number
@@ -62,11 +61,9 @@ class Contacts(Protocol):
 
 
 class SurfaceLaw:
-    """Normal law and friction of P contacts; rates and forces (P, 2) [m/s, N], tangent first.
+    """Normal law and friction of P contacts; rates and forces (P, 2) [m/s, N], tangent first."""
 
-    Contacts only dissipate energy. Where a surface leaves faster than the other follows (no force,
-    gap < 0), the energy left in the spring is lost.
-    """
+    # Where a surface leaves faster than the other follows, the energy left in the spring is lost.
 
     #: Normal force over indentation and rate.
     normal: ContactLaw
@@ -78,10 +75,7 @@ class SurfaceLaw:
     def normal_force(
         self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
     ) -> FloatArray:
-        """Return Fn (P,) [N] of closed contacts at gaps (P,) [m] and their rates [m/s].
-
-        `approach` (P,) [m/s] is the rate at which they closed.
-        """
+        """Return Fn (P,) [N] of closed contacts at gaps (P,) [m], rates, rates at closing."""
         started = np.maximum(approach, self.least_approach)
         return np.maximum(self.normal.bonded_force(-gap, -gap_rate, started), 0.0)
 
@@ -93,10 +87,7 @@ class SurfaceLaw:
         closed: BoolArray,
         approach: FloatArray | float = 1.0,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return forces T and Fn (P, 2) [N] on the bodies, and rates of deflections (P,) [m/s].
-
-        At gaps and deflections (P,) [m]; open contacts bear no force.
-        """
+        """Return T and Fn (P, 2) [N] on the bodies, and rates of deflections (P,) [m/s]."""
         normal = np.where(closed, self.normal_force(gap, rate[:, 1], approach), 0.0)
         if self.friction is None:
             return np.column_stack((np.zeros(len(gap)), normal)), np.zeros(len(gap))
@@ -111,10 +102,7 @@ class SurfaceLaw:
     def dissipation(
         self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
     ) -> tuple[float, float]:
-        """Return the powers lost in normal and in tangential direction [W], both >= 0.
-
-        At gaps (P,) [m], forces (P, 2) [N] and rates of deflections (P,) [m/s].
-        """
+        """Return normal and tangential power loss [W], >= 0, of gaps (P,), forces (P, 2)."""
         law = self.normal
         elastic = law.stiffness * np.maximum(-gap, 0.0) ** law.exponent
         viscous = 0.0 if self.friction is None else self.friction.damping * relaxing**2
@@ -131,19 +119,7 @@ class Mode(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactChange:
-    """A contact that closed or opened.
-
-    Parameters
-    ----------
-    time : float
-        Instant [s].
-    point : str
-        Name of the contact.
-    closed : bool
-        Whether it closed.
-    rate : float
-        Rate of approach at this instant [m/s].
-    """
+    """A contact, `point`, that closed or opened at an instant [s], at a rate of approach [m/s]."""
 
     time: float
     point: str
@@ -258,11 +234,9 @@ class ContactProblem:
         atol: float | FloatArray,
         **options: Any,
     ) -> tuple[StrikeResult, list[Mode]]:
-        """Return the result at instants (T,) [s], and the modes there.
-
-        From free coordinates (F,) [rad, m] and their rates. An absolute tolerance for each of the
-        coordinates and rates holds for them, its last entry for deflections and works as well.
-        """
+        """Return the result at times (T,) [s], and the modes, from coordinates (F,) [rad, m]."""
+        # Tolerances are of coordinates and rates; the last one holds for deflections and works as
+        # well.
         count = len(self.contacts.names)
         state = np.concatenate([position, velocity, np.zeros(count + 4)])
         tolerance = np.full(len(state), np.atleast_1d(atol)[-1])

@@ -101,11 +101,9 @@ class Tree:
         carriers: dict[int, int] | None = None,
         bases: Sequence[int] = (),
     ) -> Tree:
-        """Return the tree of joints at places (N,) [m] of their parents.
-
-        `slides` has direction and constant angle [rad] of the bodies on slides, `carriers` the
-        bodies whose angles add to those of other bodies.
-        """
+        """Return the tree of joints at places (N,) [m] of their parents."""
+        # `slides` has direction and constant angle [rad] of bodies on slides, `carriers` the bodies
+        # whose angles add to those of others.
         count = len(parent)
         axis = np.zeros(count, dtype=np.complex128)
         turning, offsets = np.zeros((count + 1, count + 2 * len(bases))), np.zeros(count + 1)

@@ -1,11 +1,8 @@
-"""Masses, lengths and inertias of the segments of a leg.
+"""Masses, lengths and inertias of the segments of a leg, by the shares of Winter (2009, table 4.1).
 
-The frame of a segment has its origin at the proximal joint and the axes of the lab (x anterior,
-y superior, z to the right) when the body stands upright with the sole level. Values follow from
-body mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all
-sources); measured lengths and joints, or those of the model of the angles, may replace them.
-Cadaver shares differ between sources: de Leva (1996, J Biomech 29:1223-1230) has 0.142, 0.0433 and
-0.0137 of the body mass for thigh, shank and foot of a man.
+A segment's frame has its origin at the proximal joint and the axes of the lab (x anterior, y
+superior, z to the right) upright, sole level. Cadaver shares differ: de Leva (1996, J Biomech
+29:1223-1230) has 0.142, 0.0433 and 0.0137 of the body mass for thigh, shank and foot of a man.
 """
 
 from __future__ import annotations
@@ -13,26 +10,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
 from foundation.base.checks import (
     FloatArray,
-    check_array,
     check_fields,
     check_number,
     check_numbers,
 )
-from foundation.base.errors import InputError
 
 #: The shipped shares.
 SEGMENTS = Path(__file__).with_name("tables") / "segments.csv"
-#: Hip of a right leg from the origin of the pelvis, and heel from the ankle, as shares of height:
-#: (-0.0707, -0.0661, 0.0835) m and (-0.0488, -0.0420) m of the model of Delp et al. (1990) as in
-#: OpenSim's gait2392 and gait10dof18musc, over its height of about 1.80 m.
-HIP_FRACTION = (-0.0393, -0.0367, 0.0464)
+#: Heel from the ankle as shares of height: (-0.0488, -0.0420) m of the model of Delp et al. (1990)
+#: as in OpenSim's gait2392 and gait10dof18musc, over its height of about 1.80 m.
 HEEL_FRACTION = (-0.0271, -0.0233)
 
 
@@ -59,74 +52,28 @@ class Segment:
         return math.hypot(*self.end)
 
 
-@dataclass(frozen=True, eq=False)
-class LegSegments:
-    """A right leg of three segments, from the hip (3,) [m] down.
-
-    Raises `InputError` if a point is not finite or has another shape, or the shank's frame is not
-    along its axis.
-    """
+class LegSegments(NamedTuple):
+    """A leg of three segments, and the lower end of the heel (2,) [m] in the frame of the foot."""
 
     thigh: Segment
     shank: Segment
     #: Its distal end is at the metatarsal heads.
     foot: Segment
-    #: Hip joint in the frame of the pelvis with the origin of the measured motion (3,) [m].
-    hip: FloatArray
-    #: Lower end of the heel in the frame of the foot (2,) [m].
     heel: FloatArray
 
-    def __post_init__(self) -> None:
-        check_fields(self, "leg ", hip=(3,), heel=(2,))
-        if self.shank.end[0] != 0.0:
-            raise InputError(
-                "leg shank: expected its axis from ankle to knee along y, found an end at "
-                f"{self.shank.end[0]:g} m anterior"
-            )
 
-
-def leg_segments(
-    mass: float,
-    height: float,
-    *,
-    thigh_length: float | None = None,
-    shank_length: float | None = None,
-    hip: ArrayLike | None = None,
-    toe: ArrayLike | None = None,
-    heel: ArrayLike | None = None,
-) -> LegSegments:
-    """Return the segments of a leg, scaled from body mass [kg] and height [m].
-
-    Centres of mass and radii of gyration scale with measured lengths from hip to knee and from knee
-    to ankle [m]. `hip` (3,) [m] is the right hip joint in the frame of the pelvis; `toe` and `heel`
-    (2,) [m] are the metatarsal heads and the lower end of the heel, anterior and superior of the
-    ankle.
-    """
+def leg_segments(mass: float, height: float) -> LegSegments:
+    """Return the segments of a leg, scaled from the mass [kg] and height [m] of the body."""
     body = check_number("mass", mass, above=0.0, unit="kg")
     tall = check_number("height", height, above=0.0, unit="m")
-    table = read_csv_table(SEGMENTS)
-    places = {row["segment"]: i for i, (_, row) in enumerate(table.rows())}
-    share = {
-        name: table.column(f"{name}_fraction")
-        for name in ("mass", "centre_of_mass", "gyration", "end_x", "end_y")
-    }
-    ends = {n: tall * np.array([share["end_x"][i], share["end_y"][i]]) for n, i in places.items()}
-    for name, length in (("thigh", thigh_length), ("shank", shank_length)):
-        if length is not None:
-            checked = check_number(f"{name}_length", length, above=0.0, unit="m")
-            ends[name] = np.array([0.0, -checked])
-    if toe is not None:
-        ends["foot"] = check_array("toe", toe, (2,))
     segments = {}
-    for name, i in places.items():
-        mass, end = body * float(share["mass"][i]), ends[name]
-        gyration = float(share["gyration"][i]) * math.hypot(*end)
-        centre = float(share["centre_of_mass"][i]) * end
-        segments[name] = Segment(mass, end, centre, mass * gyration**2)
-    return LegSegments(
-        segments["thigh"],
-        segments["shank"],
-        segments["foot"],
-        tall * np.array(HIP_FRACTION) if hip is None else check_array("hip", hip, (3,)),
-        tall * np.array(HEEL_FRACTION) if heel is None else check_array("heel", heel, (2,)),
-    )
+    for _, row in read_csv_table(SEGMENTS).rows():
+        name = row.pop("segment")
+        share = {key.removesuffix("_fraction"): float(cell) for key, cell in row.items()
+                 if key.endswith("_fraction")}  # fmt: skip
+        end = tall * np.array([share["end_x"], share["end_y"]])
+        inertia = body * share["mass"] * (share["gyration"] * math.hypot(*end)) ** 2
+        centre = share["centre_of_mass"] * end
+        segments[name] = Segment(body * share["mass"], end, centre, inertia)
+    heel = tall * np.array(HEEL_FRACTION)
+    return LegSegments(segments["thigh"], segments["shank"], segments["foot"], heel)

@@ -67,10 +67,7 @@ def is_c3d(path: str | Path | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class C3dFile:
-    """A C3D file in its own axes and units.
-
-    Points (F, P, 3) and scaled samples of the analog channels (A, C) are in [any unit].
-    """
+    """A C3D file in its own axes; points (F, P, 3) and scaled analogs (A, C) [any unit]."""
 
     path: Path
     #: Parameters by group and name.
@@ -138,10 +135,8 @@ class C3dFile:
 
     @property
     def markers(self) -> tuple[tuple[str, ...], FloatArray]:
-        """Names and positions (F, M, 3) [m] of the points that have a name, axes of OpenSim.
-
-        Without results of models, and without the name of the only subject before a colon.
-        """
+        """Names and positions (F, M, 3) [m] of the points that have a name, axes of OpenSim."""
+        # Without results of models, and without the name of the only subject before a colon.
         names, places = self._places
         return names, places @ self.axes.T
 
@@ -169,11 +164,9 @@ class C3dFile:
 
     @cached_property
     def axes(self) -> FloatArray:
-        """Axes x, y and z of OpenSim, rows (3, 3), in the axes of the file [1].
-
-        y is up. x is the axis along which the markers travel, else POINT:X_SCREEN, else the first
-        level axis of the file.
-        """
+        """Axes x, y and z of OpenSim, rows (3, 3), in the axes of the file [1]; y is up."""
+        # x is the axis along which the markers travel, else POINT:X_SCREEN, else the first level
+        # axis.
         up = self._up()
         level = self._travel() * (up == 0.0)
         axis = int(np.abs(level).argmax())
@@ -198,11 +191,9 @@ class C3dFile:
         return np.asarray(np.median(ways, axis=0)) if len(some) else np.zeros(3)
 
     def _up(self) -> FloatArray:
-        """Return the axis of the file that points up (3,) [1].
-
-        The normal of level plates, else POINT:Y_SCREEN, else the axis along which the markers of a
-        frame spread the most, else y.
-        """
+        """Return the axis of the file that points up (3,) [1]."""
+        # The normal of level plates, else POINT:Y_SCREEN, else the widest spread of markers, else
+        # y.
         screen, places = self._screen("Y_SCREEN"), self._places[1]
         weights = np.abs(self.plate_axes[:, :, 2]).mean(axis=0) if len(self.corners) else None
         if weights is None or weights.max() < _LEVEL:
@@ -218,10 +209,7 @@ class C3dFile:
 
 
 def read_c3d(path: str | Path) -> C3dFile:
-    """Return the content of a C3D file.
-
-    Raises `InputError` if `ezc3d` is not installed, or the file is missing, cut off or damaged.
-    """
+    """Return the content of a C3D file, or raise `InputError` if it or `ezc3d` is missing."""
     source = Path(path)
     try:
         import ezc3d
@@ -252,11 +240,8 @@ def read_c3d(path: str | Path) -> C3dFile:
 
 
 def _check_parameters(content: bytes) -> int:
-    """Return the number of frames that the header states.
-
-    Raises an `InputError` with what was found in place of the parameters of a whole file: ezc3d
-    crashes at some files that are damaged there, or never ends.
-    """
+    """Return the number of frames that the header states, or raise an InputError."""
+    # ezc3d crashes at some files that are damaged there, or never ends.
     content = content.lstrip(b"\0")
     start, size = 512 * (content[0] - 1) if content else 0, len(content)
     if size < max(start, 512) + 4 or content[1] != _MARK:
@@ -308,14 +293,11 @@ def read_ground(path: str | Path, *, columns: Collection[str] | None = None) -> 
 
 
 def read_plates(path: str | Path) -> MotionTable:
-    """Return the force plates of a C3D file.
-
-    Of plate k, `ground_force_k_vx` to `vz` [N], the force on the person, its point
-    `ground_force_k_px` to `pz` [m] on the surface, and the free torque `ground_torque_k_x` to `z`
-    [N m], in the axes of OpenSim. Below 20 N across the plate, the point is between those of the
-    neighbouring contacts, and the torque complements the moment. Raises `InputError` if the file
-    cannot be read, has no force plate, or a plate is not described as the format states.
-    """
+    """Return the force plates of a C3D file as columns of OpenSim, in its axes [N, m, N m]."""
+    # Of plate k, `ground_force_k_vx` to `vz`, the force on the person, its point
+    # `ground_force_k_px` to `pz` on the surface, and the free torque `ground_torque_k_x` to `z`.
+    # Below 20 N, the point is between those of the neighbouring contacts, and the torque
+    # complements the moment.
     file = read_c3d(path)
     if not len(file.corners):
         raise InputError(

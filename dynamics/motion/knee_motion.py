@@ -1,10 +1,6 @@
-"""Motions of a knee in tables of other programs, read as poses and written from poses.
-
-The columns describe the translation in one of two ways: the femoral origin in the tibial frame
-(anterior, superior, lateral: `foundation.base.pose`), or the tibial origin in the femoral frame, as
-in OpenSim's custom joints (tx, ty, tz: `Pose.from_opensim`). Both describe a right knee; the frames
-are those of the meshes of the knee.
-"""
+"""Motions of a right knee in tables of other programs, read as poses and written from poses."""
+# The translation is the femoral origin in the tibial frame (anterior, superior, lateral), or the
+# tibial origin in the femoral frame, as in OpenSim's custom joints (tx, ty, tz).
 
 from __future__ import annotations
 
@@ -51,17 +47,15 @@ LENGTH_UNITS = tuple(PER_METRE)
 
 @dataclass(frozen=True)
 class KneeColumns:
-    """Columns of the motion of a knee in a table, and their units.
+    """Columns of the motion of a knee in a table, and their units."""
 
-    `names` has the column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`,
-    otherwise `InputError` is raised; a minus before the name changes the sign. Empty: the first of
-    `KNOWN_COLUMNS` that the table has, by these names or as state variables of OpenSim, such as
-    `/jointset/knee_r/knee_flex_r/value`. The units, "deg" or "rad" and "m", "mm" or "inch", are
-    those of columns without a unit in their name; of angles by default the unit in the header.
-    """
-
+    #: Column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`; a minus before the
+    #: name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has, by these names
+    #: or as state variables such as `/jointset/knee_r/knee_flex_r/value`.
     names: Mapping[str, str] = field(default_factory=dict)
+    #: "deg" or "rad" of columns without a unit in their name; by default that of the header.
     angle_unit: str | None = None
+    #: "m", "mm" or "inch" of columns without a unit in their name.
     length_unit: str = "m"
 
     def __post_init__(self) -> None:
@@ -81,10 +75,7 @@ class KneeColumns:
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Return the columns of a text such as "flexion=knee_angle_r,adduction=-knee_add_r,...".
-
-    Raises `InputError` if a part is not coordinate=column, or a coordinate is repeated.
-    """
+    """Return the columns of a text such as "flexion=knee_angle_r,adduction=-knee_add_r,..."."""
     columns: dict[str, str] = {}
     for part in text.split(","):
         name, _, column = (side.strip() for side in part.partition("="))
@@ -151,11 +142,7 @@ def pose_columns(path: str | Path, columns: KneeColumns | None = None) -> dict[s
 def knee_motion_table(
     time: FloatArray, poses: FloatArray, columns: KneeColumns | None = None
 ) -> MotionTable:
-    """Return poses as a table for OpenSim, by default in degrees and metres.
-
-    Of the femur in the tibial frame, (N, 6) [rad, m], at increasing instants (N,) [s]; the columns
-    are by default those of OpenSim-JAM's models.
-    """
+    """Return poses (N, 6) [rad, m] at instants (N,) [s] as a table for OpenSim, in degrees."""
     chosen = columns or KneeColumns()
     names = chosen.names or KNOWN_COLUMNS[0]
     order = OPENSIM_COORDINATES if "tx" in names else COORDINATES

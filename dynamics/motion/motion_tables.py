@@ -38,32 +38,16 @@ def unit_in_name(column: str, units: Collection[str] = ANGLE_UNITS) -> str | Non
 
 @dataclass(frozen=True, eq=False)
 class MotionTable:
-    """Columns over time, in the units of a file.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the n columns besides the time.
-    time : (N,) float64
-        Instants [s], increasing.
-    values : (N, n) float64
-        The columns, in the units of the file.
-    in_degrees : bool, optional
-        Whether angles are in degrees; None where the file does not state the unit.
-    source : str
-        Name of the table in messages.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not match, a value is not finite, the time does not increase or a name
-        is repeated.
-    """
+    """Columns over time, in the units of a file."""
 
     names: tuple[str, ...]
+    #: (N,) [s], increasing.
     time: FloatArray
+    #: The n columns, (N, n).
     values: FloatArray
+    #: Whether angles are in degrees; None where the file does not state the unit.
     in_degrees: bool | None = None
+    #: Name of the table in messages.
     source: str = "motion table"
 
     def __post_init__(self) -> None:
@@ -78,13 +62,7 @@ class MotionTable:
             raise InputError(f"{self.source}, time: expected increasing instants, found {time}")
 
     def column(self, name: str) -> FloatArray:
-        """Return one column (N,) in the unit of the file [1].
-
-        Raises
-        ------
-        InputError
-            If the table does not have the column.
-        """
+        """Return one column (N,) in the unit of the file [1]."""
         if name not in self.names:
             raise InputError(
                 f"{self.source}: expected a column {name!r}, found {', '.join(self.names)}"
@@ -92,16 +70,9 @@ class MotionTable:
         return self.values[:, self.names.index(name)].copy()
 
     def angle(self, name: str) -> FloatArray:
-        """Return one column (N,) of angles [rad].
-
-        The unit follows from the ending `_deg` or `_rad` of the name, else from `in_degrees`; a
-        state variable of OpenSim, whose name ends in `/value`, is in radians without either.
-
-        Raises
-        ------
-        InputError
-            If the table does not have the column, or neither name nor table states the unit.
-        """
+        """Return one column (N,) of angles [rad], of which name or table state the unit."""
+        # By the ending `_deg` or `_rad` of the name, else `in_degrees`; a state variable of
+        # OpenSim, whose name ends in `/value`, is in radians without either.
         values = self.column(name)
         unit = unit_in_name(name)
         degrees = self.in_degrees if unit is None else unit == "deg"
@@ -124,33 +95,8 @@ def read_motion_columns(path: str | Path) -> tuple[str, ...]:
 def read_motion_table(
     path: str | Path, *, in_degrees: bool | None = None, columns: Collection[str] | None = None
 ) -> MotionTable:
-    """Read a motion or a table of forces.
-
-    Parameters
-    ----------
-    path : str or Path
-        `.mot` or `.sto` (OpenSim), else CSV with a header of names and # comments, with a column
-        `time` or `time_s` [s].
-    in_degrees : bool, optional
-        Whether angles are in degrees; by default as the header states.
-    columns : collection of str, optional
-        Names of the columns to read, as far as the table has them; cells of other columns are not
-        read. By default all.
-
-    Returns
-    -------
-    MotionTable
-        The columns, in the units of the file.
-
-    Raises
-    ------
-    InputError
-        If the header does not end, does not fit the table or repeats a column, a row is too short
-        or too long, a cell is not a finite number, or the time does not increase; the message
-        names file, line and column.
-    FileNotFoundError
-        If the file does not exist.
-    """
+    """Read `.mot` or `.sto` (OpenSim), else CSV with a column `time` or `time_s` [s]."""
+    # `columns` are those to read, by default all; cells of other columns are not read.
     header, table = _read_cells(Path(path))
     names = table.names
     clock = next((name for name in TIME_COLUMNS if name in names), None)
@@ -177,33 +123,14 @@ def read_motion_table(
 
 
 def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "motion") -> None:
-    """Write a table in OpenSim's format, version 1; numbers are read back unchanged.
-
-    Parameters
-    ----------
-    path : str or Path
-        File that ends in `.mot` or `.sto`.
-    table : MotionTable
-        The table.
-    title : str
-        First line of the header.
-
-    Raises
-    ------
-    InputError
-        If the path has another ending, or as `motion_text`.
-    """
+    """Write a table in OpenSim's format, version 1; numbers are read back unchanged."""
     target = Path(path)
     check_in("path ending", target.suffix.lower(), OPENSIM_ENDINGS)
     target.write_text(motion_text(table, title=title), encoding="utf-8")
 
 
 def motion_text(table: MotionTable, *, title: str = "motion") -> str:
-    """Return the text that `write_motion_table` writes.
-
-    Raises `InputError` if the table does not state whether angles are in degrees, or a name cannot
-    be written between tabs.
-    """
+    """Return the text that `write_motion_table` writes; the table must say whether in degrees."""
     if table.in_degrees is None:
         raise InputError(f"{table.source}: expected in_degrees to be True or False, found None")
     for name in table.names:

@@ -1,8 +1,6 @@
-"""Force plates of a table, and the contacts, heel strikes and toe-offs on them.
-
-The columns of a plate are recognised by the names that programs write (`ground_force_vx`,
-`1_ground_force_vx`, `ground_force_1_vx`, `ground_force_r_vx`, `ground_force_vx_r`, `FP1_Fx`).
-"""
+"""Force plates of a table, and the contacts, heel strikes and toe-offs on them."""
+# Names that programs write are `ground_force_vx`, `1_ground_force_vx`, `ground_force_1_vx`,
+# `ground_force_r_vx`, `ground_force_vx_r` and `FP1_Fx`.
 
 from __future__ import annotations
 
@@ -52,11 +50,7 @@ class Contact:
 
 
 def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
-    """Return the plates whose columns a table has, in the order of the table.
-
-    Raises `InputError` if the table has no plate with force and point of application, or lacks a
-    column of a plate.
-    """
+    """Return the plates whose columns a table has, in the order of the table, at least one."""
     plates: list[Plate] = []
     for head, letter, axes, tail in _forces(ground):
         forces = [f"{head}{letter}{axis}{tail}" for axis in axes]
@@ -139,11 +133,8 @@ def unit_fault(plate: Plate) -> str:
 
 
 def _without_strays(plate: Plate) -> Plate:
-    """Return a plate without load where the point of an unloaded plate is far off.
-
-    The point is the quotient of moment and force; without a foot on the plate it is noise, and some
-    files have values of hundreds of metres there.
-    """
+    """Return a plate without load where the point of an unloaded plate is far off."""
+    # The point is the quotient of moment and force: noise, hundreds of metres away in some files.
     loaded = plate.force[:, 1] > CONTACT_THRESHOLD
     if not loaded.any():
         return plate
@@ -198,12 +189,9 @@ def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...
 def foot_events(
     time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the instants of heel strike (s,) and of toe-off (o,) [s].
-
-    The vertical ground force on the foot (N,) [N] crosses the `threshold`, > 0, there; the instants
-    are interpolated. A contact at the start or end of the record has no strike or no toe-off. Gaps
-    and contacts shorter than 0.1 s do not count.
-    """
+    """Return heel strikes (s,), toe-offs (o,) [s], where force (N,) [N] crosses a threshold."""
+    # A contact at the start or end of the record has no strike or no toe-off. Gaps and contacts
+    # shorter than 0.1 s do not count.
     instants = check_array("time", time, (None,))
     force = check_array("vertical force", vertical, (len(instants),))
     force = force - check_number("threshold", threshold, above=0.0, unit="N")
@@ -227,13 +215,9 @@ def find_stride(
     threshold: float = CONTACT_THRESHOLD,
     name: str = "vertical force",
 ) -> tuple[float, float]:
-    """Return start and end [s] of a stride: the first two heel strikes of a foot.
-
-    In a record with one strike and two toe-offs, the toe-offs yield the duration of the stride,
-    which starts or, if the record is too short, ends with the strike. Instants and force are those
-    of `foot_events`, (N,) [s] and (N,) [N]; `name` is that of the force in messages. Raises
-    `InputError` if the record does not contain a stride.
-    """
+    """Return start and end [s] of a stride (N,) [s], [N]: the first two heel strikes of a foot."""
+    # In a record with one strike and two toe-offs, the toe-offs yield the duration of the stride,
+    # which starts or, if the record is too short, ends with the strike.
     strikes, offs = foot_events(time, vertical, threshold=threshold)
     if len(strikes) > 1:
         return float(strikes[0]), float(strikes[1])

@@ -1,8 +1,8 @@
 """Static equilibrium from many AP positions: a search that does not depend on a good start.
 
-The femur is held at each AP position in turn while the other coordinates settle. Where the AP force
-changes from anterior to posterior, a stable equilibrium lies between two positions. Holding a
-coordinate is the limit of a stiff temporary spring.
+The femur is held at each AP position while the other coordinates settle. Where the AP force changes
+from anterior to posterior, a stable equilibrium lies between two positions. Holding a coordinate is
+the limit of a stiff temporary spring.
 """
 
 from __future__ import annotations
@@ -44,15 +44,9 @@ def settle_from_sweep(
     axial_force: float,
     starts: Sequence[Pose],
 ) -> Pose:
-    """Return the stable equilibrium that a sweep over AP positions finds.
-
-    Of several equilibria, the one nearest to the middle start is returned. Flexion [rad] and the
-    force that presses the femur onto the tibia [N], > 0, are given. The starts are poses near
-    contact at increasing `anterior`; their flexion is not used. Raises `EquilibriumError` if no
-    equilibrium is found, with what is known in the message and in `loose` the coordinate that
-    nothing holds, and `InputError` if there are fewer than two starts, or `anterior` does not
-    increase.
-    """
+    """Return the equilibrium that a sweep over AP positions finds nearest to the middle start."""
+    # The starts are poses near contact at increasing `anterior`. `EquilibriumError` names in
+    # `loose` the coordinate that nothing holds.
     check_number("axial_force", axial_force, above=0.0, unit="N")
     places = [start.anterior for start in starts]
     if len(places) < 2 or any(b <= a for a, b in pairwise(places)):
@@ -83,11 +77,7 @@ def sweep_ap(
     axial_force: float,
     starts: Sequence[Pose],
 ) -> list[HeldRest]:
-    """Return the rests of a knee held at the AP positions of `starts`, where there are any.
-
-    Raises `EquilibriumError` if the knee rests at none of the positions; `loose` is the coordinate
-    that nothing holds.
-    """
+    """Return the rests of a knee held at AP positions of `starts`, or `EquilibriumError`."""
     applied = AppliedLoads(axial_force)
     rests: dict[int, HeldRest] = {}
     errors: list[EquilibriumError] = []
@@ -112,10 +102,7 @@ def sweep_ap(
 def _released(
     model: ContactModel, simulator: KneeSimulator, flexion: float, axial_force: float, start: Pose
 ) -> Pose:
-    """Return the rest with only AP held; if the search fails, further coordinates are held first.
-
-    Raises `EquilibriumError`, with the coordinate whose release fails.
-    """
+    """Return the rest with only AP held; if that fails, further coordinates are held first."""
 
     def rest(start: Pose, held: tuple[str, ...]) -> Pose:
         return settle(

@@ -30,13 +30,11 @@ class SimulationError(RuntimeError):
 
 
 class KneeEquations:
-    """M y' = f(t, y) of the knee in the simulator; in C in `dynamics.core`.
+    """M y' = f(t, y) of the knee in the simulator; in C in `dynamics.core`."""
 
-    The state consists of displacements from a reference pose and rates [rad, m, s], so that a
-    relative tolerance refers to the excursions of the knee, not to the origins of the bones. The
-    derivative and the Jacobian at one state share one evaluation of the contact model. `progress`
-    is called with the time [s] of every step.
-    """
+    # The state has displacements from a reference pose and rates [rad, m, s], so that a relative
+    # tolerance refers to the excursions of the knee. `progress` is called with the time [s] of
+    # every step.
 
     def __init__(
         self,
@@ -107,11 +105,7 @@ class KneeEquations:
         return self.problem.rates(np.array([time]), state[None], wrench, by_pose)[0]
 
     def resting_rates(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rates (F,) [rad/s, m/s] at which an equilibrium follows the inputs.
-
-        The time derivative of Q(t, q) = 0 yields these rates; a simulation that starts with them
-        starts without a jolt.
-        """
+        """Return the rates (F,) [rad/s, m/s] at which an equilibrium follows the inputs."""
         inputs, rates = self.problem.inputs(np.array([time]))
         pose = self.coordinates(time, state)
         _, wrench, by_pose = self._at_state(time, state)

@@ -223,11 +223,9 @@ class _Balance:
     width: float = 0.0
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual.
-
-        With a `width` [m], the mean over heights within this distance. A jump of the forces is then
-        a slope: of conservative forces, along the jump itself.
-        """
+        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual."""
+        # With a `width` [m], the mean over heights within this distance, whose slope stands for a
+        # jump.
         if self.width == 0.0:
             return self._at(pose, 0.0)
         low, high = (self._at(pose, side) for side in (-self.width, self.width))
@@ -288,10 +286,8 @@ class _Balance:
 def _relax(
     balance: _Balance, begin: Pose, allowed: float, iterations: int
 ) -> tuple[Pose, int, _Balance]:
-    """Return the pose at rest, the number of evaluations of the relaxation, and its balance.
-
-    A search that stands still at a jump of the forces goes on with their means over heights.
-    """
+    """Return the pose at rest, the number of evaluations of the relaxation, and its balance."""
+    # A search that stands still at a jump of the forces goes on with their means over heights.
     pose = begin
     force, jacobian = balance(pose)
     near, count = _newton(balance, pose, force, jacobian, allowed)

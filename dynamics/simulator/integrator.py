@@ -1,8 +1,4 @@
-"""Simulation of the knee over gait cycles.
-
-Time stepping: the Rosenbrock methods Rodas5P (Steinebach 2023, BIT 63:27) and Rodas4P (Steinebach
-1995) of `dynamics.core`.
-"""
+"""Simulation of the knee over gait cycles, by Rodas5P (Steinebach 2023, BIT 63:27) and Rodas4P."""
 
 from __future__ import annotations
 

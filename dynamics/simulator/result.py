@@ -16,17 +16,9 @@ from foundation.base.pose import COORDINATE_UNITS, COORDINATES
 
 @dataclass(frozen=True)
 class CountedFlag:
-    """A flag of a contact model during a simulation, and how often it occurs.
+    """A flag during a simulation, its first instant [s] and number of reported instants."""
 
-    Parameters
-    ----------
-    flag : Flag
-        First flag; later flags of the same cause count as the same flag.
-    time : float
-        First instant [s].
-    samples : int
-        Number of reported instants with a flag of this cause.
-    """
+    # Later flags of the same cause count as the same flag.
 
     flag: Flag
     time: float

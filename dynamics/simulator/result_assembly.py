@@ -33,10 +33,7 @@ class ReportedMotion(NamedTuple):
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
-    """Return motion and loads at states (N, n) [rad, m, s] and their instants (N,) [s].
-
-    Raises `SimulationError` if the contact model fails.
-    """
+    """Return motion and loads at states (N, n) [rad, m, s] and instants (N,) [s]."""
     values, rates = equations.problem.inputs(times)
     poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]

@@ -19,25 +19,14 @@ _SCALED = np.array([*range(6), PEAK_PRESSURE, MEAN_PRESSURE])
 
 @dataclass(frozen=True, eq=False)
 class VariedContact:
-    """Contact at the pose plus an offset, its loads times a factor; implements `ContactModel`.
+    """Contact at the pose plus an offset, in that frame, its loads times a factor."""
 
-    The loads are stated in the frame of the offset tibia. Since the offset is constant, the
-    generalised forces at the offset pose act on the unchanged coordinates by virtual work.
-
-    Parameters
-    ----------
-    model : ContactModel
-        The contact as modelled.
-    offset : (6,) float64
-        Displacement of the components from the modelled pose, added to the pose coordinates
-        [rad, m].
-    stiffness : float
-        Factor on loads and pressures [1], > 0: the factor of Young's modulus for the laws of
-        `foundation.elastic_foundation.laws`, all of them linear in the modulus.
-    """
+    # The offset is constant: generalised forces act on the unchanged coordinates by virtual work.
 
     model: ContactModel
+    #: Displacement of the components from the modelled pose (6,) [rad, m].
     offset: ArrayLike = field(default_factory=lambda: np.zeros(6))
+    #: Factor on loads and pressures [1], > 0: that of Young's modulus for all spring laws.
     stiffness: float = 1.0
 
     def __post_init__(self) -> None:

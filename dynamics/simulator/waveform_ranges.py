@@ -1,7 +1,4 @@
-"""Plausible values of the columns of waveform tables: unit, sign, place of a column, spikes.
-
-What no knee does is an error; what few tests of knees do is a warning.
-"""
+"""Plausible values of waveform tables: what no knee does is an error, what few do a warning."""
 
 from __future__ import annotations
 
@@ -83,12 +80,8 @@ _SPIKE, _NOISE, _BESIDE = 0.1, 4.0, 0.4
 def check_columns(
     percent: FloatArray, columns: Mapping[str, FloatArray], places: Mapping[str, str]
 ) -> None:
-    """Check that the columns of a waveform table are plausible; warn about improbable values.
-
-    Columns (n,) by signal are in the units of `PLAUSIBLE`, and their rows at instants (n,) [%];
-    `places` has file and column of each signal for messages. Raises `InputError`, which names the
-    likely mistake, if a value is impossible.
-    """
+    """Warn about improbable columns (n,) at [%], or raise an `InputError` if impossible."""
+    # Rows are at instants (n,) [%]; `places` has file and column of each signal for messages.
     for name, values in columns.items():
         doubt, is_error = _doubt(name, percent, columns)
         if is_error:

@@ -199,12 +199,9 @@ class GaitCycle:
 
 
 def lead_back(part: FloatArray, signal: FloatArray) -> FloatArray:
-    """Return a signal (N,) [any unit] of a measured stride, closed for `GaitCycle`.
-
-    At instants (N,) that are shares of the stride, 0 to 1 [1]. The last values are blended smoothly
-    to the first value over the last 15 % of the stride (late swing), since a measured stride does
-    not end exactly as it began.
-    """
+    """Return a signal (N,) [any unit] of a measured stride, closed for `GaitCycle`."""
+    # At instants (N,), shares of the stride, 0 to 1: a measured stride does not end exactly as it
+    # began, so that its last 15 %, late swing, are blended smoothly to the first value.
     ramp = np.clip((part - 1.0 + _BLENDED) / _BLENDED, 0.0, 1.0)
     led: FloatArray = signal + ramp**2 * (3.0 - 2.0 * ramp) * (signal[0] - signal[-1])
     return led

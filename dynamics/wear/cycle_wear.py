@@ -165,11 +165,8 @@ def time_weights(time: FloatArray) -> FloatArray:
 
 
 def load_ratio(result: SimulationResult) -> FloatArray:
-    """Return the pressure integral over the force, both integrated over time, (2,) [1], >= 1.
-
-    The force is smaller than the pressure integral since the normals of a patch differ; the ratio
-    depends on the knee and hardly on the load. Without contact the ratio is 1.
-    """
+    """Return the pressure integral over the force, both integrated over time, (2,) [1], >= 1."""
+    # The normals of a patch differ; the ratio depends on the knee and hardly on the load.
     weights = time_weights(result.time)
     sizes = np.maximum(result.compartment_loads[..., [AREA, MEAN_PRESSURE]], 0)
     impulse, pressure = _force(result) @ weights, sizes.prod(axis=-1) @ weights
@@ -178,12 +175,8 @@ def load_ratio(result: SimulationResult) -> FloatArray:
 
 
 def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> FloatArray:
-    """Return the load of each compartment as its force times a ratio, (2, N) [N].
-
-    A simulation balances the force, while area and mean pressure of a surrogate have errors of
-    their own. `ratio` (2,) [1] as in `surrogate_wear`; raises `InputError` if a compartment with
-    force has no centre of pressure, or a ratio is not positive.
-    """
+    """Return the load of each compartment as its force times a ratio (2,) [1], (2, N) [N]."""
+    # A simulation balances the force; area and mean pressure of a surrogate have their own errors.
     force = _force(result)
     lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., CENTRE]).all(axis=-1)
     if lost.any():
@@ -209,13 +202,10 @@ def _force(result: SimulationResult) -> FloatArray:
 def scaled_pressure(
     pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
 ) -> FloatArray:
-    """Return the pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12).
-
-    The centroid of each triangle represents the field on the triangle, while the loads are
-    integrals of the field; the sums differ slightly, mostly in small patches. A patch without a
-    centroid is assigned to the triangle nearest to its centre of pressure. `sides` (F,) is the
-    compartment of each triangle.
-    """
+    """Return pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12)."""
+    # Centroids represent the field, loads are its integrals; the sums differ slightly, mostly in
+    # small patches. A patch without a centroid is assigned to the triangle nearest to its centre of
+    # pressure.
     scaled = np.zeros(len(pressure))
     for side, (area, mean) in enumerate(np.maximum(loads[:, [AREA, MEAN_PRESSURE]], 0.0)):
         own = np.where(sides == side, pressure, 0.0)

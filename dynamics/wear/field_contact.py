@@ -23,15 +23,11 @@ class FieldModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FieldContact:
-    """A surrogate with pressure fields as a `dynamics.wear.cycle_wear.SpringContact`.
-
-    The tibial mesh is that of the samples of the surrogate; `compartments` (F,) has 0 for medial
-    and 1 for lateral triangles. Raises `InputError` if there are not as many compartments as
-    triangles.
-    """
+    """A surrogate with pressure fields as a `SpringContact`."""
 
     model: FieldModel
     tibia: Surface
+    #: 0 for medial and 1 for lateral triangles (F,) of the samples' mesh.
     compartments: NDArray[np.int8]
 
     def __post_init__(self) -> None:
@@ -42,10 +38,7 @@ class FieldContact:
             )
 
     def spring_state(self, pose: Pose) -> Any:
-        """Return the field at a pose, with the `pressure` (F,) [Pa] of the triangles.
-
-        Raises `InputError` if the fields belong to a mesh with another number of triangles.
-        """
+        """Return the field at a pose, with the `pressure` (F,) [Pa] of the triangles."""
         found = self.model.pressure_field(pose)
         if len(found.pressure) != len(self.tibia.areas):
             raise InputError(

@@ -1,7 +1,7 @@
 """Pressure field of a compartment from its loads: force, area, peak and mean pressure.
 
-The field is the paraboloid p = p0 (1 - r²)^n over an ellipse of the contact area about the centre
-of pressure, in the plane perpendicular to the force, with n = peak/mean - 1 (docs/theory.md).
+The paraboloid p = p0 (1 - r²)^n over an ellipse of the contact area about the centre of pressure,
+perpendicular to the force, with n = peak/mean - 1 (docs/theory.md).
 """
 
 from __future__ import annotations
@@ -20,11 +20,7 @@ _LARGEST_EXPONENT = 10.0
 
 
 def field_exponent(loads: FloatArray) -> FloatArray:
-    """Return the exponents n of the fields, (N,) [1]; 0 where the peak is not above the mean.
-
-    From loads (N, 12) in the order of `foundation.base.loads.LOAD_COLUMNS`, as in all functions
-    here.
-    """
+    """Return exponents n (N,) [1] of loads (N, 12); 0 where the peak is not above the mean."""
     peak, mean = loads[:, PEAK_PRESSURE], loads[:, MEAN_PRESSURE]
     ratio = np.divide(peak, mean, out=np.ones(len(loads)), where=mean > 0.0)
     return np.clip(ratio - 1.0, 0.0, _LARGEST_EXPONENT)
@@ -38,10 +34,7 @@ def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
 
 
 def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the AP, ML and normal directions of the fields, (N, 3) each [1], tibial frame.
-
-    The normal has the direction of the force, which is not zero.
-    """
+    """Return AP, ML and normal (force) directions, (N, 3) each [1], tibial frame."""
     normal = loads[:, FORCE] / np.linalg.norm(loads[:, FORCE], axis=1, keepdims=True)
     # The force of a knee is never close to anterior: it is inclined by the slope of the insert.
     along = np.array([1.0, 0.0, 0.0]) - normal[:, :1] * normal
@@ -50,12 +43,9 @@ def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Return quadrature points (N, 2, Q) [m] of the field and their shares (Q,) [1] of the load.
-
-    AP and ML distances from the centre of pressure, along `field_axes`, for an AP over ML axis
-    `aspect` [1]. The radii of the rings reproduce the second moments of the field exactly; the mean
-    sliding speed depends primarily on these moments.
-    """
+    """Return quadrature points (N, 2, Q) [m], AP and ML, of the field and their shares (Q,) [1]."""
+    # Along `field_axes`, for an AP over ML axis `aspect`. The radii of the rings reproduce the
+    # second moments of the field, on which the mean sliding speed primarily depends.
     exponent = field_exponent(loads)[:, None]
     shares = 0.5 * _WEIGHTS
     # The part of the load within radius r is 1 - (1 - r²)^(n + 1).
@@ -69,10 +59,7 @@ def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, Floa
 
 
 def field_speeds(loads: FloatArray, twists: FloatArray, arms: FloatArray) -> FloatArray:
-    """Return the sliding speed (N, Q) [m/s] at points `arms` (N, 2, Q) [m] of the fields.
-
-    From the twists (N, 6) [m/s, rad/s] of the femur (`dynamics.wear.sliding.femoral_twists`).
-    """
+    """Return sliding speeds (N, Q) [m/s] at `arms` (N, 2, Q) [m], of twists (N, 6) [m/s, rad/s]."""
     along, across, normal = field_axes(loads)
     velocity = twists[:, :3] + np.cross(twists[:, 3:], loads[:, CENTRE])
     # In the plane of the field only the rotation about its normal, across x along, contributes.

@@ -41,15 +41,9 @@ def extrapolate_wear(
     cycles: float,
     blocks: int,
 ) -> LifetimeWear[Contact]:
-    """Return the wear of many cycles in equal blocks, with the surface lowered after each block.
-
-    The wear of one cycle at the start of a block represents the whole block. One block is therefore
-    a linear extrapolation. `model` is the contact of the unworn insert, `simulate_cycle` simulates
-    a cycle with a contact, and `lower_surface` returns a contact with the surface lowered by the
-    depth (F,) [m] of each triangle, such as
-    `foundation.elastic_foundation.worn_surface.worn_model`. Raises `InputError`, which names the
-    block, if a block wears through the insert.
-    """
+    """Return the wear of cycles in equal blocks, the surface lowered (F,) [m] after each block."""
+    # The wear of one cycle at the start of a block represents the whole block. `InputError` names
+    # the block that wears through the insert.
     check_number("cycles", cycles, above=0.0)
     count = check_count("blocks", blocks)
     each = cycles / count

@@ -8,11 +8,7 @@ from foundation.base.checks import FloatArray
 
 
 def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the twists (N, 6) [m/s, rad/s] of the femur, `twist_jacobian(pose) @ rates`.
-
-    (velocity of the femoral point at the tibial origin; angular velocity), tibial frame, at poses
-    (N, 6) [rad, m] and their rates.
-    """
+    """Return twists (N, 6) [m/s, rad/s] of the femur, `twist_jacobian(pose) @ rates`."""
     adduction, rotation, position = poses[:, 1], poses[:, 2], poses[:, 3:]
     ca, sa, cr, sr = np.cos(adduction), np.sin(adduction), np.cos(rotation), np.sin(rotation)
     # The axes of the angles as in `foundation.base.pose.rotation_axes`.
@@ -29,11 +25,8 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
-    """Return the speed (...) [m/s] along the tibial surface, |v - (v.n) n| with v = u + w x x.
-
-    Of twists (u; w) (..., 6) [m/s, rad/s] at points x (..., 3) [m] with unit normals n (..., 3)
-    [1]; the leading axes broadcast.
-    """
+    """Return the speed [m/s] along a surface at (..., 3), |v - (v.n) n| with v = u + w x x."""
+    # Of twists (u; w) (..., 6), points x (..., 3) [m] and unit normals n (..., 3); axes broadcast.
     velocity = twists[..., :3] + np.cross(twists[..., 3:], points)
     # |v x n| is the tangential part without the cancellation of |v|² - (v.n)².
     return np.linalg.norm(np.cross(velocity, normals), axis=-1)

@@ -61,13 +61,7 @@ class Wear:
         return self.density * self.total_volume
 
     def after(self, cycles: float) -> Wear:
-        """Return the wear after a number of cycles of equal wear.
-
-        Raises
-        ------
-        InputError
-            If `cycles` is negative.
-        """
+        """Return the wear after a number of cycles of equal wear."""
         factor = check_number("cycles", cycles, at_least=0.0)
         depth = None if self.depth is None else factor * self.depth
         return replace(self, volume=factor * self.volume, depth=depth)

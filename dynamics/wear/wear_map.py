@@ -1,8 +1,4 @@
-"""Wear depth over the tibial surface from loads.
-
-With the original model use `dynamics.wear.cycle_wear.bed_wear`, also for motions simulated with a
-surrogate; `wear_map` needs no original model.
-"""
+"""Wear depth over the tibial surface from loads, without an original model (`bed_wear`)."""
 
 from __future__ import annotations
 
@@ -37,14 +33,9 @@ def wear_map(
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the worn depth along the normals (F,) [m] of tibial triangles over a result's cycle.
-
-    The pressure fields of `dynamics.wear.footprint` are projected on the triangles along the force
-    of the compartment; the sliding speed is tangential to each triangle. The result is of any
-    contact model, with poses as in `dynamics.wear.cycle_wear.bed_wear`. `aspect` (2,) [1] is AP
-    over ML axis, > 0, of the medial and the lateral field (`measured_aspect`). `ratio` (2,) and the
-    errors raised are those of `dynamics.wear.cycle_wear.surrogate_wear`.
-    """
+    """Return the worn depth along normals (F,) [m] of tibial triangles over a cycle."""
+    # The fields of `dynamics.wear.footprint` are projected on the triangles along the force; the
+    # sliding speed is tangential to each triangle. `aspect` (2,) [1] is AP over ML axis.
     aspects = check_sides("aspect", aspect)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
     depth = np.zeros(len(tibia.areas))
@@ -59,11 +50,7 @@ def wear_map(
 
 
 class Patch(NamedTuple):
-    """Contact patches of the original model, for the wear of a cycle of the surrogate.
-
-    `aspect` (2,) [1] as of `measured_aspect`, `ratio` (2,) [1] as of `load_ratio`; by default of
-    the cycle. They depend on the surfaces; variations of a cycle can reuse those of the cycle.
-    """
+    """Patches of the original, (2,) [1], which depend on surfaces: variations reuse them."""
 
     aspect: FloatArray
     ratio: FloatArray | None
@@ -77,11 +64,8 @@ def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
 def measured_aspect(
     model: SpringContact, result: SimulationResult, *, instants: int = 21
 ) -> FloatArray:
-    """Return AP over ML axis of the pressure fields of the original model, (2,) [1].
-
-    Medial and lateral, from load-weighted second moments of the pressure at equally spaced instants
-    of the cycle; 1 without contact.
-    """
+    """Return AP over ML axis of the original's pressure fields, (2,) [1]; 1 without contact."""
+    # From load-weighted second moments of the pressure at equally spaced instants of the cycle.
     count = check_count("instants", instants)
     tibia, sides = model.tibia, np.asarray(model.compartments)
     moments = np.zeros((2, 2))

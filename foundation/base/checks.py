@@ -25,13 +25,9 @@ def check_array(
     at_least: float | None = None,
     unit: str = "",
 ) -> FloatArray:
-    """Return `value`, any shape [any unit], as a new C-contiguous float64 array.
-
-    `name` is for the message; None in `shape` stands for any length along that axis. NaN may be
-    allowed, for "undefined", but not with bounds; these and their `unit` are as of `check_number`.
-    Raises `InputError` if the value is not numeric, has another shape, is not finite or below a
-    bound.
-    """
+    """Return `value`, any shape [any unit], as a new contiguous float64 array, checked."""
+    # None in `shape` is any length along that axis; NaN may be allowed, for "undefined", without
+    # bounds.
     try:
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -57,11 +53,8 @@ def check_array(
 
 
 def check_fields(instance: Any, of: str = "", /, **shapes: Sequence[int | None]) -> None:
-    """Replace array fields of a frozen dataclass by checked copies, read-only [any unit].
-
-    `of` precedes the names of the fields in messages; `shapes` are the expected shapes, such as
-    (None, 3), of the fields by name. An optional field, with the default None, may be None.
-    """
+    """Replace array fields of a frozen dataclass by checked copies, read-only [any unit]."""
+    # `of` precedes the names of the fields in messages; a field with the default None may be None.
     optional = {field.name for field in fields(instance) if field.default is None}
     for name, shape in shapes.items():
         value = getattr(instance, name)
@@ -79,12 +72,7 @@ def check_number(
     at_most: float | None = None,
     unit: str = "",
 ) -> float:
-    """Return `value` as a float within bounds.
-
-    `above` and `below` are exclusive, `at_least` and `at_most` inclusive bounds; `name` and `unit`
-    are for the message. Raises `InputError` if the value is not a finite number or is outside the
-    bounds (`BoundsError`).
-    """
+    """Return `value` as a finite float, or raise `BoundsError`, which states `name` and `unit`."""
     try:
         if isinstance(value, str):
             # float("1.0") would succeed, but the caller would keep the text.
@@ -115,11 +103,7 @@ def check_numbers(
     at_least: float | None = None,
     **units: str,
 ) -> None:
-    """Replace number fields of a frozen dataclass by checked floats [any unit].
-
-    `of` precedes the names of the fields in messages; `above` and `at_least` are lower bounds, as
-    of `check_number`; `units` are the units of the fields by name, "" for none.
-    """
+    """Replace number fields of a dataclass by checked floats; `units` by name, "" for none."""
     for name, unit in units.items():
         value = getattr(instance, name)
         checked = check_number(f"{of}{name}", value, above=above, at_least=at_least, unit=unit)
@@ -142,10 +126,7 @@ def check_unique(name: str, names: Sequence[str], *, some: bool = False) -> None
 
 
 def check_in(name: str, value: str, allowed: Collection[str]) -> str:
-    """Return `value` if it is one of `allowed`.
-
-    Other values raise an `InputError` that lists the allowed ones.
-    """
+    """Return `value` if it is one of `allowed`, or raise an `InputError` that lists these."""
     if value not in allowed:
         raise InputError(f"{name}: expected one of {sorted(allowed)}, found {value!r}")
     return value

@@ -6,12 +6,10 @@ from __future__ import annotations
 class InputError(ValueError):
     """An argument, a file or a key of a configuration cannot be used.
 
-    Every class and function raises this error for an argument of another type or shape than its
-    docstring states, that is not finite, or outside the stated range; a sentence or section
-    "Raises" adds further conditions. The message `text` names the argument, file or key, the
-    expected and the found value, and a remedy; `{name}` in it stands for `name`, that of the
-    argument, by which callers know which of their own values is wrong. The command line shows the
-    message alone and ends with status 2. Any other exception is a bug and keeps its traceback.
+    Every class and function raises this error for an argument of another type, shape or range than
+    its docstring states. The message names the argument (`{name}` in `text` stands for it), the
+    expected and the found value, and a remedy. The command line shows the message alone and ends
+    with status 2; any other exception is a bug and keeps its traceback.
     """
 
     def __init__(self, text: str, name: str = "") -> None:
@@ -28,11 +26,7 @@ class InputError(ValueError):
 
 
 class BoundsError(InputError):
-    """A number is not finite or outside its bounds.
-
-    `bounds` are relations such as ">=" and their bounds; without bounds, any finite number is
-    allowed. `unit` is that of the bounds and of the number `found`.
-    """
+    """A number is not finite or outside its `bounds`, relations such as ">=" and their limits."""
 
     def __init__(
         self, name: str, bounds: tuple[tuple[str, float], ...], found: float, unit: str = ""

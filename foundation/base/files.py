@@ -11,13 +11,9 @@ from uuid import uuid4
 
 @contextmanager
 def replacing(path: Path, later: dict[Path, Path] | None = None) -> Iterator[Path]:
-    """Yield a temporary path to write to, which replaces a file at the end of the block.
-
-    A reader sees the old file or the whole new file. Several processes may write the same file, in
-    a folder that exists. `later` receives the temporary path by `path`; the caller then replaces
-    the file. Raises `OSError` if the file cannot be written; the old file stays, and no temporary
-    file is left.
-    """
+    """Yield a temporary path to write to, which replaces a file at the end of the block."""
+    # A reader sees the old file or the whole new file, also where several processes write it.
+    # `later` receives the temporary path for a caller that replaces the file itself.
     partial = path.with_name(f"{path.name}.{uuid4().hex[:12]}.partial")
     try:
         yield partial

@@ -1,8 +1,4 @@
-"""Flags of loads: why the loads of a compartment are unreliable at a pose.
-
-Contact models and surrogates return flags as values. `str` words a flag for pages, tables and
-warnings; `WORDINGS` has the wording of each kind.
-"""
+"""Flags: why loads of a compartment are unreliable at a pose; `WORDINGS` words each kind."""
 
 from __future__ import annotations
 

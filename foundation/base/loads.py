@@ -1,8 +1,4 @@
-"""Loads of the knee contact: value types shared by the original model and the surrogates.
-
-The tibial side exerts all loads on the femur; they are given in the tibial frame, moments about the
-tibial origin. Axial compression is therefore a positive force[1].
-"""
+"""Loads that the tibia exerts on the femur, in the tibial frame, moments about its origin."""
 
 from __future__ import annotations
 
@@ -55,12 +51,7 @@ def compartment_index(compartment: str, names: tuple[str, ...] = COMPARTMENTS) -
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the compartments of a contact pair, checked.
-
-    Raises `InputError` if there is no name, a name occurs twice, is taken ("total", "input", or an
-    attribute of `ContactLoads` such as "area") or is not made of letters, digits and underscores
-    after a letter.
-    """
+    """Return the checked names of compartments: unique identifiers that are no other names."""
     found = (names,) if isinstance(names, str) else tuple(names)
     wrong = [
         name
@@ -126,10 +117,7 @@ class _Quantities:
 
     @property
     def jacobian(self) -> FloatArray:
-        """d(wrench)/d(pose coordinates), (..., 6, 6), of each of C compartments (..., C, 6, 6).
-
-        Row: component of the wrench [N, N m]; column: pose coordinate [rad, m]. Needs `order` 1.
-        """
+        """d(wrench [N, N m])/d(pose [rad, m]), (..., 6, 6) or (..., C, 6, 6); needs `order` 1."""
         return self._derivative(1)
 
     @property
@@ -162,11 +150,6 @@ class CompartmentLoads(_Quantities):
     variables : (7,) or (N, 7) float64, optional
         Of a surrogate: the scaled variables of its box, and the extrapolation [1]; beyond 1 in size
         outside the trained domain.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape, or a number other than a centre of pressure is not finite.
     """
 
     array: FloatArray
@@ -225,11 +208,6 @@ class ContactLoads(_Quantities):
         known [N, N m per rad, m].
     variables : (C, 7) or (N, C, 7) float64, optional
         As of `CompartmentLoads`, of each compartment.
-
-    Raises
-    ------
-    InputError
-        If an array has another shape or is infinite, or a name is not one (`check_names`).
     """
 
     values: FloatArray
@@ -380,11 +358,7 @@ def _total(rows: list[list[float]]) -> FloatArray:
 
 
 def total_loads(loads: FloatArray) -> FloatArray:
-    """Return the loads (N, 12) of the whole knee from those (N, C, 12) of the compartments.
-
-    In the order of `LOAD_COLUMNS` [N, N m, m², Pa, m], combined as in
-    `ContactLoads.array`. The centre of pressure is NaN out of contact.
-    """
+    """Return loads (N, 12) [N, N m, m², Pa, m] of the knee from compartments (N, C, 12)."""
     total = loads.sum(axis=1)
     total[:, PEAK_PRESSURE] = loads[:, :, PEAK_PRESSURE].max(axis=1)
     carried = loads[:, :, AREA] * loads[:, :, MEAN_PRESSURE]
@@ -401,16 +375,10 @@ def total_loads(loads: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SpringState:
-    """State of the tibial surface at one pose, in the order of its triangles.
+    """State of the tibial surface at one pose, in the order of its triangles; 0 out of contact."""
 
-    Parameters
-    ----------
-    indentation : (F,) float64
-        Overlap of the undeformed surfaces at the middle of each triangle along minus the tibial
-        normal [m], 0 out of contact.
-    pressure : (F,) float64
-        Pressure at the middle of each triangle [Pa], 0 out of contact.
-    """
-
+    #: Overlap of the undeformed surfaces at the middle of each triangle along minus the tibial
+    #: normal (F,) [m].
     indentation: FloatArray
+    #: At the middle of each triangle (F,) [Pa].
     pressure: FloatArray

@@ -48,11 +48,6 @@ class Pose:
     anterior, superior, lateral : float
         Position of the femoral origin in the tibial frame [m].
 
-    Raises
-    ------
-    InputError
-        If a coordinate is not a finite number.
-
     Warns
     -----
     UserWarning
@@ -103,11 +98,6 @@ class Pose:
             Flexion, adduction and internal rotation [rad].
         tx, ty, tz : float
             Position of the tibial origin in the femoral frame [m].
-
-        Raises
-        ------
-        InputError
-            If a coordinate is not a finite number.
         """
         rotation = rotation_matrix(flex, add, rot)
         origin = -rotation @ check_array("OpenSim translation", (tx, ty, tz), (3,))
@@ -130,11 +120,7 @@ class Pose:
 
 
 def pose_array(poses: Pose | Sequence[Pose] | ArrayLike) -> FloatArray:
-    """Return the coordinates [rad, m] of one pose, (6,), or of many poses, (N, 6), as a new array.
-
-    `poses` are a `Pose`, an array of one pose or of many, a sequence of poses, or a DataFrame with
-    `POSE_COLUMNS`. Raises `InputError` for anything else and for numbers that are not finite.
-    """
+    """Return coordinates [rad, m], (6,) or (N, 6), of a pose, poses, an array or a table."""
     if isinstance(poses, Pose):
         return poses.array
     table: Any = poses
@@ -155,10 +141,8 @@ def pose_array(poses: Pose | Sequence[Pose] | ArrayLike) -> FloatArray:
 
 
 def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatArray:
-    """Return R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion), (3, 3) [1].
-
-    Angles in [rad]; Grood & Suntay (1983).
-    """
+    """Return R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion), (3, 3) [1, rad]."""
+    # Grood & Suntay (1983).
     # Written out, since products of matrices would take almost as long as an evaluation of contact.
     cf, sf = math.cos(flexion), math.sin(flexion)
     ca, sa = math.cos(adduction), math.sin(adduction)
@@ -185,11 +169,8 @@ def rotation_matrices(poses: FloatArray) -> FloatArray:
 
 
 def rotation_axes(adduction: float, rotation: float) -> FloatArray:
-    """Return the axes of the three angles in the tibial frame, as columns of a (3, 3) array [1].
-
-    Angles in [rad]. The angular velocity of the femur is axes @ (rates of flexion, adduction and
-    rotation).
-    """
+    """Return the tibial axes of the three angles, columns of (3, 3) [1], at angles [rad]."""
+    # The angular velocity of the femur is axes @ (rates of flexion, adduction and rotation).
     ca, sa = np.cos(adduction), np.sin(adduction)
     cr, sr = np.cos(rotation), np.sin(rotation)
     flexion_axis = (-sr * ca, sa, cr * ca)
@@ -241,11 +222,6 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
     -------
     (6,) float64
         Generalised forces of the pose coordinates [N m, N].
-
-    Raises
-    ------
-    InputError
-        If the wrench is not six finite numbers.
     """
     return twist_jacobian(pose).T @ check_array("wrench", wrench, (6,))
 
@@ -253,13 +229,7 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
 def generalised_force_jacobian(
     pose: Pose, wrench: ArrayLike, wrench_jacobian: ArrayLike
 ) -> FloatArray:
-    """Return the derivative of the generalised forces with respect to the pose coordinates, (6, 6).
-
-    Row: generalised force [N m, N]; column: pose coordinate [rad, m]. `wrench` (6,) is that on the
-    femur at the pose, tibial frame [N, N m], and `wrench_jacobian` (6, 6) its derivative with
-    respect to the pose coordinates [N, N m per rad, m]. Raises `InputError` if an argument has
-    another shape or is not finite.
-    """
+    """Return d(generalised forces)/d(pose), (6, 6) [N m, N; rad, m], from d(wrench)/d(pose)."""
     force_moment = check_array("wrench", wrench, (6,))
     jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))
     force, moment = force_moment[:3], force_moment[3:]

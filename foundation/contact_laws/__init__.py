@@ -1,15 +1,22 @@
-"""Analytical laws of one contact: normal forces, Hertz's constants, friction.
+"""Analytical laws of one contact: normal forces, Hertz's constants, friction."""
 
-Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`), with a coefficient of
-restitution (`LinearHysteresisLaw`, `KelvinVoigtLaw`, `HuntCrossleyLaw`, `LankaraniNikraveshLaw`,
-`FloresLaw`) or a constant dissipation (`ConstantHuntCrossleyLaw`, `SpringDashpotLaw`); Hertz's
-stiffness of spheres and of curved bodies; friction of elastic-viscous tangential contact with
-Coulomb's limit. Metres, newtons, seconds.
-"""
-
-from foundation.contact_laws.dissipative import (
+from foundation.contact_laws.hertz import (
+    EllipseFactors,
+    EllipticContact,
+    approximate_factors,
+    effective_modulus,
+    effective_radius,
+    exact_factors,
+    relative_radii,
+    sphere_stiffness,
+)
+from foundation.contact_laws.normal import (
+    CompliantFriction,
     ConstantHuntCrossleyLaw,
+    ContactLaw,
     FloresLaw,
+    HertzLaw,
+    HookeLaw,
     HuntCrossleyLaw,
     HysteresisLaw,
     KelvinVoigtLaw,
@@ -18,16 +25,6 @@ from foundation.contact_laws.dissipative import (
     SpringDashpotLaw,
     returned_restitution,
 )
-from foundation.contact_laws.ellipse import (
-    EllipseFactors,
-    EllipticContact,
-    approximate_factors,
-    exact_factors,
-    relative_radii,
-)
-from foundation.contact_laws.friction import CompliantFriction
-from foundation.contact_laws.hertz import effective_modulus, effective_radius, sphere_stiffness
-from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
 
 __all__ = [
     "CompliantFriction",

@@ -1,11 +1,6 @@
-"""Compilation of the library by the system's C compiler, or by the package `ziglang`.
-
-The sources in `core/` of the packages are one translation unit, `core.c`. For x86-64 there is a
-build for every processor, and builds for AVX2 and AVX-512 that are taken where the processor can
-run them. This file imports nothing of the project, so that it can be run before there is a library:
-
-    python foundation/core/building.py
-"""
+"""Compilation of the library, one translation unit, by a C compiler or the package `ziglang`."""
+# For x86-64 there are builds for every processor, AVX2 and AVX-512. This file imports nothing of
+# the project, so that `python foundation/core/building.py` works before there is a library.
 
 from __future__ import annotations
 
@@ -37,10 +32,7 @@ ZIGLANG = (sys.executable, "-m", "ziglang", "cc")
 
 
 def compiler() -> list[str]:
-    """Return the command of a C compiler: `CC`, one on the path, or that of `ziglang`.
-
-    Raises `OSError` if there is none.
-    """
+    """Return the command of a C compiler: `CC`, one on the path, or that of `ziglang`."""
     if os.environ.get("CC"):
         return os.environ["CC"].split()
     found = next(filter(None, map(shutil.which, COMPILERS)), None)
@@ -75,10 +67,7 @@ def builds(machine: str = platform.machine()) -> list[str]:
 
 
 def build(folder: Path = FOLDER) -> None:
-    """Compile all builds for this machine, by default beside the sources.
-
-    Raises `OSError` if there is no compiler or the compiler fails.
-    """
+    """Compile all builds for this machine, by default beside the sources, or raise `OSError`."""
     compiled(compiler(), {name: library(name, folder) for name in builds()})
 
 

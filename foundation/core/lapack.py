@@ -1,8 +1,4 @@
-"""Cholesky factors by LAPACK while other threads run.
-
-SciPy's own functions hold the interpreter's lock in these routines, which SciPy also exports to
-Cython (`scipy.linalg.cython_lapack`). Matrices are Fortran-contiguous where LAPACK fills them.
-"""
+"""Cholesky factors by LAPACK while other threads run: SciPy's own functions hold Python's lock."""
 
 from __future__ import annotations
 
@@ -18,11 +14,8 @@ from foundation.core.library import address
 
 
 def cholesky(matrix: FloatArray) -> FloatArray:
-    """Return the lower factor (n, n) of a symmetric matrix (n, n) [any unit].
-
-    Only the lower triangle is read; the triangle above the factor is that of the matrix. Raises
-    `LinAlgError` if the matrix is not positive definite.
-    """
+    """Return the lower factor (n, n) [any unit] of a matrix (n, n), or raise `LinAlgError`."""
+    # Only the lower triangle is read; the triangle above the factor is that of the matrix.
     factor, size = np.array(matrix, order="F"), len(matrix)
     if info := _call("dpotrf", b"L", size, factor, size):
         raise LinAlgError(f"leading minor {info} of the matrix is not positive definite")

@@ -71,11 +71,7 @@ STRUCTS = _structs()
 
 
 def open_library(build: str | None = None) -> Any:
-    """Return a build of the library, by default the fastest one that the processor can run.
-
-    `KNEE_BUILD` in the environment names another default, one of `building.BUILDS`. Raises
-    `InputError` if the library was not compiled, or has no such build.
-    """
+    """Return a build of the library, by default `KNEE_BUILD` or the fastest for this processor."""
     plain = building.library("plain")
     if not plain.exists():
         raise InputError(
@@ -137,17 +133,10 @@ SCRATCH = _Scratch()
 
 
 class Struct:
-    """A struct of the library and all that its pointers refer to.
+    """A struct of a header, by its name, and all that its pointers refer to."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the struct in a header.
-    fields : mapping
-        Value of each field by its name: a number, an array, a struct, several structs, or None. An
-        array or several structs are the elements of an array field, or what a pointer points to; a
-        struct is the field itself, or what a pointer points to.
-    """
+    # A field is a number, a struct, None, or an array or structs: elements, or what a pointer
+    # points to.
 
     #: Whether fields that are not given are 0.
     _defaults = False
@@ -189,18 +178,10 @@ class Struct:
 
 
 class Record(Struct):
-    """A struct of the library that shares its arrays, which are attributes of the same names.
+    """A struct that shares its arrays, attributes of the same names; other fields are 0."""
 
-    Copies, also those in other processes, are as good as new. Floats are in double precision and
-    integers 32 bits wide; other arrays are converted.
-
-    Parameters
-    ----------
-    record : str
-        Name of the struct in a header.
-    **fields : Any
-        Values of fields, as of `Struct`; the others are 0.
-    """
+    # Copies, also those in other processes, are as good as new. Arrays are converted to float64 and
+    # int32.
 
     _defaults = True
 

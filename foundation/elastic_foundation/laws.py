@@ -1,8 +1,4 @@
-"""Spring laws of the elastic foundation: pressure over indentation.
-
-Every law is a stack of elastic layers (one, or two for two elastic bodies), the struct `law` of
-`foundation/core/contact.h`.
-"""
+"""Spring laws, pressure over indentation, as stacks of elastic layers (struct `law`)."""
 
 from __future__ import annotations
 
@@ -21,16 +17,17 @@ from foundation.core.library import CORE, LOGARITHMIC, POWER, Record, address
 
 @dataclass(frozen=True, eq=False)
 class LayerArrays:
-    """Arrays of a law: L layers of S springs.
+    """Arrays of a law: L layers of S springs."""
 
-    Kinds (L,), `POWER` or `LOGARITHMIC`; exponents m and offsets 1/f (L,) [1];
-    coefficients c (L, S) [Pa/m^m, or Pa for the logarithmic kind] and thicknesses h (L, S) [m].
-    """
-
+    #: (L,), `POWER` or `LOGARITHMIC`.
     kinds: NDArray[np.int64]
+    #: m (L,) [1].
     exponents: FloatArray
+    #: 1/f (L,) [1].
     offsets: FloatArray
+    #: c (L, S) [Pa/m^m, or Pa for the logarithmic kind].
     coefficients: FloatArray
+    #: h (L, S) [m].
     thicknesses: FloatArray
 
     @property
@@ -60,10 +57,7 @@ class LayerArrays:
         )
 
     def merged(self) -> LayerArrays:
-        """Return linear layers in series as one equivalent layer, other layers unchanged.
-
-        The strain of the equivalent layer is the largest strain of the layers.
-        """
+        """Return linear layers in series as one, which has the largest strain of these."""
         linear = (self.kinds == POWER) & (self.exponents == 1.0) & (self.offsets == 0.0)
         if len(linear) == 1 or not linear.all():
             return self
@@ -95,11 +89,6 @@ class SpringLaw(ABC):
         change : callable
             Function from the thickness array of a layer to the new array, (N,) -> (S,) [m]. A layer
             of one thickness for all springs stays unchanged without a call.
-
-        Raises
-        ------
-        InputError
-            If a new thickness is not one-dimensional, finite and > 0.
         """
 
     def pressure(
@@ -135,23 +124,13 @@ class SpringLaw(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LayerLaw(SpringLaw):
-    """Law of one elastic layer.
-
-    Parameters
-    ----------
-    youngs_modulus : float
-        E [Pa], > 0.
-    poissons_ratio : float
-        nu [1], -1 < nu < 0.5; the confined modulus is infinite at 0.5.
-    thickness : float or (N,) float64
-        h [m], > 0: one for all springs, or one per spring, tibial triangle or tibial vertex. A
-        contact model interpolates values per triangle or vertex to its springs by `mapped`;
-        `layers` and `pressure` require one per spring. The thickness of a femoral layer belongs to
-        the tibial springs too: the thickness where the femur meets the spring.
-    """
+    """Law of one elastic layer; Poisson's ratio is below 0.5, where the modulus is infinite."""
 
     youngs_modulus: float
     poissons_ratio: float
+    #: h [m], one for all springs or (N,): one per spring, tibial triangle or tibial vertex.
+    #: `layers` and `pressure` need one per spring, which `mapped` interpolates. That of a femoral
+    #: layer belongs to tibial springs too: it is the thickness where the femur meets the spring.
     thickness: float | FloatArray
 
     def __post_init__(self) -> None:
@@ -356,11 +335,6 @@ class SeriesLaw(SpringLaw):
     ----------
     first, second : SpringLaw
         Laws of the tibial and of the femoral layer (single layers).
-
-    Raises
-    ------
-    InputError
-        If a law is not a law of one layer.
     """
 
     first: SpringLaw

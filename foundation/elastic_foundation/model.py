@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,21 +18,119 @@ from foundation.base.loads import (
     SpringState as SpringState,
 )
 from foundation.base.pose import Pose, twist_jacobian
-from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
-from foundation.elastic_foundation.coupled_springs import coupling_of
-from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
-from foundation.elastic_foundation.femoral_thickness import corner_values
-from foundation.elastic_foundation.kernel_sums import DEPTH, STRAIN, SpringSums
-from foundation.elastic_foundation.laws import SpringLaw
+from foundation.elastic_foundation.laws import SeriesLaw, SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
-from foundation.elastic_foundation.springs import AT_REST, Springs, motion
-from foundation.elastic_foundation.steep_sides import is_lone, steep_side, wall_thickness
+from foundation.elastic_foundation.springs import (
+    AT_REST,
+    DEPTH,
+    STRAIN,
+    Springs,
+    SpringSums,
+    confinement_flags,
+    coupling_of,
+    motion,
+    soft_layers,
+)
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, facet_order, femur_patches
-from foundation.surfaces.mesh import TriangleMesh
+from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
+from foundation.surfaces.surface_shape import is_closed
+from foundation.surfaces.thickness import spring_normals
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+
+@dataclass(frozen=True)
+class Dissipation:
+    """Damping (Hunt & Crossley 1975, J Appl Mech 42:440-445) and friction between femur and bed."""
+
+    #: Factor c of p = p_elastic (1 + c d') with the rate of indentation d', p >= 0 [s/m].
+    damping: float = 0.0
+    #: Coefficient of Coulomb friction [1].
+    friction: float = 0.0
+    #: Speed vt of the regularisation |v| / sqrt(|v|² + vt²) of friction [m/s].
+    transition_speed: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number("damping", self.damping, at_least=0.0, unit="s/m")
+        check_number("friction", self.friction, at_least=0.0)
+        check_number("transition_speed", self.transition_speed, above=0.0, unit="m/s")
+
+    @property
+    def resisting(self) -> bool:
+        """Whether there is damping or friction."""
+        return self.damping > 0.0 or self.friction > 0.0
+
+
+#: Peak over mean pressure, and length of a line in the femur over the distance of its start from
+#: the surface, above which a spring is flagged [1] (measured over flexion and gait at 50 to 3000 N:
+#: up to 3.6 and 2.3 on sound meshes of three knees and an implant, 5 to 12 and 4 to 190 at rounded
+#: edges and a spike); shorter lines [m] are within the shape of the facets.
+_PROPORTION, _SIDEWAYS, _SHORT = 3.0, 3.0, 0.2e-3
+#: Depth below a facet where its wall begins, and farthest end of the wall [m].
+_BELOW, _REACH = 1e-6, 0.1
+#: Number of pieces of the femur among which the nearest point is sought.
+_NEAR = 20
+
+
+def is_lone(peak: float, mean: float) -> bool:
+    """Return whether a peak pressure [Pa] is out of proportion to the mean: usual is twice."""
+    return peak > _PROPORTION * mean
+
+
+def steep_side(
+    name: str, femur: SurfaceTree, pose: Pose, place: FloatArray, length: float
+) -> tuple[Flag, ...]:
+    """Return the flag of a compartment whose deepest spring, at (3,) [m], runs sideways."""
+    # The indentation of a spring is the length of its line in the femur; the surface is nearer
+    # where the line is far from perpendicular to it, as on an edge or a spike of the tibia, and a
+    # spring behind the wall of a closed shell is outside the femur.
+    if length <= _SHORT:
+        return ()
+    start = (place - pose.translation) @ pose.rotation_matrix
+    nearest, _ = femur.nearest_points(start[None], _NEAR)
+    distance = float(np.linalg.norm(nearest[0] - start))
+    if length <= _SIDEWAYS * distance:
+        return ()
+    values = (*(1e3 * place).tolist(), 1e3 * length, 1e3 * distance)
+    return (Flag(FlagKind.STEEP_SIDE, name, values),)
+
+
+def wall_thickness(femur: TriangleMesh) -> float:
+    """Return the median thickness of a closed femur along its normals [m]; infinite if open."""
+    if not is_closed(femur):
+        return float("inf")
+    tracer = LineTracer(flat_surface(femur), curved=False)
+    inward = -femur.normals
+    return float(
+        np.median(tracer.exits(femur.centroids + _BELOW * inward, inward, _REACH).distance)
+    )
+
+
+def corner_values(mesh: TriangleMesh, values: ArrayLike, *, curved: bool) -> FloatArray:
+    """Return values at corners, (F, 3) [any unit], from one per triangle or vertex."""
+    # On curved surfaces, corners at a vertex share the mean over its triangles by area, so that
+    # loads are continuous in the pose; otherwise corners of a triangle share one value.
+    given, faces = check_array("femur_excess", values, (None,)), mesh.faces
+    if len(given) not in (len(faces), len(mesh.vertices)):
+        raise InputError(
+            f"femur_excess: expected one per femoral triangle ({len(faces)}) or vertex "
+            f"({len(mesh.vertices)}), found {len(given)}"
+        )
+    by_facet = len(given) == len(faces)
+    if not curved:
+        own = given if by_facet else given[faces].mean(axis=1)
+        return np.repeat(own[:, None], 3, axis=1)
+    if by_facet:
+        count, places = len(mesh.vertices), faces.ravel()
+        areas = np.repeat(mesh.areas, 3)
+        total = np.bincount(places, weights=areas, minlength=count)
+        weighted = np.bincount(places, weights=areas * np.repeat(given, 3), minlength=count)
+        given = weighted / np.where(total > 0.0, total, 1.0)
+    return given[faces]
+
 
 #: Shapes of both surfaces between their vertices.
 SURFACES = ("curved", "flat")
@@ -72,7 +170,7 @@ class ElasticFoundation(SurfaceContact):
         Largest indentation of the search [m].
     femur_excess : (T,) or (V,) float64, optional
         Thickness of the femoral layer at each femoral triangle or vertex beyond that of the last
-        layer of the law [m], see `foundation.elastic_foundation.femoral_thickness`.
+        layer of the law [m], see `foundation.elastic_foundation.model`.
 
     Raises
     ------
@@ -176,11 +274,6 @@ class ElasticFoundation(SurfaceContact):
             The law, with a thickness [m] as the constructor expects.
         excess_scale : float
             Factor of `femur_excess` [1].
-
-        Raises
-        ------
-        InputError
-            As the constructor.
         """
         other = copy(self)
         if self._excess is not None:
@@ -197,11 +290,6 @@ class ElasticFoundation(SurfaceContact):
             Pose of the femur.
         rates : (6,) float64
             Rates of the pose coordinates [rad/s, m/s].
-
-        Raises
-        ------
-        InputError
-            If the rates are not six finite numbers.
         """
         return self._contact_loads(pose, self._states(pose, self._sides, rates=rates))
 
@@ -267,3 +355,54 @@ class ElasticFoundation(SurfaceContact):
         chosen = np.zeros(len(self.compartment_names), dtype=np.bool_)
         chosen[list(sides)] = True
         return chosen
+
+
+def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
+    """Return depths at vertices (V,) [m] of the same volume as triangle depths (F,) [m]."""
+    # The mean around each vertex, weighted by area, preserves the integral over the surface.
+    depths = check_array("depth", depth, (len(tibia.faces),), at_least=0.0, unit="m")
+    corners, count = tibia.faces.reshape(-1), len(tibia.vertices)
+    areas = np.bincount(corners, np.repeat(tibia.areas, 3), count)
+    worn = np.bincount(corners, np.repeat(tibia.areas * depths, 3), count)
+    return np.divide(worn, areas, out=np.zeros(count), where=areas > 0.0)
+
+
+def worn_model(model: ElasticFoundation, depth: ArrayLike) -> ElasticFoundation:
+    """Return the contact with the tibial triangles lowered by `depth` (F,) [m], >= 0."""
+    # Thicknesses per triangle or vertex decrease by the depth; a single one is nominal and remains.
+    tibia = model.tibia
+    lowered = vertex_depths(tibia, depth)
+    normals = spring_normals(tibia)
+    moved = TriangleMesh(tibia.vertices - lowered[:, None] * normals, tibia.faces, tibia.name)
+    if tibia.vertex_normals is not None:
+        # Known normals turn by as much as the normals estimated from the triangles.
+        before = replace(tibia, vertex_normals=None)
+        turned = normals + spring_normals(moved) - spring_normals(before)
+        length = np.linalg.norm(turned, axis=1, keepdims=True)
+        moved = replace(moved, vertex_normals=turned / length)
+    return ElasticFoundation(
+        model.femur,
+        moved,
+        _thinned(model.law, np.asarray(depth, dtype=np.float64), lowered),
+        surface=model.surface,
+        conservative=model.conservative,
+        dissipation=model.dissipation,
+        compartments=model.compartments,
+        compartment_names=model.compartment_names,
+        search_depth=model.search_depth,
+    )
+
+
+def _thinned(law: SpringLaw, by_triangle: FloatArray, by_vertex: FloatArray) -> SpringLaw:
+    """Return the law with a smaller tibial thickness."""
+    if isinstance(law, SeriesLaw):
+        return replace(law, first=_thinned(law.first, by_triangle, by_vertex))
+    thickness = np.asarray(getattr(law, "thickness", np.inf))
+    depths = by_triangle if len(by_triangle) == thickness.size else by_vertex
+    if (depths >= thickness).any():
+        k = int(np.argmax(depths - thickness))
+        raise InputError(
+            f"depth: expected less than the thickness, found {1e3 * depths[k]:.3g} mm of "
+            f"{1e3 * float(np.broadcast_to(thickness, depths.shape)[k]):.3g} mm"
+        )
+    return law.mapped(lambda before: before - depths)

@@ -1,28 +1,69 @@
-"""Bed of springs on the tibial surface (docs/theory.md).
+"""Bed of springs on the tibial surface, and smoothing of a patch's edge (docs/theory.md).
 
-On flat facets every triangle is an *element* with one node, its centroid. On a curved surface an
-element has six nodes, its corners and middles, shared by neighbours, and pressure acts at
-quadrature points: six of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148) on an
-element wholly in contact, and those of each of its four quarters where the edge of the contact
-patch cuts the element.
+On flat facets, an *element* is a triangle with one node, its centroid. On a curved surface, it has
+six nodes, and six quadrature points of degree 4 (Dunavant 1985, Int J Numer Methods Eng
+21:1129-1148), or those of its four quarters where the edge of the contact cuts the element.
+
+A point near the edge represents its surroundings up to a distance r. With a linear indentation h +
+r x, a pressure c d^m enters as c r^m T_m(h/r), and the area of the point with the fraction
+T_0(h/r), where T_m(t) is the integral of (t + x)^m w(x) dx over -1 < x < 1, t + x > 0. The second
+moment of the kernel is zero: w(x) = 45/32 (1 - x²) (1 - 7/3 x²).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.interpolate import PPoly, make_interp_spline
 
-from foundation.base.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray, frozen
 from foundation.base.errors import InputError
 from foundation.core.library import CONSTANTS, LANES, LOGARITHMIC, Record
-from foundation.elastic_foundation.edge_smoothing import edge_table
 from foundation.elastic_foundation.laws import LayerArrays, SpringLaw
-from foundation.surfaces.groups import node_groups
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
-from foundation.surfaces.tree import build_tree
+from foundation.surfaces.tree import build_tree, node_groups
 from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Where the splines end.
+EDGE_END = CONSTANTS["EDGE_END"]
+#: Pieces of the splines, of width 1/100; the weak singularities at -1 and 1 are nodes.
+_PIECES = 500
+
+
+def edge_kernel(x: float) -> float:
+    """Return w(x) of -1 <= x <= 1 [1]."""
+    return 45.0 / 32.0 * (1.0 - x * x) * (1.0 - 7.0 / 3.0 * x * x)
+
+
+def smoothed_power(exponent: float, t: float) -> float:
+    """Return T_m(t) [1] for an exponent m >= 0, by adaptive quadrature."""
+    if t <= -1.0:
+        return 0.0
+    # With y² = t + x the integrand is smooth at the edge for all m in use.
+    low, high = np.sqrt(max(t - 1.0, 0.0)), np.sqrt(t + 1.0)
+
+    def integrand(y: float) -> float:
+        return float(2.0 * y ** (2.0 * exponent + 1.0) * edge_kernel(y * y - t))
+
+    return float(quad(integrand, low, high, epsabs=1e-14, epsrel=1e-12)[0])
+
+
+@cache
+def edge_table(exponent: float) -> FloatArray:
+    """Return quintics of T_m over -1 <= t <= `EDGE_END`, (N, 6) [1], highest power first."""
+    step = (EDGE_END + 1.0) / _PIECES
+    nodes = -1.0 + step * np.arange(_PIECES + 1)
+    spline = make_interp_spline(nodes, [smoothed_power(exponent, float(t)) for t in nodes], k=5)
+    pieces = PPoly.from_spline((spline.t, spline.c, spline.k))
+    factorials = np.cumprod([1.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    derivatives = np.array([pieces(nodes[:-1], order) for order in range(6)])
+    scaled = derivatives * (step ** np.arange(6) / factorials)[:, None]
+    return frozen(np.ascontiguousarray(scaled[::-1].T))
+
 
 #: By how much a quadratic field may rise over its nodes, over the element's size.
 _BULGE = CONSTANTS["BULGE"]
@@ -34,21 +75,16 @@ _EDGE_WIDTH = 1.8
 
 @dataclass(frozen=True, eq=False)
 class SpringBed:
-    """Elements and nodes of the bed, ordered by compartment and neighbourhood.
+    """Elements and nodes of the bed, ordered by compartment and neighbourhood."""
 
-    `arrays` is the struct `bed` of `foundation/core/contact.h`, `triangle` (F,) the tibial triangle
-    of each element.
-    """
-
+    #: The struct `bed` of `foundation/core/contact.h`.
     arrays: Record
+    #: Tibial triangle of each element (F,).
     triangle: IntArray
 
 
 def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
-    """Return the customary bed: one spring per triangle, at its centroid, along its normal.
-
-    From the tibial surface [m] and the compartment (F,) of each triangle, 0 to C - 1.
-    """
+    """Return a spring at the centroid of each triangle [m], in compartments `labels` (F,)."""
     order, groups = _ordered(tibia.vertices[tibia.faces], labels)
     points, normals = tibia.centroids[order], tibia.normals[order]
     elements = np.arange(len(order))[:, None]
@@ -59,10 +95,7 @@ def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
 
 
 def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.int8]) -> SpringBed:
-    """Return the bed on a curved surface: a quadratic field of indentation on each triangle.
-
-    Arguments as of `flat_bed`, labels (F,), and the patches of the tibial surface.
-    """
+    """Return the bed with a quadratic field of indentation [m] on each triangle; labels (F,)."""
     positions = np.concatenate([surface.corners, surface.middles], axis=1)
     order, groups = _ordered(positions, labels)
     positions, corner_normals = positions[order], surface.normals[order]
@@ -110,11 +143,7 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
 
 
 def layers_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> LayerArrays:
-    """Return the layers of each element; values per vertex enter by their mean over the triangle.
-
-    The law has one thickness, or one per triangle or vertex of the tibial surface of the bed;
-    raises `InputError` if their number does not agree with the mesh.
-    """
+    """Return the layers of each element; values per vertex enter by means over triangles."""
     triangles, vertices = len(tibia.faces), len(tibia.vertices)
 
     def on_elements(values: FloatArray) -> FloatArray:
@@ -131,10 +160,7 @@ def layers_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> LayerA
 
 
 def law_on_bed(layers: LayerArrays, corners: FloatArray | None = None) -> Record:
-    """Return the law of each element, see `layers_on_bed`, as the struct `law`.
-
-    The last layer is thicker by `corners` (F, 3) [m] at the corners of the femoral facets.
-    """
+    """Return the struct `law`; `corners` (F, 3) [m] of femoral facets add to the last layer."""
     moduli = None if corners is None else layers.moduli
     layers = layers.merged()
     # Pressed lightly, layers in series share the indentation as if only the layers of the largest
@@ -151,21 +177,15 @@ def law_on_bed(layers: LayerArrays, corners: FloatArray | None = None) -> Record
 
 
 def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray) -> FloatArray:
-    """Return dx/du x dx/dv of six-node patches (F, 6, 3) at Q points, (F, Q, 3) [m²].
-
-    From the slopes of the shape functions at the points, (Q, 6). The area vector is quadratic over
-    a patch, so that its values at the nodes determine the field.
-    """
+    """Return dx/du x dx/dv of six-node patches (F, 6, 3) at Q points, (F, Q, 3) [m²]."""
+    # Quadratic over a patch: the values at its nodes determine the field.
     tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
     tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
     return np.ascontiguousarray(np.cross(tangent_u, tangent_v))
 
 
 def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[IntArray]]:
-    """Return the triangles ordered by compartment and neighbourhood, and the group sizes.
-
-    One array of sizes per compartment; a group has at most `LANES` triangles.
-    """
+    """Return the triangles by compartment and neighbourhood, and sizes of groups <= `LANES`."""
     order, sizes = [], []
     for compartment in range(int(labels.max()) + 1):
         members = np.flatnonzero(labels == compartment)
@@ -179,11 +199,8 @@ def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray,
 def _shared(
     positions: FloatArray, normals: FloatArray, labels: NDArray[np.int8]
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return elements (F, 6) over nodes, and positions and normals (N, 3) of the nodes.
-
-    Nodes of the same position, normal and compartment are merged; nodes on a crease differ in the
-    normal. Nodes are numbered in the order of their first element.
-    """
+    """Return elements (F, 6) over nodes, and positions and normals (N, 3) of the merged nodes."""
+    # Nodes on a crease differ in the normal; nodes are in the order of their first element.
     compartment = np.repeat(labels, 6).astype(np.float64)[:, None]
     # Neighbours compute shared middles to the same bits; normals may differ in the last bits.
     rounded = np.round(normals.reshape(-1, 3), 9) + 0.0

@@ -43,11 +43,6 @@ class PlaneBase:
     normal : (3,) float64
         Unit vector out of the base into the layer [1]; by default superior, for the plane
         y = `height`.
-
-    Raises
-    ------
-    InputError
-        If the height is not finite, or the normal not a unit vector.
     """
 
     height: float = 0.0
@@ -95,11 +90,6 @@ class ThicknessBase:
     ----------
     thickness : float or (V,) float64
         Thickness [m], the same everywhere or one per vertex of the surface.
-
-    Raises
-    ------
-    InputError
-        If a thickness is not from 0.1 to 100 mm.
     """
 
     thickness: float | FloatArray

@@ -1,8 +1,4 @@
-"""Charts: plane coordinates of a bearing surface, in which a grid of quadrilaterals is laid.
-
-A chart sends one line from the inside of the body to each pair of coordinates; the bearing surface
-is where the line leaves the body.
-"""
+"""Charts: plane coordinates, each of which has one line that leaves the body at its surface."""
 
 from __future__ import annotations
 
@@ -95,12 +91,8 @@ def tibial_chart(
     upright: bool,
     axes: FloatArray | None = None,
 ) -> PlaneChart:
-    """Return the chart of a plateau: along superior if `upright`, otherwise along its mean normal.
-
-    From the tibial surface [m], x anterior, y superior, z lateral, and the triangles `part` (F,) of
-    the plateau. The rows of `axes` (3, 3) [1] are the anterior, superior and lateral axis of the
-    component, by default those of the frame.
-    """
+    """Return the chart of a plateau `part` (F,) [m]: along superior, or along its mean normal."""
+    # The rows of `axes` (3, 3) are anterior, superior and lateral axis of the component.
     _, up, lateral = np.eye(3) if axes is None else axes
     if not upright:
         up = surface.area_vectors[part].sum(axis=0)
@@ -113,12 +105,7 @@ def tibial_chart(
 
 
 def femoral_chart(surface: TriangleMesh, part: NDArray[np.bool_]) -> CylinderChart:
-    """Return the chart of a femoral condyle, about a mediolateral axis.
-
-    The axis is the centre of the circle that fits the sagittal outline of the condyle best. From
-    the femoral surface [m], x anterior, y superior, z lateral, and the triangles `part` (F,) of the
-    condyle.
-    """
+    """Return the chart of a condyle `part` (F,) about the mediolateral axis that fits it [m]."""
     points, weights = surface.centroids[part], surface.areas[part]
     plane = points[:, :2]
     # Kasa's fit of a circle: |x|^2 = 2 c . x + (r^2 - |c|^2), linear in its unknowns.

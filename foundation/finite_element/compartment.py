@@ -135,11 +135,7 @@ def measured_patch(
     active: IntArray,
     squares: FloatArray,
 ) -> list[float]:
-    """Return area [m²], length of the edge [m], peak pressure [Pa] and sharpness of the peak [1].
-
-    Arguments, of nodes at points (C, 3) [m], are as of `measure_patch` of
-    `foundation/core/contact.h`.
-    """
+    """Return area [m²], edge [m], peak pressure [Pa], sharpness [1] of points (C, 3) [m]."""
     (level, weight), ring = np.zeros((2, len(points))), np.empty(4 * len(points), np.intc)
     nodes, found = integers(active), np.empty(4)
     CORE.measure_patch(
@@ -150,11 +146,7 @@ def measured_patch(
 
 
 class CompartmentContact:
-    """Contact of the femur with the layer of one compartment.
-
-    `compliance` returns that of the layer's candidates, (C, C) [m/N]; `reach` is the largest
-    overlap of the search [m]. The femur is rigid without layer `femoral`.
-    """
+    """Contact with the layer of one compartment, of compliance (C, C) [m/N]."""
 
     def __init__(
         self,
@@ -169,11 +161,7 @@ class CompartmentContact:
         self._size = int(CORE.contact_scratch(layer.bed.address, 0))
 
     def state(self, pose: Pose, femur: Record, *, jacobian: bool) -> PatchState:
-        """Return the contact at a pose.
-
-        `femur` is the struct of `foundation/core/contact.h`. Raises `PoseError` where the
-        compliance of the layers is not positive definite.
-        """
+        """Return the contact; `PoseError` if the compliance is not positive definite."""
         by_twist, loads = np.zeros((6, 6)), np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
         with one_thread:
@@ -236,11 +224,7 @@ class CompartmentContact:
         forces: FloatArray | None,
         out: FloatArray,
     ) -> None:
-        """Write second derivatives (n, 6, 6) of overlaps by the twist.
-
-        At nodes (n,) with `exits` as of `Overlap`. With forces (n,) [N], add minus the sum of the
-        derivatives times the forces to `out` (6, 6).
-        """
+        """Write second derivatives (n, 6, 6) of overlaps; with forces, add to `out` (6, 6)."""
         rotation = pose.rotation_matrix
         CORE.overlap_hessians(
             femur.address, self.layer.bed.address, address(rotation), len(nodes),
@@ -283,11 +267,7 @@ class CompartmentContact:
     def _slopes(
         self, pose: Pose, femur: Record, state: PatchState, contact: NodalContact
     ) -> FloatArray:
-        """Return the derivatives (A, 6) of C f at changing forces [1, m].
-
-        Those of the overlaps, less those of C at constant forces: the points of contact move over
-        the femoral layer.
-        """
+        """Return (A, 6) [1, m]: the derivatives of overlaps, less those of C at constant forces."""
         active, near, femoral = contact.active, state.near, state.femoral
         gradients = near.gradients[active]
         if femoral is None:
@@ -302,10 +282,7 @@ class CompartmentContact:
         return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
 
     def _motion(self, pose: Pose, near: Overlap, active: IntArray) -> FloatArray:
-        """Return the derivatives (A, 3, 6) of points of contact with respect to the femoral twist.
-
-        In the femoral frame [1, m]: a point stays on the line of its tibial node.
-        """
+        """Return d(points of contact)/d(femoral twist), (A, 3, 6) [1, m], in the femoral frame."""
         nodes = near.nodes[active]
         normals, gradients = self.layer.normals[nodes], near.gradients[active]
         points = self.layer.points[nodes] - near.overlaps[active, None] * normals

@@ -19,11 +19,7 @@ from foundation.finite_element.condensed_layer import MeshedLayer
 
 
 class ComplianceStore:
-    """Where the compliance of a body is kept.
-
-    `folder` has a file `<digest>.npy` for each body; None keeps the arrays in memory. `precision`,
-    "float64" or "float32", is that of the numbers.
-    """
+    """Compliances in a folder, `<digest>.npy` for each body, or in memory, in a precision."""
 
     def __init__(self, folder: str | Path | None, precision: str) -> None:
         self.folder = None if folder is None else Path(folder)
@@ -52,12 +48,7 @@ class ComplianceStore:
         body: Callable[[], ElasticBody],
         change: Callable[[FloatArray], FloatArray] | None = None,
     ) -> FloatArray:
-        """Return the compliance (C, C) [m/N] of a body; condense the body if nothing is kept.
-
-        `count` is the number C of retained nodes. With `change`, what this function returns from
-        the compliance is kept instead. A file that is not whole, or holds another array, is written
-        again. Raises `InputError` if the folder cannot be written or the new file cannot be read.
-        """
+        """Return the compliance (C, C) [m/N] of a body; condense if no whole array is kept."""
         if digest not in self._kept:
             path = self.path(digest)
             if path is None:
@@ -94,10 +85,7 @@ class Kept(NamedTuple):
 def condense(
     layers: list[Kept], store: ComplianceStore, progress: Callable[[str], None] | None
 ) -> None:
-    """Condense the layers that a store does not keep yet, side by side.
-
-    `progress` takes a sentence.
-    """
+    """Condense the layers that a store does not keep yet, side by side; report to `progress`."""
     new = [each for each in layers if not store.is_kept(each.digest, len(each.layer.candidates))]
     if progress is not None and new:
         unknowns = sum(3 * len(each.layer.mesh.nodes) for each in new)

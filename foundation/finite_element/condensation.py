@@ -1,9 +1,7 @@
-"""Static condensation of a mesh of hexahedra to the retained unknowns of its bearing surface.
+"""Static condensation of hexahedra to the retained unknowns of the bearing surface.
 
 Multilevel substructuring, the dense form of nested dissection (George 1973, SIAM J Numer Anal
-10:345-363): the elements are bisected until a part is small; the stiffness of each part is
-condensed to the unknowns that the part shares with others or that are retained, and two parts are
-added and condensed again. All work is done by dense Cholesky factorisations of LAPACK.
+10:345-363), by the dense Cholesky factorisations of LAPACK.
 """
 
 from __future__ import annotations
@@ -44,12 +42,7 @@ class ElasticBody:
 
 
 def compliance(body: ElasticBody) -> FloatArray:
-    """Return the compliance between the retained unknowns of a body, (C, C), symmetric.
-
-    It is the displacement [m] of each retained unknown per unit force [N] at each. Raises
-    `InputError` if the stiffness is not positive definite: the body is not held or an element is
-    folded.
-    """
+    """Return displacements [m] per unit force [N] of retained unknowns, (C, C), or `InputError`."""
     # Several threads of BLAS wait for each other where a core is taken by another process.
     with one_thread:
         matrix, unknowns = _Substructures(body).condensed(np.arange(len(body.hexahedra)))
@@ -67,10 +60,7 @@ def compliance(body: ElasticBody) -> FloatArray:
 
 
 def _frames(body: ElasticBody) -> FloatArray:
-    """Return the axes of the unknowns of each node as rows, (N, 3, 3) [1].
-
-    The third axis of a retained node is its direction; other nodes have the global axes.
-    """
+    """Return the axes of each node's unknowns, (N, 3, 3), the third its direction."""
     frames = np.tile(np.eye(3), (len(body.nodes), 1, 1))
     third = body.directions
     across = np.eye(3)[np.abs(third).argmin(axis=1)]

@@ -17,8 +17,7 @@ from foundation.finite_element.condensation import ElasticBody
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import LayerMesh, layer_mesh
 from foundation.finite_element.surface_grid import lay_grid
-from foundation.surfaces.groups import node_groups
-from foundation.surfaces.tree import build_tree
+from foundation.surfaces.tree import build_tree, node_groups
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Distance from the femur up to which nodes take part in the search for contact [m]. The surface
@@ -152,12 +151,8 @@ def meshed_layer(
     spacing: float,
     growth: float,
 ) -> MeshedLayer:
-    """Mesh the layer under the triangles `around` (F,); the femur may touch those `inside` (F,).
-
-    The cells are square at the triangles inside; beyond, they grow by the factor `growth`. Raises
-    `InputError` if the surface or the base cannot be meshed, or too few nodes fit on the triangles
-    inside.
-    """
+    """Mesh the layer under the triangles `around` (F,); the femur may touch those `inside` (F,)."""
+    # Cells are square inside; beyond, they grow by the factor `growth`.
     grid = lay_grid(surface, around, chart, spacing, fine=inside, growth=growth)
     mesh = layer_mesh(grid, layer.base.below(grid, surface), spacing, growth, surface.name)
     chosen = np.flatnonzero(inside[grid.facet])
@@ -177,11 +172,7 @@ def neighbourhood_order(points: FloatArray) -> IntArray:
 
 
 def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> Record:
-    """Return a bed whose elements are single nodes, in the order of `neighbourhood_order`.
-
-    The nodes have positions (C, 3) [m] and unit normals (C, 3) [1]; those up to `margin` from the
-    femur [m] are listed.
-    """
+    """Return a bed of nodes at points (C, 3) [m] with normals, listed up to a margin [m]."""
     tree = build_tree(points, points, LANES)
     leaves = tree.count > 0
     first, count = tree.first[leaves], tree.count[leaves]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.ndimage import distance_transform_edt
 
 from foundation.base.checks import FloatArray, IntArray, check_number
@@ -18,9 +19,66 @@ from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.regular_part import own_parts, regular_part
-from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
+from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Weights of a node, its neighbours and the neighbours beyond along a grid line. The filter leaves
+#: cubics as they are and removes what changes its sign from node to node.
+_WEIGHTS = (0.625, 0.25, -0.0625)
+#: The same at the second line from the border.
+_BESIDE_BORDER = (0.5, 0.25)
+
+
+def own_parts(layer: MeshedLayer) -> FloatArray:
+    """Return `own_part` of each candidate (C,) [1/m], the grid being the lattice."""
+    grid = layer.mesh.grid
+    beside, points = grid.neighbours[layer.candidates], grid.points
+    edges = []
+    for axis in range(2):
+        ahead, back = beside[:, axis, 0], beside[:, axis, 1]
+        one_sided = (ahead < 0) | (back < 0)
+        ahead = np.where(ahead < 0, layer.candidates, ahead)
+        back = np.where(back < 0, layer.candidates, back)
+        edges.append((points[ahead] - points[back]) * np.where(one_sided, 1.0, 0.5)[:, None])
+    return own_part(*edges)
+
+
+def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
+    """Return the compliance (C, C) less that of a flat layer [m/N], smooth over the grid."""
+    material = layer.layer
+    regular = np.array(compliance, dtype=np.float64)
+    table, own = deficit_table(material.poissons_ratio), own_parts(layer)
+    points, thickness = layer.points, layer.thickness
+    CORE.subtract_flat(
+        address(table), len(table), PER_STEP,
+        strength(material.youngs_modulus, material.poissons_ratio),
+        len(points), *addresses(points, thickness, own, regular),
+    )  # fmt: skip
+    # Elements do not resolve the singular part between nodes next to each other.
+    smoothing = _filter(layer, 0) @ _filter(layer, 1)
+    half = smoothing @ regular
+    return np.asarray(smoothing @ half.T)
+
+
+def _filter(layer: MeshedLayer, axis: int) -> sparse.csr_array:
+    """Return the filter along grid lines of one direction, (C, C) [1]."""
+    beside = layer.neighbours[:, axis].astype(np.int64)
+    own = np.arange(len(beside))
+    inner = (beside >= 0).all(axis=1)
+    beyond = np.stack([beside[beside[:, 0], 0], beside[beside[:, 1], 1]], axis=1)
+    deep = inner & (beyond >= 0).all(axis=1)
+    middle = np.where(deep, _WEIGHTS[0], np.where(inner, _BESIDE_BORDER[0], 1.0))
+    rows, columns, values = [own], [own], [middle]
+    for k in range(2):
+        rows += [own[inner], own[deep]]
+        columns += [beside[inner, k], beyond[deep, k]]
+        values += [
+            np.where(deep, _WEIGHTS[1], _BESIDE_BORDER[1])[inner],
+            np.full(int(deep.sum()), _WEIGHTS[2]),
+        ]
+    parts = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    return sparse.csr_array(parts, shape=(len(own), len(own)))
+
 
 #: Least distance of the nodes by default [m]: what is interpolated between the nodes is smooth.
 LEAST_SPACING = 1e-3
@@ -57,11 +115,7 @@ class FemoralPoints(NamedTuple):
 
 
 class FemoralLayer:
-    """The femoral layer opposite to the layer of one compartment.
-
-    `layer` is in the femoral frame, with a grid of one spacing; `opposite` is the tibial layer of
-    the compartment, and `store` keeps the regular part of the femoral compliance.
-    """
+    """The femoral layer opposite to one compartment, in the femoral frame."""
 
     def __init__(self, layer: MeshedLayer, opposite: MeshedLayer, store: ComplianceStore) -> None:
         self.layer, self._store = layer, store
@@ -85,10 +139,7 @@ class FemoralLayer:
 
     @cached_property
     def _corners(self) -> IntArray:
-        """Nodes of the quadrilateral of each cell of the grid, (X, Z, 4), -1 where there is none.
-
-        In the order (0, 0), (1, 0), (1, 1), (0, 1).
-        """
+        """Nodes of cells, (X, Z, 4), -1 for none, in the order (0, 0), (1, 0), (1, 1), (0, 1)."""
         rows, quads = self.grid[1], self.layer.quads
         corners = np.full((*(rows.max(axis=0) + 1), 4), -1, dtype=np.int64)
         corners[tuple(rows[quads[:, 0]].T)] = quads
@@ -103,10 +154,8 @@ class FemoralLayer:
         )
 
     def touched(self, pose: Pose, points: FloatArray, across: FloatArray) -> FemoralPoints:
-        """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame.
-
-        `across` (n, 3) are the femoral normals over the cosines between both normals.
-        """
+        """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame."""
+        # `across` (n, 3) are the femoral normals over the cosines between both normals.
         own = (points - pose.translation) @ pose.rotation_matrix
         factors = np.linalg.norm(across, axis=1)
         chart = self.layer.chart
@@ -131,11 +180,9 @@ class FemoralLayer:
 
 
 class LazyCompliance:
-    """Femoral compliance (n, n) [m/N] between points of contact, whose rows are filled on demand.
+    """Femoral compliance (n, n) [m/N] between points of contact, rows filled on demand."""
 
-    `regular` is the regular part (C, C) of the layer's compliance [m/N], `own` (n,) takes the place
-    of 1/r at a point itself [1/m], `at` are the points of contact.
-    """
+    # `regular` (C, C) [m/N] is the regular part; `own` (n,) [1/m] replaces 1/r at a point itself.
 
     def __init__(
         self, layer: MeshedLayer, regular: FloatArray, own: FloatArray, at: FemoralPoints
@@ -172,10 +219,7 @@ class LazyCompliance:
         )
 
     def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
-        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N].
-
-        If both are the same array, add the part up to the diagonal alone.
-        """
+        """Add rows (k,) and columns (l,) to (k, l) [m/N]; up to the diagonal if these agree."""
         wanted = integers(rows)
         CORE.femoral_rows(
             self._between.address, len(wanted),
@@ -186,13 +230,9 @@ class LazyCompliance:
     def slopes(
         self, active: IntArray, forces: FloatArray, motion: FloatArray, by_factors: FloatArray
     ) -> FloatArray:
-        """Return the derivative of the displacements by given forces, (A, 6) [1, m].
-
-        The derivative is by the femoral twist, through the motion of the points of contact over the
-        femur. The rows of points `active` (A,) with forces (A,) [N] are filled; `motion` (A, 3, 6)
-        has the derivatives of the points, femoral frame [1, m], `by_factors` (A, 6) those of the
-        logarithms of the factors [1/m, 1].
-        """
+        """Return d(displacements by given forces)/d(femoral twist), (A, 6) [1, m]."""
+        # Through the `motion` of the points over the femur, (A, 3, 6), and logarithms of factors,
+        # (A, 6).
         at = self.at.chosen(active)
         by_distance, by_thickness = np.empty((2, len(active), len(active)))
         points = self._points(at, self._own[active], active[:0])
@@ -237,10 +277,7 @@ class LazyCompliance:
 def add_block(
     matrix: FloatArray, rows: NDArray[Any], columns: NDArray[Any], part: FloatArray, *, lower: bool
 ) -> None:
-    """Add the block of rows (k,) and columns (l,) of a matrix to an array (k, l) [any unit].
-
-    If `lower`, add its part up to the diagonal alone.
-    """
+    """Add rows (k,) and columns (l,) [any unit] to (k, l); up to the diagonal if `lower`."""
     across, down = integers(rows), integers(columns)
     CORE.add_block(
         address(matrix), matrix.itemsize, len(matrix), len(across), address(across), len(down),
@@ -261,11 +298,8 @@ def _by_distance(
 
 
 def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
-    """Return chart coordinates (2,) [m] of row and column 0, and those of candidates (C, 2).
-
-    The grid has one spacing; nodes on its border are moved, but each of its quadrilaterals has a
-    node that is not.
-    """
+    """Return chart coordinates (2,) [m] of row and column 0, and those of candidates (C, 2)."""
+    # Border nodes are moved off the spacing, but each quadrilateral has a node that is not.
     grid = layer.mesh.grid
     quads, held = grid.quads, ~grid.border[grid.quads]
     corner = held.argmax(axis=1)
@@ -303,15 +337,9 @@ def femoral_layer(
     growth: float,
     store: ComplianceStore,
 ) -> FemoralLayer:
-    """Mesh the femoral layer opposite to a compartment.
-
-    The femur may touch the compartment where its z is that of the compartment or up to 6 mm beside;
-    the layer is meshed 6 mm farther. `femur` [m] is in the femoral frame, `opposite` is the tibial
-    layer of the compartment, `spacing` the distance of the nodes [m], `growth` the ratio of the
-    thicknesses of elements that follow each other below the surface [1]; `store` keeps the regular
-    part of the compliance. Raises `InputError` if the spacing is not between 0.1 and 5 mm, no part
-    of the femur lies opposite to the compartment, or the layer cannot be meshed.
-    """
+    """Mesh the femoral layer opposite to a compartment, in the femoral frame [m]."""
+    # The femur may touch where its z is that of the compartment or up to 6 mm beside; the layer is
+    # meshed 6 mm farther.
     check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
     across, place = femur.centroids[:, 2], opposite.points[:, 2]
     low, high = place.min() - _ASIDE, place.max() + _ASIDE

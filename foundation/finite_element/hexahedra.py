@@ -26,11 +26,7 @@ _BATCH = 2048
 
 
 def stiffness(nodes: FloatArray, youngs_modulus: float, poissons_ratio: float) -> FloatArray:
-    """Return the stiffness matrices (E, 24, 24) [N/m] of linear-elastic hexahedra.
-
-    A matrix is force per displacement, (x, y, z) of each node. The nodes (E, 8, 3) [m] are in the
-    order of `CORNERS`; Young's modulus is in [Pa].
-    """
+    """Return stiffness matrices (E, 24, 24) [N/m] of linear-elastic hexahedra (E, 8, 3) [m]."""
     material = elasticity(youngs_modulus, poissons_ratio)
     parts = [
         _stiffness(nodes[start : start + _BATCH], material)
@@ -96,12 +92,8 @@ def _strain_matrix(gradients: FloatArray) -> FloatArray:
 
 
 def scaled_jacobian(nodes: FloatArray, hexahedra: IntArray) -> FloatArray:
-    """Return the scaled jacobian (E,) [1]: the least over an element's corners, 1 for a cuboid.
-
-    The triple product of the unit edges at each corner (Knupp 2000, Int J Numer Methods Eng
-    48:1165-1185); an element is folded where it is not positive. The nodes have positions (N, 3)
-    [m]; those of each element (E, 8) are in the order of `CORNERS`.
-    """
+    """Return the least scaled jacobian (E,) [1] over corners; nodes (N, 3) [m], elements (E, 8)."""
+    # 1 for a cuboid, <= 0 if folded (Knupp 2000, Int J Numer Methods Eng 48:1165-1185).
     corners = nodes[hexahedra]
     worst = np.full(len(hexahedra), np.inf)
     for k, corner in enumerate(CORNERS):

@@ -29,12 +29,6 @@ class ElasticLayer:
     axes : (3, 3) float64, optional
         Anterior, superior and lateral axis of the component with the layer, as rows of a rotation
         matrix [1], along which the tibial layer is meshed; by default those of the frame.
-
-    Raises
-    ------
-    InputError
-        If the modulus is not positive, Poisson's ratio not between -1 and 0.4999, the base not a
-        base, or the axes not those of a rotation.
     """
 
     youngs_modulus: float

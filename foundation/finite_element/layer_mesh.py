@@ -3,17 +3,95 @@
 from __future__ import annotations
 
 import warnings
+
+# The lines of the chart do not cross, and meet the surface once: columns that lean towards these
+# lines unfold in the end, whatever the surface.
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from foundation.finite_element.hexahedra import scaled_jacobian
-from foundation.finite_element.straightening import ROUNDS, Straightening, changed_thickness
 from foundation.finite_element.surface_grid import SurfaceGrid
 from foundation.surfaces.triangle_mesh import MeshWarning
+
+#: Part of the way to the lines of the chart that a column leans in a round, number of rounds, and
+#: distance over the thickness at which the lean has faded to 1/e.
+_STEP, ROUNDS, _FADED = 0.25, 40, 0.5
+#: Change of the thickness below which a column counts as unchanged, over the thickness.
+_UNCHANGED = 1e-3
+
+
+class Straightening:
+    """Base (C, 3) [m] of a layer whose columns lean towards lines of the chart in rounds."""
+
+    def __init__(self, grid: SurfaceGrid, base: FloatArray) -> None:
+        self._grid, depth = grid, base - grid.points
+        self._lengths = np.linalg.norm(depth, axis=1)
+        self._directions = depth / self._lengths[:, None]
+        self._share = np.zeros(len(depth))
+
+    def lean(self, columns: NDArray[np.bool_]) -> FloatArray:
+        """Lean the columns about some quadrilaterals (Q,) further; return the base (C, 3) [m]."""
+        # The lean fades within the thickness of the layer. The lengths of the columns are kept.
+        points, chosen = self._grid.points, np.unique(self._grid.quads[columns])
+        away = np.asarray(KDTree(points[chosen]).query(points)[0])
+        fading = np.exp(-((away / (_FADED * self._lengths)) ** 2))
+        self._share = np.minimum(self._share + _STEP * fading, 1.0)
+        share = self._share[:, None]
+        leaning = (1.0 - share) * self._directions - share * self._grid.lines
+        leaning /= np.linalg.norm(leaning, axis=1, keepdims=True)
+        return points + self._lengths[:, None] * leaning
+
+
+@dataclass(frozen=True)
+class ChangedThickness:
+    """What straightened columns change of a layer."""
+
+    #: Number of straightened columns.
+    columns: int
+    #: Number of all columns.
+    of: int
+    #: Largest change of the thickness, the distance of the base from the surface [m].
+    largest: float
+    #: Thickness that the layer has there by its description [m].
+    thickness: float
+    #: Point of the surface there [m].
+    place: tuple[float, float, float]
+
+    def __str__(self) -> str:
+        x, y, z = (1e3 * value for value in self.place)
+        return (
+            f"{counted(self.columns, 'column')} of elements of {self.of:,} straightened, since the "
+            "normals of the surface cross within the layer there (a ridge or a rim); the thickness "
+            f"changes by at most {1e6 * self.largest:.0f} um of {1e6 * self.thickness:.0f} um, at "
+            f"({x:.1f}, {y:.1f}, {z:.1f}) mm"
+        )
+
+
+def changed_thickness(
+    grid: SurfaceGrid, before: FloatArray, after: FloatArray
+) -> ChangedThickness | None:
+    """Return what a changed base (C, 3) [m] of a grid changes of the layer; None if nothing."""
+    moved = (before != after).any(axis=1)
+    if not moved.any():
+        return None
+    described = np.linalg.norm(before - grid.points, axis=1)[moved]
+    found = np.asarray(KDTree(grid.points).query(after[moved])[0])
+    change = np.abs(found - described)
+    worst = int(change.argmax())
+    return ChangedThickness(
+        int((change > _UNCHANGED * described).sum()),
+        len(before),
+        float(change[worst]),
+        float(described[worst]),
+        tuple(grid.points[moved][worst].tolist()),
+    )
+
 
 #: Fewest elements over the thickness.
 _FEWEST = 3
@@ -53,12 +131,7 @@ class LayerMesh:
 def layer_mesh(
     grid: SurfaceGrid, base: FloatArray, spacing: float, growth: float, name: str
 ) -> LayerMesh:
-    """Fill the layer between a grid and the points of the base (C, 3) [m] below its nodes.
-
-    The thickness of the elements grows from the surface, where it is about the spacing, to the
-    base, by the factor `growth` from one to the next. Raises `InputError`, which gives the place,
-    if the layer has no thickness somewhere, or an element is folded.
-    """
+    """Fill the layer between a grid and its base (C, 3) [m]; elements grow downwards."""
     thickness = np.linalg.norm(grid.points - base, axis=1)
     fractions = _graded(float(np.median(thickness)), spacing, growth)
     described = base
@@ -105,10 +178,7 @@ def _filled(grid: SurfaceGrid, base: FloatArray, fractions: FloatArray) -> Layer
 
 
 def _averaged(grid: SurfaceGrid, base: FloatArray, columns: NDArray[np.bool_]) -> FloatArray:
-    """Return the base with the directions to it averaged over the neighbours of some columns.
-
-    At a rim the normals turn by more than the columns can follow.
-    """
+    """Return the base with directions averaged: at a rim, normals turn too fast for columns."""
     depth = base - grid.points
     total, count = np.zeros_like(depth), np.zeros(len(depth))
     np.add.at(total, grid.quads, depth[grid.quads].mean(axis=1)[:, None])

@@ -3,38 +3,171 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.spatial import KDTree
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import Delaunay, KDTree
 
-from foundation.base.checks import FloatArray, check_in, check_number, frozen
-from foundation.base.flags import Flag
+from foundation.base.checks import FloatArray, IntArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, SpringState
 from foundation.base.pose import Pose
-from foundation.finite_element.arguments import (
-    check_compartments,
-    check_layer,
-    checked_candidates,
-)
 from foundation.finite_element.charts import tibial_chart
 from foundation.finite_element.compartment import CompartmentContact, PatchState
 from foundation.finite_element.compliance_store import ComplianceStore, Kept, condense
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
-from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.size import LayerSize, check_memory, size_of
-from foundation.finite_element.triangle_values import TriangleValues
+from foundation.finite_element.size import LayerSize, check_area, check_memory, size_of
 from foundation.surface_contact import NodalContact, PressurePlaces
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
-from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import smooth_surface
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+
+def check_layer(name: str, layer: Any) -> None:
+    """Raise an InputError if the argument `name` is not an elastic layer."""
+    if not isinstance(layer, ElasticLayer):
+        raise InputError(f"{name}: expected an ElasticLayer, found {layer!r}")
+
+
+def check_compartments(
+    tibia: TriangleMesh,
+    compartments: NDArray[np.int8],
+    candidates: NDArray[np.bool_],
+    spacing: float,
+    names: tuple[str, ...],
+) -> None:
+    """Raise an InputError if a compartment (F,) faces down or is too large for the spacing [m]."""
+    for side, name in enumerate(names):
+        own = compartments == side
+        up = float(tibia.area_vectors[own, 1].sum() / tibia.areas[own].sum())
+        if up <= 0.0:
+            raise InputError(
+                f"{tibia.name}: the mean normal of the {name} compartment has the superior "
+                f"component {up:.2f} (expected > 0, out of the layer); flip the normals, or check "
+                "the axes"
+            )
+        check_area(name, float(tibia.areas[own & candidates].sum()), spacing)
+
+
+def checked_candidates(
+    compartments: NDArray[np.int8], candidates: ArrayLike | None, names: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    """Return whether the femur may touch each triangle, (F,) [1], checked; all by default."""
+    if candidates is None:
+        return np.ones(len(compartments), dtype=np.bool_)
+    chosen = check_array("candidates", candidates, (len(compartments),)) != 0.0
+    for side, name in enumerate(names):
+        if not (chosen & (compartments == side)).any():
+            raise InputError(
+                f"candidates: expected triangles of the {name} compartment, found none"
+            )
+    return chosen
+
+
+class TriangleValues:
+    """Interpolation, (T, 3) [1], from nodes of a layer to centroids of triangles above."""
+
+    def __init__(self, tibia: TriangleMesh, triangles: IntArray, layer: MeshedLayer) -> None:
+        self.triangles = triangles
+        plane = layer.mesh.grid.plane[layer.candidates]
+        at = layer.chart.coordinates(tibia.centroids[triangles])
+        net = Delaunay(plane)
+        simplex = net.find_simplex(at)
+        self.corners: IntArray = net.simplices[simplex].astype(np.int64)
+        transform = net.transform[simplex]
+        first = np.einsum("tij,tj->ti", transform[:, :2], at - transform[:, 2])
+        # Rounding leaves weights below zero on the edges of the net.
+        self.shares = np.maximum(np.column_stack([first, 1.0 - first.sum(axis=1)]), 0.0)
+        # Beyond the outermost nodes the nearest one counts.
+        beyond = simplex < 0
+        if beyond.any():
+            nearest = np.asarray(KDTree(plane).query(at[beyond])[1])
+            self.corners[beyond] = nearest[:, None]
+            self.shares[beyond] = (1.0, 0.0, 0.0)
+
+    def interpolated(self, values: FloatArray) -> FloatArray:
+        """Return the values (T,) [Pa or m] at the triangles from those (C,) of the candidates."""
+        return (self.shares * values[self.corners]).sum(axis=1)
+
+
+#: Overlap over thickness up to which linear elasticity gives the peak pressure, and the error of
+#: the peak pressure there [%], measured once (docs/finite_element.md).
+LINEAR_STRAIN_LIMIT, _LINEAR_ERROR = 0.14, 5.0
+#: Largest sharpness of a peak pressure within about 2 % of the truth (accuracy.finite_elements).
+SHARPEST = 0.25
+
+#: Poisson's ratios, and bounds of the error of force and area at an approach over the node spacing
+#: in half widths of the patch (make bench ARGS=accuracy.nearly_incompressible); in between linear
+#: in the logarithm of 1 - 2ν.
+_RATIOS = np.array([0.48, 0.49, 0.499, 0.4999])
+_FORCE_ERRORS, _AREA_ERRORS = (0.10, 0.15, 0.27, 0.65), (0.2, 0.3, 0.6, 1.3)
+#: Least error of the force that is flagged.
+_SAID = 0.02
+
+#: Least width of a patch whose peak pressure is resolved, in node spacings.
+_RESOLVED = 2.0 / SHARPEST**0.5
+#: Kinds of flags without a limit of the peak pressure as nodes get closer.
+_NO_LIMIT = frozenset({FlagKind.RIM, FlagKind.UNRESOLVED_PEAK})
+
+
+def refusals(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
+    """Return why the loads of the compartment `name` are invalid in a state."""
+    femoral, found = contact.femoral, []
+    if contact.layer.at_end[state.active].any():
+        found.append(Flag(FlagKind.END_OF_NODES, name))
+    if femoral is not None and femoral.layer.at_end[state.leaves_femur].any():
+        found.append(Flag(FlagKind.END_OF_FEMORAL_NODES, name))
+    return tuple(found)
+
+
+def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
+    """Return the refusals, and the warnings about peak pressure, rims and strain."""
+    femoral, found = contact.femoral, [*refusals(name, contact, state)]
+    if contact.layer.at_rim[state.active].any():
+        found.append(Flag(FlagKind.RIM, name))
+    elif state.sharpness > SHARPEST:
+        found.append(Flag(FlagKind.UNRESOLVED_PEAK, name, (_RESOLVED,)))
+    if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
+        found.append(Flag(FlagKind.FEMORAL_RIM, name))
+    found.extend(_flow(name, contact, state))
+    strain = float(state.depth[1])
+    if strain > LINEAR_STRAIN_LIMIT:
+        numbers = strain, LINEAR_STRAIN_LIMIT, _LINEAR_ERROR
+        found.append(Flag(FlagKind.LARGE_STRAIN, name, numbers))
+    return tuple(found)
+
+
+def _flow(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
+    """Return what the nodes miss of the flow of a nearly incompressible layer to the edge."""
+    layer, material = contact.layer, contact.layer.layer
+    ratio = material.poissons_ratio
+    if ratio <= _RATIOS[0] or len(state.active) == 0:
+        return ()
+    half = float(np.sqrt(layer.areas[state.active].sum() / np.pi))
+    place = -np.log(1.0 - 2.0 * ratio)
+    force, area = (
+        layer.spacing / half * float(np.interp(place, -np.log(1.0 - 2.0 * _RATIOS), bounds))
+        for bounds in (_FORCE_ERRORS, _AREA_ERRORS)
+    )
+    if force < _SAID:
+        return ()
+    errors = 100 * force, 100 * min(area, 1.0)
+    numbers = ratio, 1e3 * layer.spacing, 1e3 * half, *errors
+    return (Flag(FlagKind.COARSE_NODES, name, numbers),)
+
+
+def peak_unresolved(flags: Iterable[Flag]) -> bool:
+    """Return whether one of the flags of a pose says that a peak pressure is not resolved."""
+    return any(flag.kind in _NO_LIMIT for flag in flags)
+
 
 PRECISIONS = ("float64", "float32")
 

@@ -13,7 +13,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.base.pose import Pose
-from foundation.finite_element.flags import peak_unresolved
+from foundation.finite_element.model import peak_unresolved
 from foundation.surface_contact import NodalContact
 from foundation.surfaces.triangle_mesh import MeshWarning
 
@@ -42,31 +42,19 @@ class SpacingError:
 
 
 def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> FloatArray:
-    """Return what loads of two spacings of a ratio tend to, by Richardson's extrapolation.
-
-    From loads (..., 12) [N, N m, m², Pa, m] each; the coarser model has the spacing `ratio` times
-    that of the finer one.
-    """
+    """Return loads (..., 12) [N, N m, m², Pa, m] by Richardson's extrapolation."""
     return fine + (fine - coarse) / (ratio**_ORDER - 1.0)
 
 
 def coarser(model: Model) -> Model:
-    """Return the same model with nodes twice as far apart; raises as `with_spacing`.
-
-    Warnings about its mesh repeat those about the mesh of the model, and are not given.
-    """
+    """Return the model with nodes twice as far apart, without repeated warnings about its mesh."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
         return model.with_spacing(2.0 * model.spacing)
 
 
 def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
-    """Estimate the error of a model's node spacing at poses.
-
-    The loads of the model and of the same model with twice the spacing are extrapolated; the
-    distance to the extrapolated loads is the error. Raises `InputError` if the model cannot have
-    twice the spacing, or no pose is in contact.
-    """
+    """Estimate the error of a model's spacing at poses, by extrapolation from twice the spacing."""
     second = coarser(model)
     found = model.loads(poses)
     fine, coarse = found.values, second.loads(poses).values

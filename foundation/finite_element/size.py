@@ -21,26 +21,17 @@ _USABLE = 0.9
 
 @dataclass(frozen=True)
 class LayerSize:
-    """Size of the layers of a knee.
+    """Size of the layers of a knee."""
 
-    Parameters
-    ----------
-    candidates : tuple of int
-        Nodes that may come into contact, per layer: medial and lateral, tibial layers first.
-    unknowns : tuple of int
-        Unknowns of the mesh of each layer.
-    memory : float
-        Memory of the condensation of all layers side by side [bytes].
-    storage : float
-        Memory of the compliances, which all processes share [bytes].
-    seconds : float
-        Estimate of the time of the condensation on one core [s].
-    """
-
+    #: Nodes that may come into contact, per layer: medial and lateral, tibial layers first.
     candidates: tuple[int, ...]
+    #: Of the mesh of each layer.
     unknowns: tuple[int, ...]
+    #: Of the condensation of all layers side by side [bytes].
     memory: float
+    #: Of the compliances, which all processes share [bytes].
     storage: float
+    #: Estimate for the condensation on one core [s].
     seconds: float
 
 
@@ -62,11 +53,7 @@ def size_of(layers: list[MeshedLayer], precision: str) -> LayerSize:
 
 
 def check_area(name: str, area: float, spacing: float) -> None:
-    """Raise an InputError if so many nodes fit on an area that no condensation is possible.
-
-    Before anything is meshed, from the area [m²] of the compartment `name` that the femur may touch
-    and the spacing of the nodes [m].
-    """
+    """Raise an InputError, before anything is meshed, if too many nodes fit on an area [m²]."""
     nodes = area / spacing**2
     check_memory(
         _memory([nodes]), f"a {name} compartment of {1e4 * area:.3g} cm² has {nodes:,.0f} nodes"
@@ -74,10 +61,7 @@ def check_area(name: str, area: float, spacing: float) -> None:
 
 
 def check_memory(needed: float, what: str) -> None:
-    """Raise an InputError if a condensation needs more memory [bytes] than this machine has.
-
-    `what` is the beginning of the message, a clause about the size of the condensation.
-    """
+    """Raise an InputError about `what` if it needs more memory [bytes] than there is."""
     available = machine_memory()
     if available is not None and needed > _USABLE * available:
         raise InputError(

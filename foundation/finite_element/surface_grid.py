@@ -80,13 +80,8 @@ def lay_grid(
     fine: NDArray[np.bool_] | None = None,
     growth: float = 1.0,
 ) -> SurfaceGrid:
-    """Lay a grid of cells over a part of a surface; its border is moved onto the rim.
-
-    The triangles `part` (F,) of the surface [m] are covered; each line of the chart leaves these
-    once. `spacing` is the edge of the square cells in the chart [m]. Triangles `fine` (F,) within
-    the part, by default all of it, have square cells; beyond, `growth` is the ratio of the edges of
-    cells that follow each other [1]. Raises `InputError` if no cell fits on the surface.
-    """
+    """Lay square cells [m] over triangles `part` (F,); beyond `fine` (F,), they grow."""
+    # Each line of the chart leaves the part once; the border is moved onto the rim.
     whole, chosen = smooth_surface(surface), np.flatnonzero(part)
     smooth = SmoothSurface(whole.corners[part], whole.middles[part], whole.normals[part])
     site = _Site(chosen, _outline(smooth, surface, chosen), smooth, chart)
@@ -197,10 +192,7 @@ def _border(quads: IntArray, count: int) -> NDArray[np.bool_]:
 
 
 def _fitted(site: _Site, flat: FloatArray, quads: IntArray, sizes: FloatArray) -> SurfaceGrid:
-    """Return the grid with nodes at coordinates (C, 2) [m], the border moved onto the rim.
-
-    `sizes` (C,) are the edges of the cells at the nodes [m].
-    """
+    """Return the grid with nodes at (C, 2) and edges (C,) [m], the border moved onto the rim."""
     border = _border(quads, len(flat))
     rim = site.rim
     at_rim = site.chart.coordinates(rim.points)

@@ -1,32 +1,138 @@
-"""Built-in condylar total knee replacement with surfaces in closed form.
+"""Built-in condylar total knee replacement, an exact reference of triangulated surfaces.
 
-Two femoral condyles, each a J-curve of tangent arcs swept by a circle
-(`foundation.implant.condyle`), on two dished polyethylene plateaus (`foundation.implant.dish`)
-with a flat underside. The implant serves where no scanned implant is available, and as the exact
-reference of triangulated surfaces.
-
-Frames (right knee, x anterior, y superior, z lateral). Femoral: origin on the flexion axis, the
-centre of the posterior arcs, midway between the condyles. Tibial: origin in the middle of the
-underside, the plane y = 0. The medial side has z < 0.
+Two femoral condyles, each a J-curve of tangent arcs swept by a circle, on two dished polyethylene
+plateaus with a flat underside. Right knee, x anterior, y superior, z lateral. Femoral origin on the
+flexion axis, the centre of the posterior arcs, midway between the condyles; tibial origin in the
+middle of the underside, y = 0. The medial side has z < 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
-from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.checks import FloatArray, IntArray, check_array, check_in, check_number
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose
-from foundation.implant.condyle import Condyle
-from foundation.implant.conformity import check_conformity, first_touch
-from foundation.implant.dish import Dish
-from foundation.implant.patches import joined_patches, patch
+from foundation.base.pose import Pose, rotation_matrix
+from foundation.implant.condyle import Condyle, Dish
 from foundation.surfaces.triangle_mesh import TriangleMesh
+
+
+def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
+    """Raise an InputError if a conformity (radius of condyle over dish) is 1 or more."""
+    pairs = (
+        ("sagittal", float(condyle.radii.max()), dish.sagittal_radius),
+        ("coronal", condyle.coronal_radius, dish.coronal_radius),
+    )
+    for plane, femoral, tibial in pairs:
+        if femoral >= tibial:
+            raise InputError(
+                f"{{name}}: expected below 1, found {femoral / tibial:g} "
+                f"(femoral radius {femoral:g} m, dish radius {tibial:g} m); the condyle would rest "
+                "on the rim: increase the dish radius or reduce the femoral radius",
+                f"implant {side} {plane} conformity",
+            )
+
+
+def first_touch(
+    pairs: Sequence[tuple[Condyle, Dish]], bottom: float, flexion: float
+) -> tuple[float, float]:
+    """Return x and y [m] of the femoral origin at first contact with flexion [rad] alone."""
+    # x has the lowest points above the bottoms of the dishes, mean of the sides; y is the height at
+    # which the first side touches.
+    turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
+    offsets = []
+    for condyle, dish in pairs:
+        # The lowest point is below the centre of the arc with a downward normal.
+        centre = turn @ condyle.centres[int(condyle.arc_of(np.array(-flexion)))]
+        offsets.append(dish.bottom_anterior - centre[0])
+    anterior = float(np.mean(offsets))
+    return anterior, max(_touch_height(*pair, bottom, turn, anterior) for pair in pairs)
+
+
+def _touch_height(
+    condyle: Condyle, dish: Dish, bottom: float, turn: FloatArray, anterior: float
+) -> float:
+    """Return the height of the femoral origin at which a condyle first touches its dish."""
+    # In the middle plane, the point of the J-curve farthest from the dish's centre is on its
+    # circle.
+    ends = condyle.surface(condyle.limits[[0, -1]], np.zeros(2))[0][:, :2] @ turn.T
+    centres = condyle.centres @ turn.T
+    dish_centre = np.array([dish.bottom_anterior, bottom + dish.sagittal_radius])
+
+    def excess(height: float) -> float:
+        origin = np.array([anterior, height])
+        away = centres + origin - dish_centre
+        length = np.linalg.norm(away, axis=1)
+        # The farthest point of an arc is beyond its centre, if on the arc.
+        direction = away @ turn
+        angle = np.arctan2(direction[:, 0], -direction[:, 1])
+        on_arc = (angle >= condyle.limits[:-1] - 1e-9) & (angle <= condyle.limits[1:] + 1e-9)
+        reached = np.linalg.norm(ends + origin - dish_centre, axis=1)
+        farthest = np.append(reached, (length + condyle.radii)[on_arc]).max()
+        return float(farthest - dish.sagittal_radius)
+
+    lowest = bottom - dish.sagittal_radius
+    return float(brentq(excess, lowest, dish_centre[1], xtol=1e-16, rtol=1e-15))
+
+
+def patch(
+    shape: Condyle | Dish,
+    surface: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+    edge_length: float,
+    *,
+    flip: bool,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Triangulate a patch over both angles: points [m] and normals (V, 3), triangles (F, 3)."""
+    along = grid_values(shape.limits, shape.radii * np.diff(shape.limits), edge_length)
+    half = shape.half_angle
+    width = np.array([2.0 * half * shape.coronal_radius])
+    across = grid_values(np.array([-half, half]), width, edge_length)
+    u, v = np.meshgrid(along, across, indexing="ij")
+    points, normals = surface(u.reshape(-1), v.reshape(-1))
+    return points, normals, grid_faces(len(along), len(across), flip=flip)
+
+
+def joined_patches(
+    name: str, patches: Sequence[tuple[FloatArray, FloatArray, IntArray]]
+) -> TriangleMesh:
+    """Return one mesh of patches: points (V, 3) [m], normals (V, 3) [1], faces (F, 3) each."""
+    starts = np.cumsum([0] + [len(points) for points, _, _ in patches[:-1]])
+    points = np.concatenate([p for p, _, _ in patches])
+    normals = np.concatenate([n for _, n, _ in patches])
+    faces = np.concatenate([f + s for (_, _, f), s in zip(patches, starts, strict=True)])
+    return TriangleMesh(points, faces, name, normals)
+
+
+def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> FloatArray:
+    """Return values (N,) [rad] from limits (K + 1,) [rad], `edge_length` [m] apart at most."""
+    parts = [limits[:1]]
+    for first, last, length in zip(limits[:-1], limits[1:], lengths, strict=True):
+        # Minus a rounding error, so that a length of n edges gives n steps.
+        steps = max(1, int(np.ceil(length / edge_length - 1e-9)))
+        parts.append(np.linspace(first, last, steps + 1)[1:])
+    return np.concatenate(parts)
+
+
+def grid_faces(rows: int, columns: int, *, flip: bool) -> IntArray:
+    """Return triangles (F, 3) of a grid of vertices, row by row, with alternating diagonals."""
+    # Normals are along (first direction) x (second direction), opposite with `flip`.
+    cell = np.arange((rows - 1) * (columns - 1))
+    i, j = cell // (columns - 1), cell % (columns - 1)
+    a, b = i * columns + j, (i + 1) * columns + j
+    c, d = b + 1, a + 1
+    even = ((i + j) % 2 == 0)[:, None]
+    first = np.where(even, np.stack([a, b, c], axis=1), np.stack([a, b, d], axis=1))
+    second = np.where(even, np.stack([a, c, d], axis=1), np.stack([b, c, d], axis=1))
+    faces = np.stack([first, second], axis=1).reshape(-1, 3)
+    return faces[:, ::-1].copy() if flip else faces
+
 
 #: Sign of z on the medial and on the lateral side.
 _SIDES = {"medial": -1.0, "lateral": 1.0}
@@ -189,11 +295,6 @@ class CondylarImplant:
             images to the last bit.
         labels : (F,) int8
             Compartment of each triangle of the insert, 0 medial, 1 lateral.
-
-        Raises
-        ------
-        InputError
-            If `edge_length` is not positive or exceeds the smallest half-width.
         """
         smallest = min(min(c.half_width, d.half_width) for c, d in map(self._side, COMPARTMENTS))
         check_number("edge_length", edge_length, above=0.0, at_most=smallest, unit="m")

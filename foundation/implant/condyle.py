@@ -1,13 +1,9 @@
 """A femoral condyle of the built-in implant: a J-curve swept by a circle, in closed form.
 
-In the sagittal plane the condyle is a chain of tangent arcs (posterior, distal, anterior) of
-different radii; in the coronal direction a circle of the coronal radius, so that every arc is a
-patch of a torus. The normal is continuous over the transitions, the curvature jumps, as on real
-implants. The signed distance is the distance to the *spine*, the J-curve offset inwards by the
-coronal radius, minus the coronal radius.
-
-Frame: x anterior, y superior, origin on the axis of the posterior arc; `across` is the distance
-from the condyle's own sagittal plane.
+Tangent sagittal arcs (posterior, distal, anterior) and a coronal circle: every arc is a patch of a
+torus; the curvature jumps, as on real implants. The signed distance is that to the *spine*, the
+J-curve offset inwards by the coronal radius, minus this radius. Origin on the axis of the posterior
+arc; `across` is the distance from the condyle's own sagittal plane.
 """
 
 from __future__ import annotations
@@ -27,28 +23,10 @@ _TANGENT = 0.02  # slope of a ray within about one degree of the surface
 
 @dataclass(frozen=True)
 class Condyle:
-    """Shape of one femoral condyle.
+    """Shape of one femoral condyle: radii and widths [m], increasing sagittal angles [rad]."""
 
-    A sagittal angle is the angle of the outward normal, zero for the distal direction (-y),
-    positive anteriorly; at a flexion f the lowest point has the angle -f.
-
-    Parameters
-    ----------
-    posterior_radius, distal_radius, anterior_radius : float
-        Sagittal radii of the arcs in the middle plane of the condyle [m].
-    coronal_radius : float
-        Coronal radius [m], at most the smallest sagittal radius.
-    half_width : float
-        Half of the condyle's width [m], less than the coronal radius.
-    posterior_end, posterior_to_distal, distal_to_anterior, anterior_end : float
-        Sagittal angles of the ends and transitions [rad], increasing.
-
-    Raises
-    ------
-    InputError
-        If a radius or width is not positive, the condyle is wider than its coronal circle, the
-        coronal radius exceeds a sagittal radius, or the angles do not increase.
-    """
+    # A sagittal angle is that of the outward normal, zero distally (-y), positive anteriorly; at a
+    # flexion f the lowest point has the angle -f.
 
     posterior_radius: float = 22e-3
     distal_radius: float = 34e-3
@@ -102,10 +80,7 @@ class Condyle:
 
     @cached_property
     def centres(self) -> FloatArray:
-        """Centre of each arc in the sagittal plane, (3, 2) [m].
-
-        Neighbouring arcs share point and normal n where they meet: C' = C + (R - R') n.
-        """
+        """Centres of the arcs, (3, 2) [m]: C' = C + (R - R') n, where neighbours share normals."""
         centres = np.zeros((3, 2))
         for k in (1, 2):
             step = (self.radii[k - 1] - self.radii[k]) * sagittal_normal(self.limits[k])
@@ -117,18 +92,7 @@ class Condyle:
         return np.searchsorted(self.limits[1:3], angle, side="right")
 
     def surface(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return points and outward normals at sagittal angle u and coronal angle v.
-
-        Parameters
-        ----------
-        u, v : (N,) float64
-            Angles [rad].
-
-        Returns
-        -------
-        points, normals : (N, 3) float64
-            Positions (x, y, across) [m] and unit normals [1].
-        """
+        """Return points (x, y, across) [m] and outward normals [1], (N, 3), at u, v [rad]."""
         arc = self.arc_of(u)
         in_plane = sagittal_normal(u)
         spine = self.centres[arc] + (self.radii[arc] - self.coronal_radius)[:, None] * in_plane
@@ -138,23 +102,9 @@ class Condyle:
         return points, normals
 
     def locate(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return signed distance and nearest surface point of points.
-
-        Parameters
-        ----------
-        points : (N, 3) float64
-            (x, y, across) [m].
-
-        Returns
-        -------
-        distance : (N,) float64
-            Signed distance to the swept surface [m], negative inside; beyond the edges of the
-            condyle the surface continues around the coronal circle and around the ends.
-        gradient : (N, 3) float64
-            Gradient of the distance, the outward normal [1]; zero on the spine.
-        u, v : (N,) float64
-            Sagittal and coronal angle of the nearest surface point [rad].
-        """
+        """Return distance (N,) and gradient (N, 3), angles u, v (N,) of points (N, 3) [m]."""
+        # Negative inside; beyond its edges the surface continues around the coronal circle and the
+        # ends.
         nearest = np.full(len(points), np.inf)
         foot = np.zeros((len(points), 2))
         angle = np.zeros(len(points))
@@ -186,28 +136,9 @@ class Condyle:
         return centre + (self.radii[arc] - self.coronal_radius) * sagittal_normal(angle), angle
 
     def depth(self, points: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
-        """Return the depth of points inside the condyle along rays.
-
-        Newton's method on the signed distance along each ray, from the point outwards.
-
-        Parameters
-        ----------
-        points, directions : (N, 3) float64
-            Points [m] and unit directions, (x, y, across).
-        reach : float
-            Largest depth of the search [m].
-
-        Returns
-        -------
-        (N,) float64
-            Distance along the direction to the exit through the condyle's own surface [m]; 0 if the
-            point is outside, or the exit is beyond the edges or the reach.
-
-        Raises
-        ------
-        InputError
-            If a ray is nearly tangent and no exit is found.
-        """
+        """Return depths (N,) [m] of points (N, 3) along directions, 0 if outside or too deep."""
+        # Newton's method on the signed distance; a nearly tangent ray without exit raises
+        # InputError.
         travelled = np.zeros(len(points))
         inside = np.flatnonzero(self.locate(points)[0] < 0.0)
         active = inside
@@ -251,3 +182,58 @@ class Condyle:
 def sagittal_normal(angle: FloatArray | float) -> FloatArray:
     """Return the unit vector (x, y), (..., 2) [1], at a sagittal angle [rad], 0 for distal."""
     return np.stack([np.sin(angle), -np.cos(angle)], axis=-1)
+
+
+@dataclass(frozen=True)
+class Dish:
+    """Shape of one tibial plateau [m]: a coronal circle revolved about a mediolateral axis."""
+
+    sagittal_radius: float = 45e-3
+    coronal_radius: float = 23e-3
+    half_length: float = 22e-3
+    half_width: float = 13e-3
+    #: x of the lowest point [m], at the height of the least thickness of the insert.
+    bottom_anterior: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("sagittal_radius", "coronal_radius"):
+            check_number(f"dish {name}", getattr(self, name), above=0.0, at_most=1.0, unit="m")
+        check_number(
+            "dish half_width", self.half_width, above=0.0, below=self.coronal_radius, unit="m"
+        )
+        check_number("dish half_length", self.half_length, above=0.0, unit="m")
+        check_number(
+            "dish |bottom_anterior|", abs(self.bottom_anterior), below=self.half_length, unit="m"
+        )
+        drop = self.coronal_radius * (1.0 - np.cos(self.half_angle))
+        check_number(
+            "dish half_length + |bottom_anterior|",
+            self.half_length + abs(self.bottom_anterior),
+            below=float(self.sagittal_radius - drop),
+            unit="m",
+        )
+
+    @property
+    def limits(self) -> FloatArray:
+        """Sagittal angles of the posterior and anterior edges, (2,) [rad]."""
+        ends = np.array([-self.half_length, self.half_length]) - self.bottom_anterior
+        return np.arcsin(ends / self.sagittal_radius)
+
+    @property
+    def radii(self) -> FloatArray:
+        """Sagittal radius of the arc, (1,) [m]."""
+        return np.array([self.sagittal_radius])
+
+    @property
+    def half_angle(self) -> float:
+        """Coronal angle at the edge of the plateau [rad]."""
+        return float(np.arcsin(self.half_width / self.coronal_radius))
+
+    def surface(self, u: FloatArray, v: FloatArray, bottom: float) -> tuple[FloatArray, FloatArray]:
+        """Return points (x, y, across) [m] and upward normals [1], (N, 3), at u, v [rad]."""
+        in_plane = sagittal_normal(u)
+        outward = np.concatenate([np.cos(v)[:, None] * in_plane, np.sin(v)[:, None]], axis=1)
+        points = self.coronal_radius * outward
+        points[:, :2] += (self.sagittal_radius - self.coronal_radius) * in_plane
+        points += (self.bottom_anterior, bottom + self.sagittal_radius, 0.0)
+        return points, -outward

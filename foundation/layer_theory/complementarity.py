@@ -32,17 +32,7 @@ Compliance = Callable[[IntArray, IntArray], FloatArray]
 
 
 class NodalContact(NamedTuple):
-    """Solution of the complementarity problem.
-
-    Parameters
-    ----------
-    active : (A,) int64
-        Nodes in contact.
-    forces : (A,) float64
-        Force at each [N].
-    factor : (A, A) float64
-        Factor of C over the active nodes, as of `foundation.core.lapack.cholesky`.
-    """
+    """Solution: nodes `active` (A,), forces (A,) [N], Cholesky factor of C there (A, A)."""
 
     active: IntArray
     forces: FloatArray
@@ -50,19 +40,10 @@ class NodalContact(NamedTuple):
 
 
 def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact | None:
-    """Return the contact of nodes with given overlaps; None if no node overlaps.
-
-    Block principal pivoting: all wrong nodes change sides at once, and single nodes where this does
-    not lessen their number (Judice & Pires 1994, Comput Oper Res 21:587-596), which always ends.
-
-    Parameters
-    ----------
-    compliance : callable
-        Returns the block (k, l) [m/N] of given rows (k,) and columns (l,) of the compliance (n, n),
-        which is symmetric and positive definite.
-    overlaps : (n,) float64
-        Overlap of each node [m], negative where the surfaces are apart.
-    """
+    """Return the contact of nodes with overlaps (n,) [m], or None if no node overlaps."""
+    # Block principal pivoting: all wrong nodes change sides at once, and single nodes where this
+    # does not lessen their number (Judice & Pires 1994, Comput Oper Res 21:587-596), which always
+    # ends.
     deepest = float(overlaps.max(initial=0.0))
     if deepest <= 0.0:
         return None

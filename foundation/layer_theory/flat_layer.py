@@ -62,18 +62,10 @@ def deficit_table(poissons_ratio: float) -> FloatArray:
 
 
 def own_part(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return what takes the place of 1/r at a node of a lattice itself, (N,) [1/m].
-
-    With this value the sum over the nodes, as trapezoidal rule, integrates a smooth function over r
-    up to terms of third order in the spacing: minus the lattice sum of 1/r, continued analytically
-    (Ewald's form of the Epstein zeta function, DLMF 20.9 and 25.5), e.g. 3.90026 for squares of
-    edge 1.
-
-    Parameters
-    ----------
-    first, second : (N, 3) float64
-        Edges of the cell of the lattice at each node [m].
-    """
+    """Return what replaces 1/r at a node of a lattice itself, (N,) [1/m], from edges (N, 3) [m]."""
+    # The trapezoidal rule then integrates a smooth function over r up to third order: minus the
+    # lattice sum of 1/r, continued analytically (Ewald's form of the Epstein zeta function, DLMF
+    # 20.9 and 25.5), e.g. 3.90026 for squares of edge 1.
     metric = [(a * b).sum(axis=1) for a, b in ((first, first), (first, second), (second, second))]
     rows, found = np.ascontiguousarray(np.transpose(metric)), np.empty(len(first))
     CORE.lattice_own_parts(len(first), address(rows), address(found))

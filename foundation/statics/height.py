@@ -1,7 +1,4 @@
-"""Static analysis of one compartment: the height at which the compartment carries an axial load.
-
-Lin et al. (2010, Med Eng Phys 32:584-594) also prescribe the load in a stiff direction.
-"""
+"""Height at which a compartment carries a load (Lin et al. 2010, Med Eng Phys 32:584-594)."""
 
 from __future__ import annotations
 
@@ -36,11 +33,7 @@ class StaticsError(PoseError):
 
 @dataclass(frozen=True, eq=False)
 class StaticPose:
-    """Pose at which a compartment carries a load, and number of evaluations of the original model.
-
-    `loads` (12,) [N, N m, m², Pa, m] are those of the compartment in the order of
-    `foundation.base.loads.LOAD_COLUMNS`.
-    """
+    """Pose with its loads (12,) [N, N m, m², Pa, m], and number of evaluations of the original."""
 
     pose: Pose
     loads: FloatArray
@@ -56,32 +49,10 @@ def pose_at_load(
     search: float = 10e-3,
     step: float = 1e-3,
 ) -> StaticPose:
-    """Return the pose at which one compartment carries an axial load at fixed other coordinates.
-
-    The height is found by Newton's method, guarded by bisection.
-
-    Parameters
-    ----------
-    model : SurfaceContact
-        Original model.
-    pose : Pose
-        Five fixed coordinates, and the height where the search starts.
-    compartment : str
-        Compartment that carries the load.
-    load : float
-        Axial force of that compartment on the femur [N], > 0.
-    search : float
-        Range of the search for contact above and below the start [m].
-    step : float
-        Step of the search for contact [m]; a step of the search for the load is at most a tenth of
-        it, or the depth so far if the layer is hardly strained.
-
-    Raises
-    ------
-    PoseError
-        `StaticsError` if there is no contact within `search`, the layer is pressed through before
-        the load, or the model flags the loads of the compartment.
-    """
+    """Return the pose at which a compartment carries an axial load [N], other coordinates fixed."""
+    # Newton's method, guarded by bisection; `search` [m] is the range about the start, `step` [m]
+    # that of the search for contact. A step of the search for the load is at most a tenth of it, or
+    # the depth so far if the layer is hardly strained.
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
     check_number("search", search, above=0.0, unit="m")
     check_number("step", step, above=0.0, unit="m")
@@ -162,10 +133,7 @@ def _part(value: float, slope: float, step: float) -> float:
 def _root(
     missing: Callable[[float], tuple[float, float]], low: float, high: float, touch: float
 ) -> float:
-    """Return the zero of a function that is positive at `low` and negative at `high` [m].
-
-    `missing` returns its value and its derivative; the zero lies below `touch`, first contact.
-    """
+    """Return the zero between `low` and `high` [m] of a falling function, with its derivative."""
     height, before = low, np.inf
     for _ in range(_MOST_STEPS):
         value, slope = missing(height)

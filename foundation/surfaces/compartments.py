@@ -28,14 +28,9 @@ _RIDGE_RISE = 0.005
 
 
 def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArray[np.int8]:
-    """Return the compartment (F,) of each triangle of a right tibia: 0 medial, 1 lateral.
-
-    Two large separate pieces side by side are the two plateaus. A single piece is split at the
-    ridge between the plateaus by a plane z = const (`find_split`), or at `split_z` [m]: triangles
-    with a centroid beyond it are lateral. The surface [m] has z lateral. Raises `MeshError` if no
-    ridge is found, or a compartment would have no triangle; `InputError` if `split_z` is not a
-    finite number.
-    """
+    """Return the compartment (F,) of each triangle [m] of a right tibia: 0 medial, 1 lateral."""
+    # Two large pieces side by side are the plateaus; one is split at the ridge, z = const [m].
+    # `MeshError` if there is no ridge or a compartment would have no triangle.
     across = mesh.centroids[:, 2]
     if split_z is not None:
         threshold = check_number("split_z", split_z, unit="m")
@@ -48,12 +43,9 @@ def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArr
 
 
 def find_split(mesh: TriangleMesh) -> float:
-    """Return z [m] of the ridge between the plateaus of a one-piece tibial surface.
-
-    The median heights of sagittal strips form a profile over z with two valleys. The split is
-    midway between the two points where the ridge has risen half way from the higher valley, which
-    does not depend on the shape of the ridge's top. Raises `MeshError` if the profile has no ridge.
-    """
+    """Return z [m] of the ridge between the plateaus of a one-piece tibia, or raise `MeshError`."""
+    # Median heights of sagittal strips have two valleys over z; the split is midway between the
+    # points where the ridge has risen half way, whatever the shape of its top.
     z, height = _profile(mesh)
     first, last = (round(part * _STRIPS) for part in _MIDDLE)
     top = first + int(np.argmax(height[first:last]))
@@ -145,13 +137,8 @@ def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDA
 def check_labels(
     tibia: TriangleMesh, labels: ArrayLike | None, names: Sequence[str] = COMPARTMENTS
 ) -> tuple[NDArray[np.int8], tuple[str, ...]]:
-    """Return the compartment (F,) [1] of each tibial triangle, and the names of the compartments.
-
-    Without labels, a single compartment covers the whole surface, and two compartments are found by
-    `find_compartments`. Raises `InputError` if a name is not one
-    (`foundation.base.loads.check_names`), the number of labels is not that of the triangles, a
-    compartment has no triangle, or labels of more than two compartments are missing.
-    """
+    """Return the compartment (F,) [1] of each tibial triangle and their names, checked."""
+    # Without labels, one compartment covers the surface, and `find_compartments` finds two.
     names = check_names(names)
     if labels is None:
         return _default_labels(tibia, names), names

@@ -13,15 +13,113 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.wording import counted
-from foundation.surfaces.flat_triangles import without_flat
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
-from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
+from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors, degenerate_triangles
 from foundation.surfaces.vertex_normals import angle_weighted_normals
+
+#: Area over longest edge squared below which a triangle is flat, and shortest over longest edge
+#: below which a flat triangle is a needle.
+FLAT, _NEEDLE = 1e-6, 0.1
+#: Cosine of the largest angle by which a triangle beside a needle may turn.
+_TURN = 0.5
+#: Largest number of rounds, as a flip may leave a flat neighbour.
+_ROUNDS = 10
+
+
+def without_flat(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return vertices (W, 3) [any unit] and triangles (G, 3) with few or no flat triangles."""
+    # The boundary is kept. Flat triangles stay where the surface would fold or lose its
+    # manifoldness.
+    rim: set[int] | None = None
+    for _ in range(_ROUNDS):
+        flat = np.flatnonzero(_flatness(vertices, faces) < FLAT)
+        if len(flat) == 0:
+            break
+        if rim is None:
+            edges = find_edges(faces, len(vertices))
+            rim = set(edges.ends[edges.count == 1].reshape(-1).tolist())
+        before = faces
+        for corners in faces[flat]:
+            faces = _without(vertices, faces, corners, rim)
+        if faces is before:
+            break
+    used, renumbered = np.unique(faces, return_inverse=True)
+    return vertices[used], renumbered.reshape(-1, 3)
+
+
+def _flatness(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Return the area of each triangle over its longest edge squared, (F,) [1]."""
+    corners = vertices[faces]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
+    flatness: FloatArray = areas / np.maximum(longest, np.finfo(float).tiny) ** 2
+    return flatness
+
+
+def _without(vertices: FloatArray, faces: IntArray, corners: IntArray, rim: set[int]) -> IntArray:
+    """Return the triangles without one flat triangle (3,), the same array if it must stay."""
+    row = np.flatnonzero((faces == corners).all(axis=1))
+    if len(row) == 0:  # changed with a neighbour
+        return faces
+    points = vertices[corners]
+    lengths = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
+    if lengths.min() >= _NEEDLE * lengths.max():
+        return _flipped(faces, int(row[0]), int(lengths.argmax()))
+    at = int(lengths.argmin())
+    ends = int(corners[at]), int(corners[(at + 1) % 3])
+    for kept, lost in (ends, ends[::-1]):
+        changed = faces if lost in rim else _without_vertex(vertices, faces, kept, lost)
+        if changed is not faces:
+            break
+    return changed
+
+
+def _without_vertex(vertices: FloatArray, faces: IntArray, kept: int, lost: int) -> IntArray:
+    """Return the triangles with one vertex moved onto a neighbour, the same array if they fold."""
+    # The link condition (Dey et al. 1999, Publ Inst Math 66:23-45) keeps the surface manifold.
+    of_kept, of_lost = (_has(faces, vertex) for vertex in (kept, lost))
+    both = of_kept & of_lost
+    common = np.intersect1d(faces[of_kept], faces[of_lost])
+    if len(common) - 2 != both.sum():
+        return faces
+    beside = of_lost & ~both
+    moved = np.where(faces[beside] == lost, kept, faces[beside])
+    shaped = _flatness(vertices, faces[beside]) >= FLAT
+    before, after = (area_vectors(vertices, part[shaped]) for part in (faces[beside], moved))
+    sizes = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    if ((before * after).sum(axis=1) <= _TURN * sizes).any():
+        return faces
+    changed = faces.copy()
+    changed[beside] = moved
+    return np.asarray(changed[~both])
+
+
+def _flipped(faces: IntArray, row: int, longest: int) -> IntArray:
+    """Return the triangles with the longest edge of one exchanged for the other diagonal."""
+    a, b, c = np.roll(faces[row], -longest).tolist()
+    other = np.flatnonzero(_has(faces, a) & _has(faces, b))
+    other = other[other != row]
+    if len(other) != 1:
+        return faces
+    (d,) = set(faces[other[0]].tolist()) - {a, b}
+    if (_has(faces, c) & _has(faces, d)).any():
+        return faces
+    changed = faces.copy()
+    changed[row], changed[other[0]] = (a, d, c), (d, b, c)
+    return changed
+
+
+def _has(faces: IntArray, vertex: int) -> NDArray[np.bool_]:
+    """Return which triangles (F, 3) have a vertex, (F,)."""
+    found: NDArray[np.bool_] = (faces == vertex).any(axis=1)
+    return found
+
 
 #: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
 HUGE = 300_000
@@ -53,15 +151,10 @@ class Decimation:
 
 
 def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWEST) -> Decimation:
-    """Decimate a mesh to few triangles that deviate little from its surface.
-
-    The boundary keeps its vertices and edges. The result is the same in every call; normals given
-    with the mesh are dropped. `largest_deviation` is the largest distance between the surfaces [m],
-    in both directions. The first attempt has `fewest` triangles, each further one at least twice as
-    many. The mesh itself is returned if more than half of the triangles are needed for the
-    deviation, or for a surface without new faults: edges of more than two triangles, inconsistent
-    winding, and triangles without area. Raises `InputError` if the deviation is not positive.
-    """
+    """Decimate a mesh to triangles that deviate at most `largest_deviation` [m] both ways."""
+    # Always the same result, with the same boundary. `fewest` triangles are tried first, then at
+    # least twice as many; the mesh itself is returned if half of its triangles are not enough, or
+    # for a surface without new faults.
     check_number("largest_deviation", largest_deviation, above=0.0, unit="m")
     half, target = len(mesh.faces) // 2, fewest
     failure = f"fewer than {2 * fewest:,} triangles"
@@ -121,12 +214,7 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
 def _deviation(
     full: SurfaceTree, points: FloatArray, vertices: FloatArray, faces: IntArray
 ) -> float:
-    """Return the largest distance between two surfaces, in both directions [mm].
-
-    From the vertices `points` (V, 3) of the full surface to the surface of vertices (W, 3) and
-    triangles (G, 3), and from the centroids of these triangles to the full surface. The distance to
-    a surface is that to triangles nearby, and so never too small.
-    """
+    """Return the largest distance between surfaces both ways [mm], never too small."""
     there = _largest_distance(SurfaceTree(vertices[faces]), points)
     return max(there, _largest_distance(full, vertices[faces].mean(axis=1)))
 
@@ -142,11 +230,8 @@ def _largest_distance(surface: SurfaceTree, points: FloatArray) -> float:
 
 
 def _bent(points: FloatArray) -> FloatArray:
-    """Return points (V, 3) [mm] of a smooth map that makes planes curved.
-
-    Collapses within a plane cost nothing and leave slivers, whose estimated normals are wrong; in
-    a curved surface they cost the less the better the shapes of the triangles are.
-    """
+    """Return points (V, 3) [mm] of a smooth map that makes planes curved."""
+    # Collapses within a plane cost nothing and leave slivers, whose estimated normals are wrong.
     away = points - points.mean(axis=0)
     squares = away**2
     bent: FloatArray = away + (squares.sum(axis=1, keepdims=True) - squares) / (2.0 * _BEND)
@@ -156,12 +241,9 @@ def _bent(points: FloatArray) -> FloatArray:
 def _on_smooth_surface(
     bent: SurfaceTree, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
 ) -> FloatArray:
-    """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm].
-
-    The place of the nearest point on its facet is that on the full surface, raised to the quadratic
-    patch over the facet, as `foundation.surfaces.smooth_surface` does, here with angle-weighted
-    normals (V, 3) of the vertices `points` (V, 3); not beside sharp edges.
-    """
+    """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm]."""
+    # The place on the facet, raised to the quadratic patch with angle-weighted normals; not beside
+    # sharp edges.
     import trimesh
 
     feet, triangle = bent.nearest_points(near, _NEAR)

@@ -1,9 +1,4 @@
-"""Search structures of the femoral surface for contact (docs/theory.md, Search).
-
-The neighbours of each facet; a grid with a nearby facet and a lower bound of the distance to the
-surface in each cell, divided into parts near the surface; and for each small group of facets a
-plane with an upper bound of the femur's height over the plane within a radius.
-"""
+"""Search structures of the femoral surface: neighbours, grid, bounding planes (docs/theory.md)."""
 
 from __future__ import annotations
 
@@ -38,11 +33,7 @@ PLANE_REACH = 3.5
 def femur_patches(
     mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
 ) -> Record:
-    """Return a femoral surface as the library reads it, facets in the order of their tree.
-
-    `mesh` is in the femoral frame [m]. The patches of `surface` are plane facets unless `curved`;
-    the bounding planes are valid within the radius `reach` [m].
-    """
+    """Return a femoral surface [m] as the library reads it, planes valid within `reach` [m]."""
     tree = _facet_tree(surface)
     order = tree.order
     control = np.ascontiguousarray(control_points(surface)[order])
@@ -143,10 +134,7 @@ def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, Fl
 def _grid(
     corners: FloatArray, middles: FloatArray
 ) -> tuple[FloatArray, float, IntArray, FloatArray, NDArray[np.bool_]]:
-    """Return origin and cell width of the grid, and three arrays over its cells.
-
-    A nearby facet, a lower bound of the distance, and whether the surface is within a cell width.
-    """
+    """Return origin and width of grid cells; nearby facet, lower bound, whether near, of each."""
     samples = np.concatenate([corners, middles, middles.mean(axis=1, keepdims=True)], axis=1)
     low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
     margin = _MARGIN * float((high - low).max())
@@ -164,11 +152,8 @@ def _grid(
 def _nearest(
     points: FloatArray, low: FloatArray, cell: float, counts: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return the distance [m] of a point from the middle of each grid cell, and its number.
-
-    Far from all points, a lower bound of the distance and a point that is about nearest: a tree
-    answers for a middle far away many times slower than for one nearby.
-    """
+    """Return distance [m] and number of each cell's nearest point, far from all a bound."""
+    # A tree answers for a middle far away many times slower than for one nearby.
     at = np.floor((points - low) / cell).astype(np.int64)
     in_cell = np.full(tuple(counts), -1)
     in_cell[tuple(at.T)] = np.arange(len(points))

@@ -61,10 +61,7 @@ class _Patch(NamedTuple):
 
 
 def fill_small_holes(mesh: TriangleMesh) -> Filled:
-    """Fill the holes of a surface [m] that are small, have a simple rim and are no slits.
-
-    Every vertex belongs to a triangle.
-    """
+    """Fill the holes of a surface [m] that are small, have a simple rim and are no slits."""
     edges = find_edges(mesh.faces, len(mesh.vertices))
     pieces, areas = label_pieces(mesh)
     loops = boundary_loops(mesh, edges, pieces)
@@ -96,10 +93,7 @@ def fill_small_holes(mesh: TriangleMesh) -> Filled:
 
 
 def _rings(faces: IntArray, edges: Edges, label: IntArray, holes: IntArray) -> dict[int, IntArray]:
-    """Return the vertices along the rim of each hole, counter-clockwise seen from outside.
-
-    Without holes whose rim meets itself. `label` (B,) is the loop of each edge of the boundary.
-    """
+    """Return vertices along simple rims, counter-clockwise; label (B,) of each edge."""
     size = int(faces.max()) + 1
     start, end, key = half_edges(faces, size)
     open_keys = edges.ends[edges.count == 1] @ np.array([size, 1])
@@ -158,10 +152,7 @@ def _heights(
     axes: FloatArray,
     inner: FloatArray,
 ) -> FloatArray:
-    """Return the heights (P,) of the surface around over points (P, 2) of the plane [m].
-
-    The plane has the first two `axes` (3, 3) [1] and contains the `centre` (3,) [m].
-    """
+    """Return heights (P,) [m] of the surface around over points (P, 2) of its plane."""
     if len(inner) == 0:
         return np.zeros(0)
     radius = 2.0 * _AROUND * float(np.linalg.norm(points[ring] - centre, axis=1).max())
@@ -200,10 +191,7 @@ def _within(points: FloatArray, ring: FloatArray) -> NDArray[np.bool_]:
 
 
 def _triangulated(plane: FloatArray, rim: int) -> IntArray | None:
-    """Return triangles (F, 3) of points (P, 2), the first `rim` of which are a polygon.
-
-    None if the triangles do not fill the polygon, such as one that crosses itself.
-    """
+    """Return triangles (F, 3) of points (P, 2) that fill the polygon `rim`, or None."""
     if len(plane) == 3:
         found = np.array([[0, 1, 2]])
     else:

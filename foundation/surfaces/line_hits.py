@@ -36,10 +36,7 @@ class LineTracer:
         self._patches = Record("femur", **searched_patches(surface, tree, curved=curved))
 
     def exits(self, starts: FloatArray, directions: FloatArray, reach: float) -> LineHits:
-        """Return the first exits of lines from starts (N, 3) [m] along directions (N, 3) [1].
-
-        An exit is a hit where the outward normal points along the line, within `reach` [m].
-        """
+        """Return first exits, along the outward normal, from starts (N, 3) within `reach` [m]."""
         count = len(starts)
         distance, facet, place = np.empty(count), np.empty(count, np.intc), np.empty((count, 2))
         lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))

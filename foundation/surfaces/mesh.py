@@ -48,12 +48,12 @@ def load_mesh(
 ) -> TriangleMesh:
     """Load a triangulated articular surface as a right knee in metres.
 
-    Triangles keep the order of the file; larger polygons are split into triangles, and volume cells
-    give their boundary. Triangles without area, which have no normal and carry no load, are dropped
-    with a warning, as are lines, points and bytes after the data. Vertices at exactly the same
-    position are merged and vertices without a triangle are dropped with a warning, as they may have
-    lost their triangles; no vertex moves against the others. A point p of the file becomes
-    ``R A (p - origin)`` with the rows A of `axes` and the rotation R.
+    Triangles keep the order of the file; larger polygons are split into triangles. Triangles
+    without area, which have no normal and carry no load, are dropped with a warning, as are lines,
+    points and bytes after the data. Vertices at exactly the same position are merged and vertices
+    without a triangle are dropped with a warning, as they may have lost their triangles; no vertex
+    moves against the others. A point p of the file becomes ``R A (p - origin)`` with the rows A of
+    `axes` and the rotation R.
 
     Parameters
     ----------
@@ -132,10 +132,7 @@ def _paths(files: Files) -> list[Path]:
 
 
 def load_raw_mesh(path: Files) -> RawMesh:
-    """Load a surface without conversions and checks, as `load_mesh` does apart from these.
-
-    Raises `MeshError` if the file cannot be read.
-    """
+    """Load a surface as `load_mesh`, without conversions and checks; `MeshError` if unreadable."""
     name, found = read_surfaces(_paths(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
@@ -155,10 +152,7 @@ def _whole(
 def placement(
     axes: Sequence[str] | ArrayLike, rotation: ArrayLike, origin: ArrayLike
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return the function from points (N, 3) [m] of a file to the frame of the body.
-
-    The arguments are those of `load_mesh`.
-    """
+    """Return the function of points (N, 3) [m] from the file to the body (`load_mesh`)."""
     turn = rotation_of(axes, rotation)
     moved = check_array("origin", origin, (3,))
 
@@ -171,10 +165,7 @@ def placement(
 
 
 def rotation_of(axes: Sequence[str] | ArrayLike, rotation: ArrayLike) -> FloatArray:
-    """Return the rotation from the axes of a file to those of the body, (3, 3) [1].
-
-    The arguments are those of `load_mesh`.
-    """
+    """Return the rotation (3, 3) [1] from the axes of a file to those of the body (`load_mesh`)."""
     turn = _rotation_from_axes(axes)
     angles = check_array("rotation", rotation, (3,))
     if angles.any():

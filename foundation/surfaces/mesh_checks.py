@@ -1,8 +1,4 @@
-"""Checks of a triangle mesh as an articular surface.
-
-Each check looks for one fault; the message names the mesh, the finding and a remedy. An error makes
-the contact wrong (`MeshError`); a warning may be intended (`MeshWarning`).
-"""
+"""Checks of an articular surface: errors make the contact wrong, warnings may be meant."""
 
 from __future__ import annotations
 
@@ -62,22 +58,15 @@ TYPICAL_SIZE = 90e-3
 def check_mesh(
     mesh: TriangleMesh, body: str | None = None, *, unit: str | None = None
 ) -> list[Finding]:
-    """Return all errors and warnings about a mesh [m]; no finding raises an exception.
-
-    Codes: scale, duplicate, winding, hole if one is large (errors); non-manifold, unreferenced,
-    hole, fragments, pieces (warnings); and orientation or inverted (errors) if the `body` of the
-    surface, "femur" or "tibia", is stated. The text of a finding starts with the name of the mesh.
-    The file was read in `unit`; None if the unit is not known.
-    """
+    """Return all errors and warnings about a mesh [m] of a `body`; raise nothing."""
+    # Errors: scale, duplicate, winding, large hole; with a body, orientation or inverted. Warnings:
+    # non-manifold, unreferenced, hole, fragments, pieces.
     findings = [*_scale(mesh, unit), *_connectivity(mesh)]
     return findings if body is None else [*findings, *orientation_findings(mesh, body)]
 
 
 def report_findings(findings: Iterable[Finding]) -> None:
-    """Warn (`MeshWarning`) about each warning, then raise all errors in one `MeshError`.
-
-    An error starts with the key or section that the finding is about, if the finding states one.
-    """
+    """Warn (`MeshWarning`) about each warning, then raise all errors in one `MeshError`."""
     errors = []
     for finding in findings:
         if finding.is_error:
@@ -89,13 +78,10 @@ def report_findings(findings: Iterable[Finding]) -> None:
 
 
 def check_orientation(mesh: TriangleMesh, body: str) -> None:
-    """Check that the surface of a body faces the other body: femur down (-y), tibia up (+y).
-
-    The criterion is the area-weighted mean normal of an open surface and the sign of the volume of
-    a closed body. Inverted normals are told apart from wrong axes by the shape: condyles are
-    convex, and the middle of a tibia rises between the plateaus. Raises `MeshError` if the surface
-    faces another direction, and `InputError` for a `body` other than "femur" and "tibia".
-    """
+    """Raise `MeshError` unless the body faces the other: femur down (-y), tibia up (+y)."""
+    # By the mean normal of an open surface, the volume of a closed body. Shape tells inverted
+    # normals from wrong axes: condyles are convex, and the middle of a tibia rises between the
+    # plateaus.
     report_findings(orientation_findings(mesh, body))
 
 
@@ -182,11 +168,7 @@ def _pieces_and_holes(mesh: TriangleMesh) -> _Findings:
 
 
 def hole_findings(mesh: TriangleMesh, bearing: TriangleMesh | None = None) -> _Findings:
-    """Yield the finding on the holes of a mesh [m], an error if one is large.
-
-    With the bearing surface of a mesh, some of its triangles, only the holes that lie in there.
-    Each opening of a closed body there is a hole.
-    """
+    """Yield the finding on the holes of a mesh [m], or of its bearing; an error if one is large."""
     labels, areas = label_pieces(mesh)
     edges = find_edges(mesh.faces, len(mesh.vertices))
     loops = boundary_loops(mesh, edges, labels)
@@ -253,11 +235,7 @@ def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
 
 
 def outer_side(mesh: TriangleMesh, body: str) -> int:
-    """Return 1 if the shape of a body tells that normals point outwards, -1 inwards, else 0.
-
-    A closed surface, or a bone that is open at its shaft, has a volume; condyles are convex, and
-    the middle of a tibia rises.
-    """
+    """Return 1 if the shape of a body tells that normals point outwards, -1 inwards, else 0."""
     femur = body == "femur"
     mean = np.linalg.norm(mesh.area_vectors.sum(axis=0)) / mesh.areas.sum()
     is_bone = not femur and mean < BODY and opposed_pieces(mesh) is None

@@ -1,8 +1,4 @@
-"""Reading triangles from files: dispatch by extension, and merging of equal vertices.
-
-Triangles keep the unit, axes and order of the file; only vertices at exactly the same position are
-merged, since an STL file repeats the vertices of every triangle.
-"""
+"""Reading triangles by extension, in unit, axes and order of the file; equal vertices merge."""
 
 from __future__ import annotations
 
@@ -20,8 +16,7 @@ from foundation.surfaces.readers.off import read_off
 from foundation.surfaces.readers.ply import read_ply
 from foundation.surfaces.readers.step import read_step
 from foundation.surfaces.readers.stl import read_stl
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
-from foundation.surfaces.readers.text import plain_text
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, plain_text
 from foundation.surfaces.readers.threemf import read_3mf
 from foundation.surfaces.readers.xml_vtk import read_xml_vtk
 from foundation.surfaces.triangle_mesh import MeshError, stacked
@@ -61,11 +56,8 @@ _STARTS = {
 
 
 def read_surface(path: Path) -> SurfaceFile:
-    """Read the triangles of a file with one of `EXTENSIONS`, exact duplicates of points merged.
-
-    Polygons are split into triangles, and volume cells give their boundary; the remarks count what
-    is left out. Raises `MeshError` if the file is missing, empty, of another format, or damaged.
-    """
+    """Read the triangles of a file with one of `EXTENSIONS`, or raise `MeshError`."""
+    # Polygons are split; remarks count what is left out.
     extension = path.suffix.lower()
     if path.is_dir():
         raise MeshError(f"{path}: is a folder, expected the file of a mesh")
@@ -101,11 +93,7 @@ def read_surface(path: Path) -> SurfaceFile:
 
 
 def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
-    """Return the name and the triangles of one or several files of one unit, in their order.
-
-    Raises `MeshError` as `read_surface`, if a file is named twice, or if the files state different
-    units.
-    """
+    """Return name and triangles of files of one unit, in their order, or raise `MeshError`."""
     found = [read_surface(path) for path in paths]
     first = found[0]
     if len(found) == 1:
@@ -129,10 +117,7 @@ def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
 
 
 def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return vertices (W, 3) [any unit] and triangles (F, 3), vertices at equal positions merged.
-
-    Merged vertices keep the order of their first appearance.
-    """
+    """Return vertices (W, 3) [any unit], merged in order of appearance, and triangles (F, 3)."""
     # Adding 0 turns -0.0 into 0.0: the same position, other bits.
     positions = vertices + 0.0
     # Several times faster than `np.unique` of rows; stable, so that the first vertex comes first.

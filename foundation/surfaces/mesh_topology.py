@@ -30,11 +30,8 @@ class Edges:
 
 
 def half_edges(faces: IntArray, vertex_count: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return start, end and edge key of the half-edges of triangles (F, 3), (3 F,) each.
-
-    Half-edge 3 f + k runs from corner k of triangle f to the next corner. The half-edges of one
-    edge have the same key: one number per edge sorts several times faster than pairs do.
-    """
+    """Return start, end and edge key (3 F,) of the half-edges of triangles (F, 3)."""
+    # Half-edge 3 f + k leaves corner k of triangle f. One number per edge sorts faster than pairs.
     start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
     return start, end, np.minimum(start, end) * vertex_count + np.maximum(start, end)
 
@@ -50,10 +47,7 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
 
 
 def neighbours(faces: IntArray, vertex_count: int) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-    """Return the two triangles (E,) at each edge of exactly two, and whether both agree, (E,).
-
-    Two triangles (F, 3) agree on the outer side if they traverse the edge in opposite directions.
-    """
+    """Return two triangles (E,) at each edge of just two, and whether their windings agree (E,)."""
     start, _, key = half_edges(faces, vertex_count)
     order = np.argsort(key, kind="stable")
     begins = np.flatnonzero(np.diff(key[order], prepend=-1))
@@ -74,10 +68,7 @@ def is_repeated(faces: IntArray) -> NDArray[np.bool_]:
 
 
 def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
-    """Return the connected piece (F,) of each triangle, and the area (P,) [m²] of each piece.
-
-    Triangles are connected if they share a vertex; pieces are in the order of decreasing area.
-    """
+    """Return the connected piece (F,) of each triangle, and areas (P,) [m²], the largest first."""
     links = np.concatenate([mesh.faces[:, :2], mesh.faces[:, 1:]])
     by_triangle = connected_groups(links, len(mesh.vertices))[mesh.faces[:, 0]]
     _, compact = np.unique(by_triangle, return_inverse=True)

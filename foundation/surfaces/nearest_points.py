@@ -25,10 +25,7 @@ class SurfaceTree:
         self._tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
 
     def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
-        """Return the nearest points (N, 3) to `points` (N, 3) [any unit], and their triangles (N,).
-
-        They are those on the triangles of the `near` pieces with the nearest centroids.
-        """
+        """Return nearest points (N, 3) [any unit] and triangles (N,) of `near` pieces."""
         import trimesh
 
         near = min(near, len(self._triangle))
@@ -52,11 +49,8 @@ def _lengths(corners: FloatArray) -> FloatArray:
 
 
 def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size.
-
-    Triangles (F, 3, 3) are halved at their longest edges down to the size of common triangles, so
-    that no large triangle has its centroid far from its points.
-    """
+    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size."""
+    # No large triangle then has its centroid far from its points.
     triangle = np.arange(len(corners))
     limit = None
     centroids, owners = [], []

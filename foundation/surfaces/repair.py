@@ -1,11 +1,9 @@
 """Repair of the triangles of an articular surface, within a stated tolerance.
 
-Files of scanners and CAD programs have corners that differ by rounding, triangles that occur twice,
-loose crumbs, triangles that face the wrong way, small holes and spikes. `repaired` mends these
-faults and tells what changed; a mesh without faults stays as it is, and so do the walls of cavities
-within a bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
-merge all close corners, also those of slivers and slits, or fill the rim of an open surface as a
-hole; the steps here use the search trees and graphs of SciPy instead.
+A mesh without faults stays as it is, and so do walls of cavities. trimesh and VTK offer similar
+repairs, but merge all close corners, also those of slivers and slits, or fill the rim of an open
+surface as a hole. Here a seam is a pair of open edges whose ends coincide within a tolerance, as
+rounding leaves them: neither slits, whose sides are farther apart, nor slivers close.
 """
 
 from __future__ import annotations
@@ -16,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from foundation.base.checks import check_in, check_number
+from foundation.base.checks import FloatArray, IntArray, check_in, check_number
 from foundation.base.wording import counted
 from foundation.surfaces.hole_filling import fill_small_holes
 from foundation.surfaces.mesh_checks import BODIES, outer_side
 from foundation.surfaces.mesh_topology import (
     connected_groups,
+    find_edges,
     is_repeated,
     label_pieces,
     neighbours,
@@ -36,7 +35,93 @@ from foundation.surfaces.surface_shape import (
     opposed_pieces,
 )
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
-from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seams
+
+#: Largest tolerance over the length of a short edge, and the quantile of the edges that is short.
+_OF_EDGE, _SHORT = 0.2, 0.05
+
+
+class Welded(NamedTuple):
+    """A mesh of vertices (V, 3) [m] and triangles (F, 3) with welded seams."""
+
+    #: Positions (V, 3) [m]; those of welded corners are their mean.
+    vertices: FloatArray
+    #: Triangles (F, 3) in their order, with welded corners as one vertex.
+    faces: IntArray
+    #: Number of open edges that were closed.
+    closed: int
+    #: Largest distance by which a corner moved [m].
+    moved: float
+    #: Tolerance that the mesh allows [m].
+    tolerance: float
+
+
+def weld_seams(points: FloatArray, faces: IntArray, largest: float) -> Welded:
+    """Weld the seams of triangles (F, 3) over points (V, 3) [m], within a fifth of a short edge."""
+    tolerance = tolerance_of(points, faces, largest)
+    edges = find_edges(faces, len(points))
+    ends = edges.ends[edges.count == 1]
+    place, target = _places(points, ends, tolerance), np.arange(len(points))
+    closing = _uses(place[ends], len(points)) > 1
+    if not closing.any():
+        return Welded(points, faces, 0, 0.0, tolerance)
+    welded = _members(ends[closing], len(points))
+    target[welded] = place[welded]
+    count = np.bincount(target, minlength=len(points))
+    sums = np.stack([np.bincount(target, weights=p, minlength=len(points)) for p in points.T], 1)
+    vertices, merged = points.copy(), np.flatnonzero(count > 1)
+    vertices[merged] = sums[merged] / count[merged, None]
+    moved = float(np.linalg.norm(vertices[target[welded]] - points[welded], axis=1).max())
+    return Welded(vertices, target[faces], int(closing.sum()), moved, tolerance)
+
+
+def tolerance_of(points: FloatArray, faces: IntArray, largest: float) -> float:
+    """Return the tolerance [m] of triangles (F, 3) over points (V, 3) [m], as of `weld_seams`."""
+    corners = points[faces]
+    lengths = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    return min(largest, _OF_EDGE * float(np.quantile(lengths, _SHORT)))
+
+
+def repeated_nearly(points: FloatArray, faces: IntArray, largest: float) -> NDArray[np.bool_]:
+    """Return which triangles (F,) repeat an earlier one within `largest` [m]: rims, no seams."""
+    tolerance = tolerance_of(points, faces, largest)
+    # Few meshes have copies: the middles of the triangles tell in little time.
+    if len(KDTree(points[faces].mean(axis=1)).query_pairs(tolerance, output_type="ndarray")) == 0:
+        return np.zeros(len(faces), dtype=np.bool_)
+    ends = find_edges(faces, len(points)).ends
+    return is_repeated(_places(points, ends, tolerance)[faces])
+
+
+def _uses(ends: IntArray, size: int) -> IntArray:
+    """Return how many edges (E, 2) have the same ends, (E,); 0 for an edge that is a point."""
+    key = np.minimum(*ends.T) * size + np.maximum(*ends.T)
+    _, at, uses = np.unique(key, return_inverse=True, return_counts=True)
+    return np.where(ends[:, 0] == ends[:, 1], 0, uses[at])
+
+
+def _members(ends: IntArray, size: int) -> IntArray:
+    """Return the vertices of edges (E, 2), sorted; several times faster than `np.unique`."""
+    member = np.zeros(size, dtype=np.bool_)
+    member[ends] = True
+    return np.flatnonzero(member)
+
+
+def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
+    """Return the first of edge ends (E, 2) at a place, (V,); ends of one edge are two places."""
+    place = np.arange(len(points))
+    rim = _members(ends, len(points))
+    if len(rim) == 0:
+        return place
+    pairs = rim[KDTree(points[rim]).query_pairs(tolerance, output_type="ndarray")]
+    size, lengths = len(points), np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    short = ends[lengths <= tolerance]
+    # Both have the smaller vertex first.
+    apart = ~np.isin(pairs @ [size, 1], short @ [size, 1])
+    group = connected_groups(pairs[apart], size)
+    first = np.full(group.max() + 1, size)
+    np.minimum.at(first, group[rim], rim)
+    place[rim] = first[group[rim]]
+    return place
+
 
 #: A piece below this part of the area of the largest piece is stray, if all stray pieces are at
 #: most the second and the two largest pieces at least the third part of the area; otherwise the
@@ -47,15 +132,7 @@ _SOUP = 0.5
 
 
 class Repaired(NamedTuple):
-    """A repaired mesh, and what was repaired.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Repaired surface [m]; the same object if nothing was repaired.
-    repairs : tuple of str
-        One clause for each repair, with lengths and numbers of triangles.
-    """
+    """A repaired mesh [m], the same object if nothing was repaired, and a clause a repair."""
 
     mesh: TriangleMesh
     repairs: tuple[str, ...] = ()
@@ -65,7 +142,7 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     """Return a mesh with consistent, connected triangles, and what was repaired.
 
     In this order: repeated triangles and copies of the surface are removed, seams welded
-    (`foundation.surfaces.welding`), triangles removed that lose their area or are repeated by this,
+    (`foundation.surfaces.repair`), triangles removed that lose their area or are repeated by this,
     stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
     condyles or plateaus turned that are inside out, small holes filled
     (`foundation.surfaces.hole_filling`), and spikes levelled (`foundation.surfaces.spikes`). The
@@ -79,11 +156,6 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
         Largest distance between two corners that are welded [m]; 0 for no repair at all.
     body : {"femur", "tibia"}
         Body of the surface.
-
-    Raises
-    ------
-    InputError
-        If the tolerance is negative or the body is unknown.
     """
     check_number("tolerance", tolerance, at_least=0.0, unit="m")
     check_in("body", body, BODIES)
@@ -190,11 +262,9 @@ def _wound_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
 
 
 def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
-    """Return which triangles (F,) are wound against most of their piece by area.
-
-    Each triangle is two nodes of a graph, as it is and turned. Links join the nodes of neighbours
-    that agree, so that a piece with two sides falls into two parts, one of which is chosen.
-    """
+    """Return which triangles (F,) are wound against most of their piece by area."""
+    # Each triangle is two nodes, as it is and turned, linked to neighbours that agree: a piece with
+    # two sides falls into two parts.
     count = len(mesh.faces)
     first, second, agree = neighbours(mesh.faces, len(mesh.vertices))
     if agree.all():

@@ -54,19 +54,12 @@ def flat_surface(mesh: TriangleMesh) -> SmoothSurface:
 
 
 def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) -> SmoothSurface:
-    """Return a smooth surface through the vertices of a mesh [m].
+    """Return a smooth surface through the vertices of a mesh [m], by its normals or estimated ones.
 
-    If the mesh has vertex normals (`TriangleMesh.vertex_normals`), they are used, and the surface
-    has no creases; otherwise normals are estimated (`foundation.surfaces.vertex_normals`),
-    one-sided at creases and boundaries. Crease edges stay straight. Neighbours are triangles that
-    share vertex indices. An edge is a crease if the angle between the normals of its facets is
-    above `crease_angle` [rad]: the distance of a middle from the straight edge is at most
-    tan(crease_angle/4)/2 of the edge length, the rise of an arc with equal chords that meet at that
-    angle.
-
-    Patches have no folds: at its six nodes each patch faces the outer side of its triangle
-    (otherwise the edges are straightened, for both neighbours). Raises `InputError` if the angle is
-    not between 0 and a right angle.
+    Estimated normals are one-sided at creases and boundaries. An edge is a crease if the angle
+    between its facets is above `crease_angle` [rad], below a right angle; its middle stays
+    straight. Other middles rise at most tan(crease_angle/4)/2 of the edge. Each patch faces the
+    outer side of its triangle at its six nodes; otherwise its edges are straightened.
     """
     check_number("crease_angle", crease_angle, above=0.0, below=0.5 * np.pi, unit="rad")
     corners = mesh.vertices[mesh.faces]
@@ -94,11 +87,9 @@ def _straight(corners: FloatArray) -> FloatArray:
 
 
 def arc_rises(corners: FloatArray, normals: FloatArray, crease_angle: float) -> FloatArray:
-    """Return the vector from the middle of each straight edge to the patch's middle, (F, 3, 3) [m].
-
-    Both directions of an edge give the same bits: a difference, and with the difference every
-    product, only changes its sign.
-    """
+    """Return the rise of the patch over the middle of each straight edge, (F, 3, 3) [m]."""
+    # Both directions of an edge give the same bits: differences and products change their signs
+    # alone.
     edge = np.roll(corners, -1, axis=1) - corners
     na, nb = normals, np.roll(normals, -1, axis=1)
     lean = (edge * nb).sum(axis=2, keepdims=True) * nb - (edge * na).sum(axis=2, keepdims=True) * na
@@ -138,10 +129,7 @@ def _faces_outward(
 
 
 def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the six quadratic shape functions and their u and v slopes, each (Q, 6) [1].
-
-    At points (Q, 2) [1] of the reference triangle, in the order of `NODES`.
-    """
+    """Return six quadratic shape functions and their u and v slopes, (Q, 6) [1], at (Q, 2) [1]."""
     u, v = points.T
     w, zero = 1.0 - u - v, np.zeros(len(points))
     value = [w * (2 * w - 1), u * (2 * u - 1), v * (2 * v - 1), 4 * u * w, 4 * u * v, 4 * v * w]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+# Each bone moves outwards by its own cartilage: the surfaces then touch where the cartilages do, in
+# every pose. Dividing the gap of a scan would hold in the pose of that scan alone.
 import numpy as np
 from scipy.spatial import KDTree
 
@@ -17,7 +19,12 @@ from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.core.library import CORE, address, addresses
 from foundation.surfaces.smooth_surface import CREASE_ANGLE
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
-from foundation.surfaces.vertex_normals import angle_weighted_normals, determined_modes, tangents
+from foundation.surfaces.vertex_normals import (
+    angle_weighted_normals,
+    determined_modes,
+    facing_normals,
+    tangents,
+)
 
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.
@@ -42,14 +49,10 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) -> Smoothed:
-    """Return a mesh [m] smoothed by local quadratic fits, `passes` times.
-
-    Vertices at sharp edges are fitted to their own side of the edge. No vertex moves farther than
-    `deviation` [m], None for no limit: one that would move by u moves by u/sqrt(1 +
-    (u/deviation)²), so that the limit does not make ridges. Vertices of triangles that would fold,
-    as slivers at rims do, stay where they are. Raises `InputError` if the deviation is not
-    positive.
-    """
+    """Return a mesh smoothed by local quadratic fits, `passes` times, within `deviation` [m]."""
+    # Vertices at sharp edges are fitted to their own side. A move u becomes u/sqrt(1 +
+    # (u/deviation)²), so that the limit makes no ridges. Vertices of triangles that would fold
+    # stay.
     if deviation is not None:
         check_number("deviation", deviation, above=0.0, unit="m")
     used, faces, normals, rise = _fitted(mesh, passes)
@@ -65,10 +68,7 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
 # Several deviations are tried in turn, and the patches of each are fitted in between.
 @lru_cache(maxsize=12)
 def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return the vertices in use (W,), the triangles (F, 3) over these vertices, and more.
-
-    Normals (W, 3) [1] of the vertices, and their heights (W,) [m] after repeated fits.
-    """
+    """Return used vertices (W,), triangles (F, 3), normals (W, 3), heights (W,) [m] of fits."""
     used, faces = np.unique(mesh.faces, return_inverse=True)
     points, faces = mesh.vertices[used], faces.reshape(-1, 3)
     normals = angle_weighted_normals(points, faces)
@@ -118,3 +118,23 @@ def _rises(
         )
     modes, modal = determined_modes(sums[:, :, :6], sums[:, :, 6])
     return radius * np.asarray((modes[:, 0] * modal).sum(axis=1))
+
+
+def moved_outwards(mesh: TriangleMesh, distance: float) -> TriangleMesh:
+    """Return a mesh with vertices moved along normals by a distance [m] unless one folds."""
+    check_number("distance", distance, at_least=0.0, unit="m")
+    normals = _vertex_normals(mesh)
+    rise = np.full(len(mesh.vertices), distance)
+    rise = unfolded(mesh.vertices, normals, mesh.faces, rise)
+    return TriangleMesh(mesh.vertices + rise[:, None] * normals, mesh.faces, mesh.name)
+
+
+def _vertex_normals(mesh: TriangleMesh) -> FloatArray:
+    """Return the unit normals (V, 3) [1] of the surface that the triangles stand for."""
+    total = np.zeros_like(mesh.vertices)
+    weighted = mesh.areas[:, None] * facing_normals(mesh)
+    for corner in mesh.faces.T:
+        np.add.at(total, corner, weighted)
+    size = np.linalg.norm(total, axis=1, keepdims=True)
+    unit: FloatArray = total / np.maximum(size, np.finfo(float).tiny)
+    return unit

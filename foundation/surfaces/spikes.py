@@ -1,9 +1,4 @@
-"""Spikes of a surface: one or some vertices that stand far out of the smooth surface around.
-
-Segmentation and export leave single vertices millimetres off. The polygon of the neighbours of a
-vertex has a normal and a plane that the vertex does not change; a spike is a vertex far from this
-plane in a surface that is smooth all around.
-"""
+"""Spikes: vertices far from the plane of their neighbours, in a surface smooth all around."""
 
 from __future__ import annotations
 

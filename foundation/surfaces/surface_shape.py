@@ -1,8 +1,4 @@
-"""Measures of a surface by which a femur, a tibia and other bodies are told apart.
-
-The measures take milliseconds and do not need contact. Figures in comments were measured on natural
-cartilage (Lenhart et al. 2015), the Grand Challenge implant and the built-in implant.
-"""
+"""Measures of shape that tell bodies apart; figures were measured on cartilage and implants."""
 
 from __future__ import annotations
 
@@ -70,10 +66,8 @@ def selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:
 
 
 def outwardness(mesh: TriangleMesh) -> float:
-    """Return how far normals point away from the middle of a mesh, over its diagonal [1].
-
-    Measured: 0.20 to 0.23 for open femora; the sign changes with inverted normals.
-    """
+    """Return how far normals point away from the middle of a mesh, over its diagonal [1]."""
+    # 0.20 to 0.23 for open femora; the sign changes with inverted normals.
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     arms = mesh.centroids - 0.5 * (low + high)
     total = float((arms * mesh.area_vectors).sum() / mesh.areas.sum())
@@ -81,11 +75,8 @@ def outwardness(mesh: TriangleMesh) -> float:
 
 
 def ridge_rise(mesh: TriangleMesh) -> float:
-    """Return the rise of a tibia's middle over its plateaus along the normals, over the width [1].
-
-    Measured: 0.03 to 0.05; the sign changes with inverted normals. Directions are those of the
-    surface itself, so that the axes of the mesh do not matter.
-    """
+    """Return the rise of a tibia's middle over its plateaus along normals, per width [1]."""
+    # 0.03 to 0.05; the sign changes with inverted normals. The axes of the mesh do not matter.
     normal, length, width = principal_axes(mesh)[0]
     mean = mesh.area_vectors.sum(axis=0)
     normal = normal if normal @ mean > 0.0 else -normal
@@ -101,10 +92,7 @@ def ridge_rise(mesh: TriangleMesh) -> float:
 
 
 def inverted_shells(mesh: TriangleMesh) -> NDArray[np.bool_]:
-    """Return the triangles (F,) of closed pieces whose normals point inwards.
-
-    The normals of a cavity point into the cavity: the pieces within a body are left out.
-    """
+    """Return triangles (F,) of closed pieces with normals inwards, but walls of cavities."""
     labels, areas = label_pieces(mesh)
     edges = find_edges(mesh.faces, len(mesh.vertices))
     piece_of_vertex = np.zeros(len(mesh.vertices), dtype=np.int64)
@@ -121,11 +109,7 @@ def inverted_shells(mesh: TriangleMesh) -> NDArray[np.bool_]:
 
 
 def enclosed(mesh: TriangleMesh, most_open: float = 1.0) -> NDArray[np.bool_]:
-    """Return the triangles (F,) of pieces that lie within a large piece, such as walls of cavities.
-
-    A piece is within another one if the box along the principal axes of the latter contains all its
-    corners. Pieces whose mean normal has a norm above `most_open` [1] contain no others.
-    """
+    """Return triangles (F,) of pieces in a large piece's principal box, its mean normal <= [1]."""
     labels, areas = label_pieces(mesh)
     within = np.zeros(len(areas), dtype=np.bool_)
     for piece in np.flatnonzero(areas[:-1] >= _LARGE * areas[0])[:_AROUND]:
@@ -142,10 +126,8 @@ def enclosed(mesh: TriangleMesh, most_open: float = 1.0) -> NDArray[np.bool_]:
 
 
 def opposed_pieces(mesh: TriangleMesh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return the triangles (F,) of two pieces side by side that face opposite ways, else None.
-
-    The two walls of a shell face opposite ways as well, but lie above each other.
-    """
+    """Return the triangles (F,) of two pieces side by side that face opposite ways, else None."""
+    # The two walls of a shell face opposite ways as well, but lie above each other.
     labels, areas = label_pieces(mesh)
     if (areas >= _LARGE * areas[0]).sum() != 2:
         return None
@@ -165,20 +147,14 @@ def opposed_pieces(mesh: TriangleMesh) -> tuple[NDArray[np.bool_], NDArray[np.bo
 
 
 def principal_axes(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
-    """Return the principal axes of the area of a mesh, and the standard deviations along them.
-
-    Axes are the rows of (3, 3) [1], deviations (3,) [m], the shortest first.
-    """
+    """Return rows (3, 3) [1], principal axes of area, and deviations (3,) [m], shortest first."""
     arms = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
     moments, axes = np.linalg.eigh((arms * mesh.areas[:, None]).T @ arms / mesh.areas.sum())
     return axes.T, np.sqrt(np.maximum(moments, 0.0))
 
 
 def flatness(mesh: TriangleMesh) -> float:
-    """Return the extent along the first principal axis over that along the last [1].
-
-    Measured: 0.12 to 0.20 for tibiae, 0.26 to 0.61 for femora.
-    """
+    """Return the shortest extent over the longest [1]: tibiae 0.12 to 0.20, femora 0.26 to 0.61."""
     extents = np.ptp(mesh.vertices @ principal_axes(mesh)[0].T, axis=0)
     return float(extents[0] / extents[2])
 
@@ -189,11 +165,8 @@ def spreads(mesh: TriangleMesh) -> FloatArray:
 
 
 def posterior_centre(femur: TriangleMesh) -> FloatArray:
-    """Return the middle of the posterior condyles of a femur, (3,) [m].
-
-    Its x and y are those of the circle of least squares through the surface that faces posterior;
-    its z is mid-width. Measured: 3 mm from the origin of the cartilage, 16 mm of the component.
-    """
+    """Return the middle of the posterior condyles of a femur, (3,) [m]: circle, and mid-width."""
+    # 3 mm from the origin of the cartilage, 16 mm of the component.
     facing = (femur.normals[:, 0] < -0.5) & (np.abs(femur.normals[:, 2]) < 0.5)
     points = femur.vertices
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))

@@ -1,7 +1,4 @@
-"""Thickness of an elastic layer, measured on the closed solid below the contact surface.
-
-The distance along minus the normal, the line of the spring, to the exit through the underside.
-"""
+"""Thickness of a layer along minus the normal to the exit through the underside of its solid."""
 
 from __future__ import annotations
 
@@ -31,23 +28,13 @@ UNIT_RATIO = 5.0
 def measured_thickness(
     surface: TriangleMesh, solid: TriangleMesh, *, tolerance: float = 0.5e-3
 ) -> FloatArray:
-    """Return the thickness (V,) [m] of a solid under each vertex of its contact surface.
+    """Return the thickness (V,) [m] of a closed solid under each vertex of its contact surface.
 
-    Surface and solid, closed with normals outwards, in the tibial frame [m], may be two
-    triangulations of the same shape, so that the surface is not exactly on the solid. From each
-    vertex a line runs `tolerance` [m] along minus the vertex normal to a point that must be inside,
-    and from there to the first facet through which the line leaves the solid. Facets within
-    `tolerance`, which is less than the least thickness, belong to the upper side of the solid.
-
-    The error is of second order in the edge lengths where both shapes are smooth. The thickness is
-    undefined where the line leaves through a side wall or an undercut (at the rim) or does not
-    start inside (a layer thinner than `tolerance`, or a vertex beside the solid); such vertices get
-    the thickness of the nearest other vertex, with a `MeshWarning`. A step of the underside is a
-    step of the thickness.
-
-    Raises `MeshError` if the solid is not closed, is inside out or in another unit, more than 5 %
-    of the inner vertices are farther than `tolerance` from the solid, or more than half of all
-    vertices have no underside below them.
+    From a vertex, a line runs `tolerance` [m] along minus the normal to a point that must be
+    inside, and on to the first facet where it leaves the solid. Where it leaves through a wall or
+    undercut, or does not start inside, the thickness is that of the nearest other vertex, with a
+    `MeshWarning`. Raises `MeshError` if the solid is open, inside out or in another unit, more than
+    5 % of the inner vertices are off it, or most vertices have no underside below them.
     """
     check_number("tolerance", tolerance, above=0.0, unit="m")
     check_solid(surface, solid)
@@ -120,10 +107,7 @@ def _inner_vertices(surface: TriangleMesh) -> NDArray[np.bool_]:
 def check_place(
     surface: TriangleMesh, solid: TriangleMesh, off: NDArray[np.bool_], tolerance: float
 ) -> None:
-    """Raise `MeshError` if more than 5 % of points of a surface, `off` (N,), are off a solid.
-
-    That is farther than `tolerance` [m] from the solid.
-    """
+    """Raise `MeshError` if over 5 % of points, `off` (N,), are farther than `tolerance` [m] off."""
     if off.mean() <= OFF_SOLID:
         return
     boxes = [mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0) for mesh in (solid, surface)]

@@ -156,11 +156,7 @@ def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bo
 def checked_triangles(
     name: str, vertices: ArrayLike, faces: ArrayLike
 ) -> tuple[FloatArray, IntArray]:
-    """Return copies of vertices (V, 3) [m] and faces (F, 3) after checks of shapes and values.
-
-    Raises `MeshError`, which names the mesh, if the shapes are wrong, there is no triangle, a
-    vertex is not finite, or an index is out of range.
-    """
+    """Return copies of vertices (V, 3) [m] and faces (F, 3), or raise `MeshError` with the name."""
     points = np.array(vertices, dtype=np.float64, order="C")
     indices = np.array(faces, order="C")
     if indices.size == 0 or points.size == 0:

@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import connected_groups, half_edges
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 
 #: Number of vertices per batch of fits; bounds the memory.
 _CHUNK = 4096
@@ -29,23 +29,16 @@ _UNDETERMINED = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class CutMesh:
-    """A mesh cut open along its creases: vertices (G, 3) [m] and triangles (F, 3) in their order.
-
-    A vertex on a crease appears once per smooth side. `crease` (F, 3) is True where the edge from
-    corner k to corner k + 1 is a crease; a boundary is not a crease.
-    """
+    """Vertices (G, 3) [m], one per smooth side, and triangles (F, 3) of a mesh cut at creases."""
 
     vertices: FloatArray
     faces: IntArray
+    #: Whether the edge from corner k to k + 1 is a crease (F, 3); a boundary is none.
     crease: NDArray[np.bool_]
 
 
 def cut_at_creases(mesh: TriangleMesh, crease_angle: float) -> CutMesh:
-    """Cut a mesh open along the edges where the surface is not smooth.
-
-    Creases are edges where the normals of two neighbours differ by more than `crease_angle` [rad],
-    of more than two triangles, or of two triangles that disagree on the outer side.
-    """
+    """Cut a mesh at edges sharper than `crease_angle` [rad] and at non-manifold edges."""
     start, end, key = half_edges(mesh.faces, len(mesh.vertices))
     _, edge, uses = np.unique(key, return_inverse=True, return_counts=True)
     order, last = np.argsort(edge, kind="stable"), np.cumsum(uses) - 1
@@ -69,12 +62,9 @@ def _next(half_edge: IntArray) -> IntArray:
 
 
 def angle_weighted_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return unit normals (V, 3) [1]: means of facet normals weighted by corner angles.
-
-    Thürmer & Wüthrich (1998, J Graph Tools 3:43-46). Of vertices (V, 3) [m], each of which belongs
-    to a triangle (F, 3). The error is bounded, even for slivers, but of first order on irregular
-    triangles and at boundaries.
-    """
+    """Return unit normals (V, 3) [1]: means of facet normals weighted by corner angles."""
+    # Thürmer & Wüthrich (1998, J Graph Tools 3:43-46): bounded error, even for slivers, of first
+    # order on irregular triangles.
     corners = vertices[faces]
     ahead = np.roll(corners, -1, axis=1) - corners
     back = np.roll(corners, 1, axis=1) - corners
@@ -95,13 +85,9 @@ def jet_normals(
     rings: int = 2,
     largest_turn: float = np.pi,
 ) -> FloatArray:
-    """Return unit normals (V, 3) [1] of polynomials fitted to the neighbours of each vertex.
-
-    Every vertex (V, 3) [m] belongs to a triangle of `faces` (F, 3) and is at most `rings` edges
-    from its neighbours. The height function of the `degree` passes through the vertex. Where its
-    normal is more than `largest_turn` [rad] from the angle-weighted normal, that normal replaces
-    the fit.
-    """
+    """Return unit normals (V, 3) [1] of polynomials fitted to the neighbours of vertices [m]."""
+    # Neighbours are `rings` edges away. A normal more than `largest_turn` [rad] from the
+    # angle-weighted normal is replaced by it.
     start = angle_weighted_normals(vertices, faces)
     neighbours = _neighbours(len(vertices), faces, rings)
     counts = np.diff(neighbours.indptr)
@@ -143,11 +129,7 @@ def _fitted(
     valid: NDArray[np.bool_],
     degree: int,
 ) -> FloatArray:
-    """Return the fitted normals of M vertices from their neighbours.
-
-    Heights are over the plane of `normal` (M, 3); others and valid are (M, K). The weight of a
-    neighbour is the inverse square of its distance.
-    """
+    """Return normals of M vertices from heights over planes (M, 3), weighted by 1/distance²."""
     first, second = tangents(normal)
     away = vertices[others] - vertices[members, None]
     distance = np.linalg.norm(away, axis=2)
@@ -166,11 +148,8 @@ def _fitted(
 
 
 def determined_modes(matrix: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the modes (M, P, P) [1] of M normal equations, and the solution along each (M, P).
-
-    Of matrices (M, P, P) and right sides (M, P) [any unit]. Along a combination of coefficients
-    that the points do not determine, the solution is zero.
-    """
+    """Return modes (M, P, P) [1] and solutions (M, P) of normal equations [any unit]."""
+    # Along a combination of coefficients that the points do not determine, the solution is zero.
     values, modes = np.linalg.eigh(matrix)
     kept = values > _UNDETERMINED * values[:, -1:]
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
@@ -183,3 +162,37 @@ def tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:
     first = np.cross(normals, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     return first, np.cross(normals, first)
+
+
+#: Median angle between the normals and their averages above which a surface is rough [rad]
+#: (measured: below 4 deg on scans, 15 to 30 deg on the steps of a binary segmentation).
+_ROUGH = np.radians(10.0)
+#: Distance over which normals are averaged [m], and most averages over adjacent triangles.
+_AVERAGED, _MOST_AVERAGES = 2.5e-3, 30
+
+
+def facing_normals(mesh: TriangleMesh) -> FloatArray:
+    """Return unit normals (F, 3) [1], averaged over a rough surface: segmentations have steps."""
+    averaged = averaged_normals(mesh)
+    cosines = np.einsum("fi,fi->f", averaged, mesh.normals)
+    rough = float(np.median(cosines)) < np.cos(_ROUGH)
+    return averaged if rough else mesh.normals
+
+
+def averaged_normals(mesh: TriangleMesh) -> FloatArray:
+    """Return unit normals (F, 3) [1] averaged over the triangles within about 2.5 mm."""
+    count = len(mesh.faces)
+    corners = coo_array(
+        (np.ones(3 * count), (np.repeat(np.arange(count), 3), mesh.faces.reshape(-1))),
+        shape=(count, len(mesh.vertices)),
+    ).tocsr()
+    gathered = corners.T.tocsr()
+    shares = np.asarray(gathered @ mesh.areas)
+    rounds = int(np.ceil((_AVERAGED / edge_length(mesh)) ** 2))
+    normals: FloatArray = mesh.normals
+    for _ in range(min(rounds, _MOST_AVERAGES)):
+        at_vertex = np.asarray(gathered @ (mesh.areas[:, None] * normals))
+        at_vertex = at_vertex / np.maximum(shares, np.finfo(float).tiny)[:, None]
+        normals = np.asarray(corners @ at_vertex)
+    size = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.where(size > 0.0, normals / np.where(size > 0.0, size, 1.0), mesh.normals)

@@ -23,8 +23,8 @@ from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
+from foundation.surfaces.repair import weld_seams
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from foundation.surfaces.welding import weld_seams
 from pipeline.advice import CONFIG, command_line
 
 #: Anterior axis of the body, (3,) [1].

@@ -13,8 +13,7 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.implant.condyle import Condyle
-from foundation.implant.dish import Dish
+from foundation.implant.condyle import Condyle, Dish
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings

@@ -13,7 +13,7 @@ from foundation.base.findings import Finding
 from foundation.base.flags import SOFTER_MODELS
 from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.confinement import (
+from foundation.elastic_foundation.springs import (
     NEARLY_INCOMPRESSIBLE,
     confined_excess,
     times,

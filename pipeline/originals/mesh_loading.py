@@ -21,9 +21,8 @@ from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
 from foundation.surfaces.mesh_checks import check_mesh
-from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.repair import repaired
-from foundation.surfaces.smoothing import Smoothed, smoothed
+from foundation.surfaces.smoothing import Smoothed, moved_outwards, smoothed
 from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, KneeConfig, MeshConfig
 from pipeline.originals.bearing_part import (

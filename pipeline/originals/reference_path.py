@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dynamics.ligaments.plausibility import far_attachments, unfit_strains
+from dynamics.ligaments.bundle_tables import far_attachments, unfit_strains
 from dynamics.protocol import describe_pose
 from dynamics.simulator.ap_sweep import settle_from_sweep
 from dynamics.simulator.equilibrium import EquilibriumError, settle

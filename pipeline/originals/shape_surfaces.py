@@ -22,8 +22,7 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, rotation_of
 from foundation.surfaces.mesh_checks import report_findings
-from foundation.surfaces.offset import moved_outwards
-from foundation.surfaces.smoothing import smoothed
+from foundation.surfaces.smoothing import moved_outwards, smoothed
 from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.knee_schema import KneeConfig, MeshConfig
 from pipeline.config.schema_base import naming_keys

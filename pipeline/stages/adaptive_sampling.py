@@ -24,7 +24,7 @@ from pipeline.store.figures import Round
 from pipeline.store.run_documents import Counts
 from pipeline.store.samples import CANDIDATE_COLUMNS, candidate_table, poses_of, usable, without
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.infill import load_error
+from surrogates.formulations.selection import load_error
 from surrogates.sampling.space import SampleSpace
 
 _KEY = ["compartment", "index"]

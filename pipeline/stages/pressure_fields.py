@@ -15,8 +15,7 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
 from pipeline.store.samples import poses_of, usable
-from surrogates.fields.field_fit import FieldSettings, Places, fit_fields
-from surrogates.fields.samples import FieldSamples
+from surrogates.fields.field_fit import FieldSamples, FieldSettings, Places, fit_fields
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Triangles in contact from which on a field is judged, and share of them that counts as its top.

@@ -18,7 +18,7 @@ from pipeline.stages.fitting import TrainedKnee
 from pipeline.store.run_documents import Counts
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.infill import largest_errors
+from surrogates.formulations.selection import largest_errors
 
 #: States of a predicted candidate: kept by stage e and left for want of budget, dropped by it, or
 #: evaluated in stage f.

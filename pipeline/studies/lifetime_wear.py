@@ -8,8 +8,7 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import extrapolate_wear
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.elastic_foundation.worn_surface import worn_model
+from foundation.elastic_foundation.model import ElasticFoundation, worn_model
 from pipeline.files import write_document, write_npz
 from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say

@@ -12,11 +12,9 @@ from foundation.base.checks import frozen
 
 
 class ArrayRecord:
-    """Base of frozen dataclasses whose array fields are read-only.
+    """Base of frozen dataclasses whose array fields are read-only, also in other processes."""
 
-    A copy by `copy.deepcopy`, or one that was sent to another process, has the fields alone, and
-    its arrays are read-only again. What is computed from the fields is computed anew.
-    """
+    # A copy has the fields alone; what is computed from the fields is computed anew.
 
     def __getstate__(self) -> dict[str, Any]:
         record: Any = self

@@ -34,10 +34,7 @@ class PackedRegressor(Struct):
         self.scratch = int(CORE.regressor_scratch(self.address, 2))
 
     def evaluate(self, x: FloatArray, order: int = 0) -> list[FloatArray]:
-        """Return outputs (N, k) at C-contiguous inputs (N, d) [any unit].
-
-        Their derivatives (N, k, d) and (N, k, d, d) follow, as many as the `order`, 0 to 2.
-        """
+        """Return outputs (N, k) at inputs (N, d) [any unit], and derivatives up to `order`."""
         d, k = self.value.inputs, self.value.outputs
         found = [np.empty((len(x), k, *[d] * each)) for each in range(order + 1)]
         filled = [*map(address, found), 0, 0]
@@ -57,11 +54,7 @@ class PackedRegressor(Struct):
 
 
 class PackedCompartment(Struct):
-    """A compartment for the library.
-
-    The fields are those of the struct `compartment` but the count of the parts, which are
-    `PackedRegressor` with outputs, at most three.
-    """
+    """The struct `compartment`; its parts are `PackedRegressor` with outputs, at most three."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         super().__init__("compartment", {**fields, "count": len(fields["parts"])})
@@ -88,11 +81,7 @@ class PackedContact:
         return aligned(self.scratch)
 
     def one(self, pose: Pose, slopes: bool) -> tuple[FloatArray, FloatArray | None, Any, Any]:
-        """Return the loads at a pose, in a part of the time.
-
-        Read-only loads (C, 12); variables (C, 7) [1] outside the trained domain, None inside; with
-        slopes, derivatives of the total wrench (6, 6) and of each compartment's (C, 6, 6) [SI].
-        """
+        """Return loads (C, 12), variables (C, 7) if outside, slopes (6, 6), (C, 6, 6) [SI]."""
         found: Any = self._row()
         given = _packed_pose(
             pose.flexion, pose.adduction, pose.rotation, pose.anterior, pose.superior, pose.lateral
@@ -113,13 +102,9 @@ class PackedContact:
     def loads(
         self, inputs: FloatArray, order: int = 1, most_threads: int | None = None
     ) -> tuple[int, list[FloatArray]]:
-        """Return how many inputs are outside the trained domain, and loads, at inputs (N, 6 + P).
-
-        Variables (N, C, 7) [1], loads (N, C, 12) [SI] and as many derivatives as the `order`, 0 to
-        2, of the first six loads, or of all with parameters, (N, C, 6 or 12, 6 + P ...) [SI]. The
-        inputs, poses [rad, m] and scaled parameters [1], are C-contiguous. Many inputs are shared
-        between threads, by default as many as the process may use.
-        """
+        """Return the number of inputs (N, 6 + P) outside, variables (N, C, 7), loads [SI]."""
+        # As many derivatives as the `order`, 0 to 2, follow: of the first six loads, or of all with
+        # parameters. The inputs, poses [rad, m] and scaled parameters [1], are C-contiguous.
         n, count, d = len(inputs), len(self.parts), self._inputs
         found = [np.empty((n, count, _VARIABLES)), np.empty((n, count, _LOADS))]
         found += [np.empty((n, count, self._steep, *[d] * each)) for each in range(1, order + 1)]
@@ -156,10 +141,7 @@ def in_threads(fill: Callable[[int, int], int], count: int, most: int | None = N
 def packed_path(
     flexion: FloatArray, pieces: FloatArray | None, of_design: Sequence[Struct] | None = None
 ) -> Struct:
-    """Return a path between flexions (K,) [rad].
-
-    From its pieces (4, K - 1, 5) [rad, m], or from regressors of the pieces over the parameters.
-    """
+    """Return a path between flexions (K,) [rad] from pieces (4, K - 1, 5) or their regressors."""
     fields = {"flexion": flexion, "pieces": pieces, "of_design": of_design}
     return Struct("path", {"count": len(flexion) - 1, **fields})
 
@@ -206,12 +188,10 @@ def _regressor_fields(r: RegressorData) -> dict[str, Any]:
 
 
 def spline_pieces(knots: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ends (P + 1,) [1] of the P pieces between knots, and the B-splines on the pieces.
-
-    The B-splines are coefficients (P, 4, 4) [1]: of each piece, for each power of the distance from
-    the piece's beginning, those of the four splines that are not zero there. Without knots there
-    are no pieces. By the recursion of Cox and de Boor (de Boor 1972, J Approx Theory 6:50-62).
-    """
+    """Return the ends (P + 1,) [1] of the pieces between knots, and B-splines (P, 4, 4) [1]."""
+    # For each piece and power of the distance from its beginning, the coefficients of the four
+    # splines that are not zero there; the recursion of Cox and de Boor (de Boor 1972, J Approx
+    # Theory 6:50-62).
     degree = SPLINE_ORDER - 1
     ends = knots[degree : len(knots) - degree]
     powers = np.zeros((max(len(ends) - 1, 0), SPLINE_ORDER, SPLINE_ORDER))

@@ -36,65 +36,47 @@ SPLINE_ORDER = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressorData(ArrayRecord):
-    """A weighted sum of features as plain arrays, unchecked.
+    """A weighted sum of features as plain arrays, unchecked."""
 
-    Parameters
-    ----------
-    family : str
-        Name of the family: "kriging", "polynomial", "poly_fourier", "network" or "spline".
-    x_offset, x_scale : (d,) float64
-        Scaling of the inputs [any unit].
-    y_offset, y_scale : (k,) float64
-        Scaling of the outputs [any unit].
-    exponents : (T, d) int64
-        Degree of every polynomial term in every input; the first term is the constant, and a term
-        without its last factor is a term before it.
-    wave : float
-        Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
-    knots : (L,) float64
-        Knots of the cubic B-splines of the sheared first input, of which there are S = L - 4;
-        empty without splines (S = 1). With splines there are no points.
-    points : (n, d) float64
-        Training points z; n = 0 without correlations.
-    lengths : (d,) float64
-        Correlation lengths in z.
-    kinds : (d,) int64
-        Correlation function along each input, a code of `CORRELATIONS`.
-    shear : (d,) float64
-        Distances and splines along the first input are those of z_0 + sum_j shear_j z_j;
-        shear_0 = 0, and with splines the last is 0 too.
-    inner, inner_bias, hidden, hidden_bias : (M, d, h), (M, h), (M, h, h), (M, h) float64
-        Weights of M networks tanh(hidden^T tanh(inner^T z + inner_bias) + hidden_bias).
-    weights : (k, S T + n + M h) float64
-        Weights of the features.
-    nugget : float
-        On the diagonal of the correlation matrix, in units of the process variance.
-    variance : (k,) float64
-        Process variance of Kriging, in output units squared.
-    spread : (k, E) float64
-        Without correlations: weights of the Legendre products of total degree 2 whose sum is the
-        logarithm of the standard error; E = 0 without such a model.
-    """
-
+    #: "kriging", "polynomial", "poly_fourier", "network" or "spline".
     family: str
+    #: x_offset, x_scale (d,): scaling of the inputs [any unit].
     x_offset: FloatArray
     x_scale: FloatArray
+    #: y_offset, y_scale (k,): scaling of the outputs [any unit].
     y_offset: FloatArray
     y_scale: FloatArray
+    #: Degree of every polynomial term in every input (T, d); the first term is the constant, and a
+    #: term without its last factor is a term before it.
     exponents: NDArray[np.int64]
+    #: Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
     wave: float
+    #: (L,) of the S = L - 4 cubic B-splines of the sheared first input; empty without splines (S =
+    #: 1). With splines there are no points.
     knots: FloatArray
+    #: Training points z (n, d); n = 0 without correlations.
     points: FloatArray
+    #: Correlation lengths in z (d,).
     lengths: FloatArray
+    #: Correlation function along each input (d,), a code of `CORRELATIONS`.
     kinds: NDArray[np.int64]
+    #: Distances and splines along the first input are those of z_0 + sum_j shear_j z_j (d,);
+    #: shear_0 = 0, and with splines the last is 0 too.
     shear: FloatArray
+    #: (M, d, h), (M, h), (M, h, h), (M, h): weights of M networks tanh(hidden^T tanh(inner^T z +
+    #: inner_bias) + hidden_bias).
     inner: FloatArray
     inner_bias: FloatArray
     hidden: FloatArray
     hidden_bias: FloatArray
+    #: Of the features (k, S T + n + M h).
     weights: FloatArray
+    #: On the diagonal of the correlation matrix, in units of the process variance.
     nugget: float
+    #: Process variance of Kriging (k,), in output units squared.
     variance: FloatArray
+    #: Without correlations (k, E): weights of the Legendre products of total degree 2 whose sum is
+    #: the logarithm of the standard error; E = 0 without such a model.
     spread: FloatArray
 
     @property
@@ -136,11 +118,7 @@ class RegressorData(ArrayRecord):
 
 
 def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return each term's parent, and the variable and degree from the parent to the term (T, 3).
-
-    The parent is the term without its last variable, and precedes its terms; raises `InputError` if
-    it does not.
-    """
+    """Return each term's parent, which precedes it, and variable and degree from there, (T, 3)."""
     index: dict[tuple[int, ...], int] = {}
     terms = np.zeros((len(exponents), 3), dtype=np.int64)
     for t, row in enumerate(exponents):

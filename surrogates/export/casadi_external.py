@@ -12,8 +12,7 @@ from typing import Any
 from foundation.base.errors import InputError
 from foundation.base.files import replacing
 from foundation.core.building import COMPILERS
-from surrogates.export.c_export import export_knee
-from surrogates.export.c_source import CFiles, c_compiler
+from surrogates.export.c_export import CFiles, c_compiler, export_knee
 from surrogates.expressions.of_casadi import casadi
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 

@@ -1,12 +1,13 @@
-"""Export to an FMU: the C export of a knee behind the functions of FMI 2.0 or 3.0.
-
-One file serves co-simulation and model exchange: the loads depend on the pose alone, so that
-there are no states to integrate. The file contains the sources and, by default, the library for
-this machine, compiled by the C compiler of the system.
-"""
+"""Export to an FMU: the C export of a knee behind the functions of FMI 2.0 or 3.0."""
 
 from __future__ import annotations
 
+# `templates/fmi/variables.csv` lists the variables in the order of their value references, which
+# `templates/fmi/model.c` repeats.
+import csv
+
+# One file serves co-simulation and model exchange: loads depend on the pose alone, so that there
+# are no states to integrate.
 import hashlib
 import io
 import platform
@@ -18,23 +19,120 @@ import zipfile
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 import numpy as np
 
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from foundation.core.building import COMPILERS
-from surrogates.export.c_export import export_knee, verdict_of
-from surrogates.export.c_source import array, c_compiler, check_prefix, template
-from surrogates.export.fmu_description import (
-    VERSIONS,
-    Content,
-    build_description,
-    model_description,
-    page,
+from surrogates.export.c_export import (
+    array,
+    c_compiler,
+    check_prefix,
+    export_knee,
+    rendered,
+    template,
+    verdict_of,
 )
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+
+#: Versions of the standard that can be exported.
+VERSIONS = ("2.0", "3.0")
+_TABLE = Path(__file__).with_name("templates") / "fmi" / "variables.csv"
+_TITLE = "Contact of the knee: loads over the pose of the femur, by a surrogate"
+
+
+class Variable(NamedTuple):
+    """A variable of the FMU: name, unit (empty for a flag), causality and description."""
+
+    name: str
+    unit: str
+    causality: str
+    text: str
+
+
+class Content(NamedTuple):
+    """Contents of an FMU that differ from one knee to the next."""
+
+    #: Name of the model, its library and its sources.
+    identifier: str
+    #: Identifies library and description as parts of one FMU.
+    token: str
+    #: Pose (6,) [rad, m].
+    start: FloatArray
+    sources: tuple[str, ...]
+    #: Name and version of the exporting package.
+    tool: str
+    #: Text of the C header.
+    header: str
+    compartments: tuple[str, ...] = COMPARTMENTS
+    #: Verdict of the surrogate; "" without.
+    verdict: str = ""
+
+
+#: All variables of a knee in the order of their value references.
+with _TABLE.open(encoding="ascii", newline="") as _stream:
+    VARIABLES = tuple(Variable(**row) for row in csv.DictReader(_stream))
+_INPUTS = [k for k, variable in enumerate(VARIABLES) if variable.causality == "input"]
+#: Compartment whose variables those of other compartments repeat.
+_MODEL = COMPARTMENTS[0]
+_PARTS = tuple(f"{name}_" for name in COMPARTMENTS)
+
+
+def variables_of(compartments: tuple[str, ...]) -> tuple[Variable, ...]:
+    """Return the variables of a surrogate with these compartments in the order of references."""
+    if compartments == COMPARTMENTS:
+        return VARIABLES
+    found: list[Variable] = []
+    for own in (False, True):  # the flags follow all outputs
+        rows = [v for v in VARIABLES if (not v.unit) == own]
+        of_parts = [v for v in rows if v.causality == "output" and v.name.startswith(_PARTS)]
+        common, first = [v for v in rows if v not in of_parts], rows.index(of_parts[0])
+        model = [v for v in of_parts if v.name.startswith(_PARTS[0])]
+        repeated = [_renamed(v, name) for name in compartments for v in model]
+        found += [*common[:first], *repeated, *common[first:]]
+    return tuple(found)
+
+
+def _renamed(variable: Variable, name: str) -> Variable:
+    text = variable.text.replace(f"{_MODEL} condyle", f"{_MODEL} compartment")
+    return variable._replace(
+        name=variable.name.replace(_MODEL, name, 1), text=text.replace(_MODEL, name)
+    )
+
+
+def model_description(version: str, content: Content) -> bytes:
+    """Return `modelDescription.xml` of a version of the standard, UTF-8."""
+    names = [VARIABLES[k].name for k in _INPUTS]
+    return _rendered(
+        "modelDescription.xml", content, version=version, inputs=_INPUTS,
+        start=dict(zip(names, map(repr, content.start.tolist()), strict=True)),
+        outputs=[
+            k for k, variable in enumerate(variables_of(content.compartments))
+            if variable.causality == "output"
+        ],
+    )  # fmt: skip
+
+
+def build_description(content: Content) -> bytes:
+    """Return `sources/buildDescription.xml` of FMI 3.0, UTF-8."""
+    return _rendered("buildDescription.xml", content)
+
+
+def page(content: Content) -> bytes:
+    """Return `documentation/index.html`, UTF-8."""
+    return _rendered("index.html", content, header=escape(content.header))
+
+
+def _rendered(name: str, content: Content, **values: Any) -> bytes:
+    title = f"{_TITLE}. {content.verdict}" if content.verdict else _TITLE
+    known = content._asdict() | {"variables": variables_of(content.compartments)}
+    known |= {"title": escape(title, {'"': "&quot;"}), **values}
+    return rendered(f"fmi/{name}", **known).encode()
+
 
 _PACKAGE = "knee-contact"
 #: Options without -march=native, so that the library runs on every machine of its kind.
@@ -77,7 +175,7 @@ def export_fmu(
     """Return the content of an FMU, a ZIP file to be named ``<prefix>.fmu``.
 
     Inputs are the six coordinates of the pose, outputs the loads, the generalised forces and three
-    flags: `surrogates.export.fmu_description.variables_of` the compartments. The same knee and
+    flags: `surrogates.export.fmu.variables_of` the compartments. The same knee and
     compiler give the same bytes.
 
     Parameters
@@ -123,10 +221,7 @@ def export_fmu(
 
 
 def this_platform(version: str) -> Platform:
-    """Return the platform of this machine in the terms of a version of the standard.
-
-    Raises `FmuError` if the standard does not name the operating system.
-    """
+    """Return the platform of this machine in the terms of a version, or raise `FmuError`."""
     if sys.platform not in _SYSTEMS:
         raise FmuError(
             f"platform: expected one of {', '.join(_SYSTEMS)}, found {sys.platform}; export only "
@@ -142,12 +237,7 @@ def this_platform(version: str) -> Platform:
 def compile_library(
     files: Mapping[str, bytes], sources: tuple[str, ...], version: str, name: str
 ) -> bytes:
-    """Return a shared library of C sources, compiled by the system's C compiler.
-
-    From the content of sources and headers by name, the names of the files to compile, the version
-    of the standard (for the names of the exported functions), and the name of the library. Raises
-    `FmuError` if a compiler is not found or fails.
-    """
+    """Return a shared library of C `sources` among files, for a version of the standard."""
     compiler = c_compiler()
     if compiler is None:
         raise FmuError(

@@ -1,8 +1,7 @@
 """Out-of-sample residuals of a fit, and a model of their size over the inputs.
 
-Every fit of `surrogates.families.registry` returns a `CrossCheck`: residuals of predictions without
-the predicted rows, in closed form (leave-one-out) or at rows held back. `k_fold` computes such
-residuals for any family by repeated fits; `coverage` assesses the standard errors.
+Every fit returns a `CrossCheck`: residuals in closed form (leave-one-out) or at rows held back.
+`k_fold` computes such residuals by repeated fits; `coverage` assesses the standard errors.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_number
-from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor
-from surrogates.families.training import check_training, polynomial_exponents
+from surrogates.families.training import basis_matrix, check_training, polynomial_exponents
 
 #: Half width of the central 95 % interval of a standard normal distribution.
 NORMAL_95 = 1.959963984540054
@@ -83,13 +81,10 @@ def k_fold(
 
 
 def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
-    """Return the weights (k, S) [1] of the logarithm of the standard error (`Regressor.spread`).
-
-    A polynomial of total degree 2 (of degree 1 or 0 with fewer than ten residuals for each weight)
-    of the scaled inputs z (m, d) is fitted to log |residual| (m, k), which follows the variation of
-    the size of the errors rather than single large errors, and then shifted so that 95 % of the
-    residuals lie within 1.96 standard errors.
-    """
+    """Return the weights (k, S) [1] of the logarithm of the standard error (`Regressor.spread`)."""
+    # A polynomial of z (m, d) of degree 2, less with fewer than ten residuals for each weight,
+    # follows log |residual|, not single large errors; it is shifted so that 95 % of the residuals
+    # lie within 1.96 standard errors.
     exponents = polynomial_exponents(z.shape[1], 2)
     basis = basis_matrix(np.clip(z, -1.0, 1.0), exponents)
     usable = exponents.sum(axis=1) == 0

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
-from surrogates.families.basis import legendre_columns
 from surrogates.families.regressor import Regressor
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import legendre_columns, polynomial_exponents
 
 #: Number of the first parameter of a design among the inputs of a regressor.
 FIRST_PARAMETER = 5
@@ -30,13 +29,10 @@ def with_parameters(inputs: FloatArray, z: FloatArray) -> FloatArray:
 
 
 class FixedInputs:
-    """A regressor of which inputs will be fixed, at many values one after the other.
+    """A polynomial, spline-polynomial or network of which inputs are fixed at many values."""
 
-    What does not depend on the values is found once. The regressor is a polynomial, a
-    spline-polynomial or a network. `count` inputs are fixed from number `first` on, at least 1:
-    splines and Fourier series are of input 0. Raises `InputError` if the regressor has correlations
-    with points, or the inputs to fix are not among those after the first.
-    """
+    # `count` inputs are fixed from number `first` on, at least 1: splines and Fourier series are of
+    # input 0.
 
     def __init__(self, regressor: Regressor, first: int, count: int) -> None:
         if len(regressor.points):
@@ -55,10 +51,7 @@ class FixedInputs:
         self._terms = CollectedTerms(regressor.exponents, self._free, self._chosen)
 
     def at(self, values: ArrayLike) -> Regressor:
-        """Return the regressor of the other d - P inputs, those fixed at values (P,) [any unit].
-
-        Raises `InputError` if there is another number of values, or one is not finite.
-        """
+        """Return the regressor of the other d - P inputs, those fixed at values (P,) [any unit]."""
         chosen, regressor = self._chosen, self._regressor
         fixed = check_array("values", values, (len(chosen),))
         z = (fixed - regressor.x_offset[chosen]) / regressor.x_scale[chosen]
@@ -114,12 +107,9 @@ class FixedInputs:
 
 
 class CollectedTerms:
-    """Products (T, d) of polynomials, collected by their factors in the free inputs.
+    """Products (T, d) of polynomials, collected by their factors in the free inputs (R, d - P)."""
 
-    Terms of a lower total degree come first, so that a term without its last factor precedes it.
-    From the degrees of the products (T, d) and the numbers of the free (d - P,) and fixed inputs
-    (P,); `exponents` (R, d - P) has the degrees of the terms in the free inputs.
-    """
+    # Terms of a lower total degree come first: a term without its last factor precedes it.
 
     def __init__(
         self, exponents: NDArray[np.int64], free: NDArray[np.int64], chosen: NDArray[np.int64]

@@ -18,7 +18,6 @@ from foundation.base.checks import FloatArray, check_array, check_in, check_numb
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from surrogates.core.regressor_data import CORRELATIONS
-from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.kriging_likelihood import (
     Likelihood,
@@ -27,10 +26,10 @@ from surrogates.families.kriging_likelihood import (
     maximise,
     solve,
 )
-from surrogates.families.kriging_search import SEARCHES, other_search
 from surrogates.families.posterior import correlations
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.families.training import (
+    basis_matrix,
     check_training,
     mean_and_deviation,
     middle_and_half_range,
@@ -52,27 +51,21 @@ _SAMPLES_PER_QUADRATIC_TERM = 500 / 28
 
 @dataclass(frozen=True)
 class KrigingSettings:
-    """Settings of a Kriging fit.
+    """Settings of a Kriging fit."""
 
-    The correlation is "squared_exponential", "matern52" or "matern32" along every input; "mixed":
-    Matern 5/2 along the sheared first input, squared exponential along the other inputs; "auto":
-    squared_exponential, unless mixed or matern52 is clearly likelier. The trend is "auto",
-    "constant", "linear" or "quadratic"; "auto" is quadratic from about 18 samples for each
-    quadratic term, else linear.
-
-    The nugget is estimated with the lengths. Below about 1e-8 the accuracy on triangulated surfaces
-    does not improve, and weights cancel so far that rounding appears in the derivatives. The nugget
-    is raised tenfold, up to 0.01, where the correlation matrix cannot be factorised.
-
-    The safety is a factor on the standard errors after the calibration on leave-one-out residuals,
-    which are somewhat too small for a design chosen by the model itself.
-    """
-
+    #: "squared_exponential", "matern52" or "matern32" along every input; "mixed": Matern 5/2 along
+    #: the sheared first input, squared exponential along the others; "auto": squared_exponential,
+    #: unless mixed or matern52 is clearly likelier.
     correlation: str = AUTO
     #: For "mixed": inputs but 0 that enter the sheared input, where a fit has them.
     shear_inputs: tuple[int, ...] = (3,)
+    #: "constant", "linear", "quadratic"; "auto" is quadratic from about 18 samples for each
+    #: quadratic term, else linear.
     trend: str = AUTO
     #: Bounds of the nugget, over the process variance [1].
+    #: Estimated with the lengths. Below about 1e-8 the accuracy on triangulated surfaces does not
+    #: improve, and weights cancel so far that rounding appears in the derivatives. It rises
+    #: tenfold, up to 0.01, where the correlation matrix cannot be factorised.
     nugget: tuple[float, float] = (1e-8, 1e-3)
     #: Number of starts of the search; starts after the first are random.
     starts: int = 1
@@ -82,19 +75,13 @@ class KrigingSettings:
     iterations: int = 80
     #: Maximum number of iterations on all samples, for at most 2500 samples.
     refine: int = 8
+    #: On standard errors after calibration on leave-one-out residuals, which are somewhat too small
+    #: for a design chosen by the model itself.
     safety: float = 1.1
-    #: "likelihood" of this package, or "smt" or "scikit-learn" for comparison.
-    search: str = "likelihood"
 
     def __post_init__(self) -> None:
         check_in("correlation", self.correlation, (*CORRELATIONS, MIXED, AUTO))
         check_in("trend", self.trend, (*TRENDS, AUTO))
-        check_in("search", self.search, SEARCHES)
-        if self.search != "likelihood" and self.correlation not in CORRELATIONS:
-            raise InputError(
-                f"correlation: expected one of {sorted(CORRELATIONS)} for the search of "
-                f"{self.search}, found {self.correlation!r}"
-            )
         inputs = tuple(int(j) for j in self.shear_inputs)
         if len(set(inputs)) < len(inputs) or any(j < 1 for j in inputs):
             raise InputError(f"shear_inputs: expected distinct inputs >= 1, found {inputs}")
@@ -114,12 +101,7 @@ def fit_kriging(
     settings: KrigingSettings | None = None,
     rng: np.random.Generator | None = None,
 ) -> Fitted:
-    """Fit a Kriging model to outputs Y (N, k) at inputs X (N, d) [any unit]; checked at all rows.
-
-    Arguments as of `surrogates.families.registry.fit_family`; `rng` draws the rows of the search
-    and random starts. Raises `InputError` if the data are malformed, too few for the trend, or a
-    row alone determines a trend term.
-    """
+    """Fit Kriging, checked at all rows, to Y (N, k) at X (N, d) [any unit] (`fit_family`)."""
     chosen = settings or KrigingSettings()
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
@@ -175,7 +157,7 @@ def _search(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Parameters]:
     """Return the correlation functions and their parameters."""
-    n, d = z.shape
+    n = len(z)
     correlation = settings.correlation
     count = max(int(settings.likelihood_points), 3 * trend.shape[1])
     rows = np.sort(rng.choice(n, min(n, count), replace=False))
@@ -184,9 +166,6 @@ def _search(
         name = "squared_exponential" if correlation == AUTO else correlation
         likelihood = _likelihood(name, z, y, trend, settings)
         return likelihood.kinds, likelihood.parameters(likelihood.first())
-    if settings.search != "likelihood":
-        other = other_search(settings.search, correlation, z[rows], y[rows], settings.nugget, rng)
-        return np.full(d, CORRELATIONS[correlation]), other
     seeds = [None, *rng.spawn(int(settings.starts) - 1)]
     searches = []
     for name in AUTOMATIC if correlation == AUTO else (correlation,):
@@ -216,10 +195,7 @@ def _likelihood(
 
 
 class Posterior:
-    """Posterior covariance of a Kriging model at candidates (m, d) [any unit], over its variance.
-
-    Raises `InputError` if the regressor has no correlations or the candidates' shape is wrong.
-    """
+    """Posterior covariance of Kriging at candidates (m, d) [any unit], over its variance."""
 
     def __init__(self, regressor: Regressor, candidates: ArrayLike) -> None:
         z, self._placed, near = _with_samples(regressor, candidates)
@@ -260,13 +236,9 @@ def _with_samples(
 def spread_picks(
     regressor: Regressor, X_candidates: ArrayLike, weights: ArrayLike, count: int
 ) -> NDArray[np.int64]:
-    """Return the `count` candidates to sample next, (count,), the most uncertain first.
-
-    Each step takes the candidate (m, d) [any unit] of the largest weight^2 x posterior variance and
-    updates the variance as if the candidate had been sampled: the pivots of an incomplete Cholesky
-    factorisation of the posterior covariance. The weights (m,) are the sensitivities of the
-    quantity of interest to an error of the model at each candidate.
-    """
+    """Return the `count` candidates (m, d) [any unit] to sample next, the most uncertain first."""
+    # Each step takes the largest weight^2 x posterior variance, updated as if sampled: pivots of an
+    # incomplete Cholesky factorisation. Weights (m,) are sensitivities to errors of the model.
     posterior = Posterior(regressor, X_candidates)
     importance = check_array("weights", weights, posterior.variance.shape) ** 2
     number = int(check_number("count", count, at_least=1, at_most=len(importance)))
@@ -286,12 +258,9 @@ def spread_picks(
 def local_error(
     regressor: Regressor, check: CrossCheck, X_candidates: ArrayLike, neighbours: int = 12
 ) -> FloatArray:
-    """Return the ratio of actual to predicted errors near each candidate (m,) [1].
-
-    The ratio is the root mean square of the standardised leave-one-out residuals over the
-    `neighbours` most correlated with the candidate (m, d) [any unit] and over all outputs, shrunk
-    towards 1. `regressor` and `check` are the result of `fit_kriging`; raises as `Posterior`.
-    """
+    """Return the ratio of actual to predicted errors near each candidate, (m,) [1]."""
+    # Root mean square of the standardised leave-one-out residuals over the most correlated
+    # `neighbours` and all outputs, shrunk towards 1.
     correlation = _with_samples(regressor, X_candidates)[2]
     number = min(int(neighbours), correlation.shape[1])
     near = np.argpartition(-correlation, number - 1, axis=1)[:, :number]

@@ -23,8 +23,8 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from foundation.core.library import CORE, address, addresses, integers
-from surrogates.families.optimisation import minimise
 from surrogates.families.posterior import lower_correlations
+from surrogates.families.training import minimise
 
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
 LENGTH_BOUNDS = (0.05, 300.0)
@@ -41,10 +41,7 @@ _LARGEST_NUGGET = 1e-2
 def point_gradient(
     points: FloatArray, kinds: NDArray[np.int64], correlation: FloatArray, weights: FloatArray
 ) -> FloatArray:
-    """Return the derivative (n, d) [1] of sum_ij weights_ij correlation_ij in the points (n, d).
-
-    Only the lower triangles of the symmetric matrices (n, n) are read.
-    """
+    """Return d(sum of weights * correlation)/d(points), (n, d) [1], of lower triangles (n, n)."""
     codes, columns, gradient = integers(kinds), points.T.copy(), np.empty(points.shape[::-1])
     matrices = np.ascontiguousarray(correlation), np.ascontiguousarray(weights)
     CORE.fill_point_gradient(
@@ -54,10 +51,7 @@ def point_gradient(
 
 
 class Factors(NamedTuple):
-    """Factors of K = L L^T, L (n, n), and the trend H [1] for generalised least squares.
-
-    L^-1 H = Q R, with Q (n, T) orthogonal and R (T, T) upper triangular.
-    """
+    """Factors of K = L L^T, (n, n) [1], and of the trend, L^-1 H = Q R, for least squares."""
 
     cholesky: FloatArray  # L (n, n)
     orthogonal: FloatArray  # Q (n, T) of L^-1 H = Q R
@@ -95,13 +89,10 @@ class Parameters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """Negative logarithm of the concentrated likelihood of scaled data, as a function of a vector.
+    """Negative log concentrated likelihood of scaled data z (n, d), y (n, k), trend (n, T) [1]."""
 
-    The value is divided by the number of data, which keeps the first step of a search moderate. The
-    vector contains the logarithms of the d lengths and of the nugget, and the shears. `z` (n, d)
-    are scaled inputs, `y` (n, k) outputs of unit variance, and `trend` (n, T) trend features at z
-    [1].
-    """
+    # Divided by the number of data, which keeps the first step of a search moderate. Its vector has
+    # the logarithms of the d lengths and of the nugget, and the shears.
 
     z: FloatArray
     y: FloatArray
@@ -184,10 +175,7 @@ def maximise(
 def factorise_safely(
     parameters: Parameters, z: FloatArray, kinds: NDArray[np.int64], trend: FloatArray
 ) -> tuple[Factors, float]:
-    """Return the factors at samples z (n, d) [1] and the nugget that made them possible.
-
-    Raises `InputError` if the correlation matrix cannot be factorised with a nugget of 0.01.
-    """
+    """Return factors at samples z (n, d) [1] and the nugget, up to 0.01, that allowed them."""
     matrix = lower_correlations(parameters.place(z), kinds)
     nugget = parameters.nugget
     while True:
@@ -204,13 +192,8 @@ def factorise_safely(
 
 
 def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the weights and leave-one-out residuals of scaled outputs y (n, k).
-
-    The weights (k, T + n) are of trend and correlations [1]; then come the process variance (k,)
-    [1], the residuals (n, k), observed minus predicted without that row [1], and the variances of
-    the residuals over that of the process (n,) [1]. Raises `InputError` if a row alone determines a
-    trend coefficient, so that the row cannot be left out.
-    """
+    """Return weights (k, T + n), variance (k,), residuals (n, k), their variances (n,) [1]."""
+    # `InputError` if a row alone determines a trend coefficient, so that it cannot be left out.
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape
     whitened = lapack.solve_lower(lower, y)

@@ -1,11 +1,10 @@
 """Fitting of networks: two layers of tanh units beside a polynomial or a spline-polynomial.
 
-The networks are trained together (`surrogates.families.network_training`) on what a polynomial of
-low degree leaves of the outputs. Of enough samples, the coefficients of all outer units and of a
-spline-polynomial (`surrogates.families.spline`) then follow together from linear least squares.
-Networks find functions of all inputs that a polynomial approaches slowly; the splines add, at
-little cost, local detail along the first input, for which networks would need many more units. The
-samples held back decide whether the splines take the place of the polynomial.
+The networks learn together what a polynomial of low degree leaves of the outputs. Of enough
+samples, the coefficients of all outer units and of a spline-polynomial then follow from linear
+least squares: splines add, at little cost, local detail along the first input, for which networks
+would need many more units. The samples held back decide whether the splines take the place of the
+polynomial.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
-from surrogates.families.basis import basis_matrix, row_blocks
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.network_training import Layers, Training, train
 from surrogates.families.polynomial_evidence import Prior, Ridge
@@ -31,11 +29,13 @@ from surrogates.families.spline import (
     ordered_terms,
 )
 from surrogates.families.training import (
+    basis_matrix,
     check_training,
     check_weights,
     mean_and_deviation,
     middle_and_half_range,
     polynomial_exponents,
+    row_blocks,
 )
 
 #: Least number of samples for each outer unit and input with splines.
@@ -44,12 +44,7 @@ _ROWS_FOR_SPLINES = 10
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """Settings of a network fit.
-
-    The polynomial has a penalty on its squared coefficients, over the number of samples, that grows
-    as the square of one plus the degree. Without `terms` of the spline-polynomial, the polynomial
-    stays (`surrogates.families.spline.SplineSettings`).
-    """
+    """Settings of a network fit."""
 
     #: Units of each of the two layers.
     hidden: int = 64
@@ -58,12 +53,15 @@ class NetworkSettings:
     #: Total degree of the polynomial; lower for fewer than two samples for each term.
     base_degree: int = 3
     #: Number of products of the spline-polynomial.
+    #: Of the spline-polynomial (`SplineSettings`); without terms, the polynomial stays.
     terms: int = 126
     #: Highest degree of the products.
     degree: int = 4
     #: Pieces of the splines.
     pieces: int = 8
     #: Penalty of the polynomial [1].
+    #: Penalty on squared coefficients of the polynomial, over the number of samples, times the
+    #: square of one plus the degree.
     ridge: float = 1e-7
     #: Steps of the training of all networks; at most 250 passes through the samples.
     steps: int = 12_000
@@ -99,14 +97,9 @@ def fit_network(
     rng: np.random.Generator | None = None,
     weights: ArrayLike | None = None,
 ) -> Fitted:
-    """Fit networks to outputs Y (N, k) at inputs X (N, d) [any unit].
-
-    Arguments as of `surrogates.families.registry.fit_family`; `rng` draws the samples held back,
-    the starts and the batches. Weights (N, k) are those of each output of a sample; with weights
-    (N,), all outputs have equal influence. The check is at the samples held back, drawn from
-    samples of at least half the largest weight. Raises `InputError` if the data are malformed or
-    have fewer than 20 rows.
-    """
+    """Fit networks to Y (N, k) at X (N, d) [any unit], at least 20 rows (`fit_family`)."""
+    # Weights (N, k) are those of each output of a sample; with weights (N,), all outputs have equal
+    # influence. The check is at samples held back, of at least half the largest weight.
     chosen = settings or NetworkSettings()
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
@@ -196,10 +189,7 @@ def _trained(
     settings: NetworkSettings,
     rng: np.random.Generator,
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Return the weights of networks trained on scaled inputs and outputs, by field.
-
-    And those of the output layer (M h + 1, k) [1].
-    """
+    """Return weights of trained networks by field, and the output layer's (M h + 1, k) [1]."""
     start, order = rng.spawn(2)
     count, units = int(settings.networks), int(settings.hidden)
     layers = Layers.random(count, units, z.shape[1], y.shape[1], start)

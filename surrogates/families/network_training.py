@@ -1,18 +1,80 @@
-"""Training of networks side by side with one output layer, in single precision, by SOAP.
-
-Each network has two layers of tanh units; the output layer adds up the outer units of all. The last
-row of every weight matrix is the bias.
-"""
+"""Training of networks side by side with one output layer, in single precision, by SOAP."""
 
 from __future__ import annotations
 
+# The last row of every weight matrix is the bias.
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.families.soap import SingleArray, Soap
+
+SingleArray = NDArray[np.float32]
+#: Decay of the means of the gradient, of its square and of the preconditioners.
+_FIRST, _SECOND, _OUTER = 0.95, 0.99, 0.99
+#: Steps from one update of the preconditioners to the next, and of their eigenvectors.
+_OUTER_STEPS, _BASIS_STEPS = 2, 20
+_TINY = np.float32(1e-10)
+
+
+class Soap:
+    """Optimiser of weight matrices (M, m, n) [1]; the first `step` only sets up their bases."""
+
+    def __init__(self, weights: SingleArray) -> None:
+        self._weights = weights
+        self._steps = 0
+        self._first, self._second = np.zeros_like(weights), np.zeros_like(weights)
+        self._left, self._right = np.zeros(0, np.float32), np.zeros(0, np.float32)
+        self._rows, self._columns = self._left, self._right
+
+    def step(self, gradient: SingleArray, rate: float) -> None:
+        """Move the weights against a gradient (M, m, n) [1] by about `rate` in each direction."""
+        if self._steps == 0:
+            self._left, self._right = _outer(gradient)
+            self._rows, self._columns = _eigenvectors(self._left), _eigenvectors(self._right)
+            self._steps = 1
+            return
+        done = self._steps
+        rows, columns = self._rows, self._columns
+        turned = _transposed(rows) @ gradient @ columns
+        self._first += np.float32(1.0 - _FIRST) * (turned - self._first)
+        self._second += np.float32(1.0 - _SECOND) * (turned * turned - self._second)
+        unbiased = rate * np.sqrt(1.0 - _SECOND**done) / (1.0 - _FIRST**done)
+        move = np.float32(unbiased) * self._first / (np.sqrt(self._second) + _TINY)
+        self._weights -= rows @ move @ _transposed(columns)
+        self._steps += 1
+        if self._steps % _OUTER_STEPS == 0:
+            left, right = _outer(gradient)
+            self._left += np.float32(1.0 - _OUTER) * (left - self._left)
+            self._right += np.float32(1.0 - _OUTER) * (right - self._right)
+        if self._steps % _BASIS_STEPS == 0:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Improve the eigenvectors by a step of subspace iteration; turn the mean gradient."""
+        rows = np.linalg.qr(self._left @ self._rows)[0]
+        columns = np.linalg.qr(self._right @ self._columns)[0]
+        left, right = _transposed(rows) @ self._rows, _transposed(self._columns) @ columns
+        self._first = left @ self._first @ right
+        self._rows, self._columns = rows, columns
+
+
+def _transposed(stack: SingleArray) -> SingleArray:
+    return stack.transpose(0, 2, 1)
+
+
+def _outer(gradient: SingleArray) -> tuple[SingleArray, SingleArray]:
+    """Return G G^T (M, m, m) and G^T G (M, n, n)."""
+    return gradient @ _transposed(gradient), _transposed(gradient) @ gradient
+
+
+def _eigenvectors(stack: SingleArray) -> SingleArray:
+    """Return the eigenvectors (M, n, n) of symmetric matrices, the largest eigenvalue first."""
+    found = np.linalg.eigh(stack.astype(np.float64))[1][:, :, ::-1]
+    return np.ascontiguousarray(found, dtype=np.float32)
+
 
 #: Steps in which the learning rate rises to its largest value.
 _WARM_UP = 300
@@ -21,10 +83,7 @@ _MOST_PASSES = 250
 
 
 class Layers(NamedTuple):
-    """Weights of M networks of h units, with d inputs and k outputs, or their gradient [1].
-
-    The shapes are (M, d + 1, h), (M, h + 1, h) and (1, M h + 1, k).
-    """
+    """Weights of M networks of h units [1]: (M, d + 1, h), (M, h + 1, h) and (1, M h + 1, k)."""
 
     #: Inputs to inner units.
     inner: SingleArray
@@ -84,11 +143,7 @@ def train(
     training: Training,
     rng: np.random.Generator,
 ) -> None:
-    """Train layers in place for the least weighted mean square error.
-
-    `z` (N, d), `y` (N, k) and `w` (N, k) are scaled inputs, outputs, and weights of every output of
-    the samples [1]; the generator draws the batches.
-    """
+    """Train layers in place for the least weighted square error of z (N, d), y, w (N, k) [1]."""
     batch = min(training.batch, len(z))
     steps = min(training.steps, max(1, _MOST_PASSES * len(z) // batch))
     data = [np.asarray(a, dtype=np.float32) for a in (z, y, w / w.mean())]
@@ -115,10 +170,7 @@ def random_batches(
 def loss_gradient(
     layers: Layers, slopes: Layers, z: SingleArray, y: SingleArray, w: SingleArray
 ) -> None:
-    """Write the gradient of the weighted mean square error of a batch to `slopes`.
-
-    `z` (b, d), `y` (b, k) and `w` (b, k) are scaled inputs, outputs and weights of the batch [1].
-    """
+    """Write the gradient of a batch's weighted square error (b, d), (b, k) [1] to `slopes`."""
     below, above = layers.units(z)
     nets, rows, units = above.shape
     last = layers.last[0]

@@ -50,22 +50,20 @@ _TERMS_PER_SAMPLE = 2.0
 
 @dataclass(frozen=True)
 class PolynomialSettings:
-    """Settings of a polynomial fit.
-
-    Candidates of the anisotropic basis have at most `first_degree` in the first input (flexion),
-    and at most `other_degree` in total in the other inputs. Of `degree`, the total degree is chosen
-    by the leave-one-out error; degrees with more terms than 0.85 of the number of samples are
-    skipped.
-    """
+    """Settings of a polynomial fit."""
 
     #: Selection of the terms, "anisotropic" or "total_degree".
     basis: str = "anisotropic"
     #: Number of terms of the anisotropic basis; at most two for each sample.
     terms: int = 462
+    #: Highest degree of the anisotropic basis in the first input, flexion.
     first_degree: int = 12
+    #: Highest total degree of the anisotropic basis in the other inputs.
     other_degree: int = 8
     #: Maximum number of samples, drawn at random, in the search for the rates.
     subset: int = 350
+    #: Total degrees to choose from by the leave-one-out error; those with more terms than 0.85 of
+    #: the samples are skipped.
     degree: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
     #: Candidates for the penalty on squared coefficients, over the number of samples [1].
     ridge: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4)
@@ -91,10 +89,7 @@ class PolynomialSettings:
 
 @dataclass(frozen=True)
 class PolyFourierSettings(PolynomialSettings):
-    """Settings of a Fourier series in the first input times polynomials of the other inputs.
-
-    Harmonic k counts as degree k of `PolynomialSettings`.
-    """
+    """Settings of a Fourier series in the first input; harmonic k counts as degree k."""
 
     #: Period of the series over the range of the first input in the samples [1].
     period_ratio: float = 2.0
@@ -118,12 +113,8 @@ def fit_polynomial(
     rng: np.random.Generator | None = None,
     weights: ArrayLike | None = None,
 ) -> Fitted:
-    """Fit a polynomial or Poly-Fourier surface to outputs Y (N, k) at inputs X (N, d) [any unit].
-
-    Arguments as of `surrogates.families.registry.fit_family`; `rng` draws the rows of the search.
-    The check is at all rows, or at 10,000 random rows. Raises `InputError` if the data are
-    malformed, or too few for every candidate degree.
-    """
+    """Fit a polynomial or Fourier series to Y (N, k) at X (N, d) [any unit] (`fit_family`)."""
+    # The check is at all rows, or at 10,000 random rows.
     chosen = settings or PolynomialSettings()
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
@@ -172,10 +163,7 @@ def _priors(
     settings: PolynomialSettings,
     rng: np.random.Generator,
 ) -> list[Prior]:
-    """Return the priors to choose from by the leave-one-out error.
-
-    The likelihood of few samples may be misleading; then a plane is the better choice.
-    """
+    """Return priors to choose from by the leave-one-out error: likelihood may mislead."""
     if settings.basis != "anisotropic":
         return [_total_degree(z, y, weights, settings)]
     priors = [_anisotropic(z, y, weights, settings, rng)]

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.core import lapack
-from surrogates.families.basis import basis_matrix, row_blocks
-from surrogates.families.optimisation import minimise
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, minimise, polynomial_exponents, row_blocks
 
 #: Prior variance of the constant.
 CONSTANT_VARIANCE = 100.0
@@ -67,13 +65,10 @@ def prior_variances(exponents: NDArray[np.int64], log_rates: FloatArray, wave: f
 
 
 class Evidence:
-    """Negative log marginal likelihood of scaled data in the log rates and the log noise.
+    """Negative log marginal likelihood of scaled z (n, d), y (n, k) [1] in rates and noise."""
 
-    The scale of each output has its maximum-likelihood value. With the orthonormal basis times the
-    prior's standard deviations B, the covariance is K = B B^T + noise / weights; the gradient is
-    that of Rasmussen & Williams 2006, Eq. 5.9. From scaled inputs z (n, d), outputs y (n, k),
-    weights (n,) [1] and terms (T, d) of `basis_matrix`.
-    """
+    # Each output's scale has its maximum-likelihood value. With basis times prior deviations B, K =
+    # B B^T + noise / weights; the gradient is that of Rasmussen & Williams 2006, Eq. 5.9.
 
     def __init__(
         self,
@@ -120,12 +115,7 @@ class Evidence:
 
 
 class Ridge:
-    """Ridge regression with a prior variance for each term, from normal equations in row blocks.
-
-    `z` (n, d) and `y` (n, k) are scaled inputs and outputs [1], `weights` (n,) those of the samples
-    [1]. `prior` has terms, prior variances and noise, and `wave` is the angular frequency of a
-    Fourier series in z_0 [1], 0 for Legendre polynomials.
-    """
+    """Ridge regression of scaled z (n, d), y (n, k) [1] with a prior, by blocks of rows."""
 
     def __init__(
         self, z: FloatArray, y: FloatArray, weights: FloatArray, prior: Prior, wave: float

@@ -10,15 +10,11 @@ from foundation.base.errors import InputError
 from foundation.base.threads import one_thread
 from foundation.core.library import CORE, address, integers
 from surrogates.core.regressor_data import RegressorData
-from surrogates.families.basis import basis_matrix
+from surrogates.families.training import basis_matrix
 
 
 def posterior_factors(regressor: RegressorData) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the factor L (n, n) [1] of the points' correlations, and Q, Rq (T, T) of L^-1 H.
-
-    H are the trend's terms at the points. Raises `InputError` if the correlations of the points are
-    not positive definite, or the terms outnumber the points. Costs O(n³).
-    """
+    """Return the factor L (n, n) [1] of correlations, and Q, Rq (T, T) of L^-1 H; O(n³)."""
     if len(regressor.exponents) > len(regressor.points):
         raise InputError(
             f"exponents: expected at most {len(regressor.points)} terms for the standard error, "
@@ -43,11 +39,8 @@ def posterior_factors(regressor: RegressorData) -> tuple[FloatArray, FloatArray,
 
 
 def correlations(first: FloatArray, second: FloatArray, kinds: NDArray[np.int64]) -> FloatArray:
-    """Return the correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths.
-
-    kinds (d,) are codes of `surrogates.core.regressor_data.CORRELATIONS`: Rasmussen & Williams
-    2006, Eq. 4.9 (squared exponential) and 4.17 (Matern), as products over the inputs.
-    """
+    """Return correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths."""
+    # Products over the inputs of Rasmussen & Williams 2006, Eq. 4.9 and 4.17 (Matern).
     matrix = np.empty((len(first), len(second)))
     _fill(first, second, kinds, matrix, lower=0)
     return matrix

@@ -1,7 +1,4 @@
-"""The families of regressors by name, with settings and fit.
-
-The modules that fit, and the packages they need, are imported when a family is first used.
-"""
+"""Families of regressors by name; a family's packages are imported when it is first used."""
 
 from __future__ import annotations
 
@@ -20,15 +17,14 @@ __all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]
 
 
 class Family(NamedTuple):
-    """Location of a family's settings and fit; `weighted` if the fit accepts sample weights.
-
-    `joint` if one regressor takes all outputs of a surrogate, and many samples pay.
-    """
+    """Location of a family's settings and fit."""
 
     module: str
     settings_name: str
     fit_name: str
+    #: Whether the fit accepts sample weights.
     weighted: bool
+    #: Whether one regressor takes all outputs of a surrogate, and many samples pay.
     joint: bool = False
 
     @property

@@ -1,8 +1,4 @@
-"""The fitted function of every family: a checked `RegressorData` that can be evaluated.
-
-Evaluation is compiled (`surrogates.core`); fitting is in `kriging`, `polynomial`, `network` and
-`spline`.
-"""
+"""The fitted function of every family: a checked `RegressorData` with compiled evaluation."""
 
 from __future__ import annotations
 
@@ -44,11 +40,6 @@ class Regressor(RegressorData):
 
     The parameters are those of `surrogates.core.regressor_data.RegressorData`, which states
     the formula; the arrays are checked and set read-only.
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit, a value is not finite or a term lacks its parent.
     """
 
     def __post_init__(self) -> None:
@@ -149,11 +140,6 @@ class Regressor(RegressorData):
         **numbers
             Any of `weights` (k, F), `inner_bias` (M, h), `knots` (L,) and `spread` (k, E) [1], of
             the shapes of the present ones.
-
-        Raises
-        ------
-        InputError
-            If another field is named, a shape differs or a number is not finite.
         """
         found = object.__new__(type(self))
         state = {name: getattr(self, name) for name in _FIELDS}
@@ -248,12 +234,8 @@ def linear_in(
     weights: FloatArray,
     **parts: Any,
 ) -> Regressor:
-    """Return a regressor with empty defaults for the fields that are left out.
-
-    `scalings` are x_offset (d,), x_scale (d,) [input units], y_offset (k,), y_scale (k,) [output
-    units]; `exponents` (T, d) are the degrees of the polynomial terms, and `weights` (k, features)
-    [1] those of the features. `parts` are further fields of `Regressor`.
-    """
+    """Return a regressor of exponents (T, d), weights (k, features) [1], other fields empty."""
+    # `scalings` are x_offset, x_scale (d,), y_offset, y_scale (k,).
     x_offset, _, y_offset, _ = scalings
     d, k = len(x_offset), len(y_offset)
     empty: dict[str, Any] = {

@@ -14,9 +14,8 @@ from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
 from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedRegressor
-from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import linear_in
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, polynomial_exponents
 
 #: Degrees of the polynomials, and the least number of designs for each term of the higher one.
 _DEGREES, _DESIGNS_PER_TERM = (2, 1, 0), 1.5

@@ -1,14 +1,10 @@
 """Fitting of spline-polynomials: cubic splines of one direction times polynomials of the others.
 
-The condyles of a knee are built from arcs, whose curvature jumps where arcs meet; over flexion and
-anterior position the loads have kinks there that polynomials approach slowly. All kinks lie at
-constant values of one combination of the two, the *sheared* flexion. Splines along the sheared
-flexion follow the kinks, and polynomials of low degree suffice for all else.
-
-The shear minimises the leave-one-out error of the first output on a subset of the samples. Of all
-products up to a total degree, those are kept that contribute most to an output, relative to its
-residuals; then the coefficients follow from linear least squares with a small ridge. Leave-one-out
-residuals are closed forms (PRESS; Allen 1974, Technometrics 16).
+Condyles are built from arcs, whose curvature jumps where arcs meet; over flexion and anterior
+position the loads have kinks there, at constant values of one combination of the two, the *sheared*
+flexion. The shear minimises the leave-one-out error of the first output on a subset of the samples.
+Of all products up to a total degree, those are kept that contribute most to an output, relative to
+its residuals. Leave-one-out residuals are closed forms (PRESS; Allen 1974, Technometrics 16).
 """
 
 from __future__ import annotations
@@ -26,10 +22,10 @@ from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
 from foundation.core import lapack
 from surrogates.core.regressor_data import SPLINE_ORDER
-from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.regressor import MOST_PIECES, linear_in
 from surrogates.families.training import (
+    basis_matrix,
     check_training,
     check_weights,
     mean_and_deviation,
@@ -82,11 +78,7 @@ def fit_spline(
     rng: np.random.Generator | None = None,
     weights: ArrayLike | None = None,
 ) -> Fitted:
-    """Fit a spline-polynomial to outputs Y (N, k) at inputs X (N, d) [any unit].
-
-    Arguments as of `surrogates.families.registry.fit_family`; `rng` draws the rows of the search
-    for the shear. Raises `InputError` if the data are malformed or too few.
-    """
+    """Fit a spline-polynomial to Y (N, k) at X (N, d) [any unit] (`fit_family`)."""
     chosen = settings or SplineSettings()
     return next(fit_splines(X, Y, chosen, (chosen.terms,), rng, weights))
 
@@ -99,12 +91,8 @@ def fit_splines(
     rng: np.random.Generator | None = None,
     weights: ArrayLike | None = None,
 ) -> Iterator[Fitted]:
-    """Yield spline-polynomials of rising numbers of terms, each fitted when asked for.
-
-    Arguments as of `fit_spline`, outputs Y (N, k) at inputs X (N, d) [any unit], with `counts` in
-    place of `settings.terms`; counts beyond the number of products up to the highest degree are
-    left out. Raises as `fit_spline`.
-    """
+    """Yield spline-polynomials of Y (N, k) at X (N, d) [any unit] with rising `counts` of terms."""
+    # Counts beyond the number of products up to the highest degree are left out.
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
     w = check_weights(weights, len(x))
@@ -138,10 +126,7 @@ def found_shear(
     settings: SplineSettings,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the shear (d,) [1] of the settings, or the best one for the first output of y (N, k).
-
-    Of scaled inputs z (N, d), outputs and weights (N,) [1].
-    """
+    """Return the shear (d,) [1] of the settings, or the best for the first output of y (N, k)."""
     if settings.shear is None:
         return _best_shear(z, y[:, :1], weights, settings.pieces, rng)
     return check_array("shear", settings.shear, (z.shape[1],))
@@ -150,11 +135,8 @@ def found_shear(
 def ordered_terms(
     z: FloatArray, y: FloatArray, weights: FloatArray, shear: FloatArray, settings: SplineSettings
 ) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return products of the other inputs (T, d - 1) and their importance (T,) [1].
-
-    Of scaled inputs z (N, d), outputs y (N, k) and weights (N,) [1]. The importance is the largest
-    contribution (RMS) to an output over the output's residuals.
-    """
+    """Return products of the other inputs (T, d - 1) and their importance (T,) [1]."""
+    # The largest contribution (RMS) to an output over the output's residuals.
     degree, pieces = _affordable(len(z), z.shape[1], settings.degree, settings.pieces)
     exponents = polynomial_exponents(z.shape[1] - 1, degree)
     fit = SplineFit(z, weights, shear, exponents, pieces)
@@ -185,10 +167,8 @@ def fewer_pieces(samples: int, terms: int, wanted: int) -> int:
 
 
 def _affordable(samples: int, inputs: int, degree: int, pieces: int) -> tuple[int, int]:
-    """Return the largest degree and number of pieces up to the wanted ones that samples allow.
-
-    A lower degree, 1 at least, comes before pieces fewer than half the wanted ones.
-    """
+    """Return the highest degree and most pieces up to the wanted ones that samples allow."""
+    # A lower degree, 1 at least, comes before pieces fewer than half the wanted ones.
     unknowns = min(int(samples / _SAMPLES_PER_UNKNOWN), _MOST_UNKNOWNS)
     for lower in range(degree, 0, -1):
         terms = len(polynomial_exponents(inputs - 1, lower))
@@ -204,11 +184,9 @@ def _affordable(samples: int, inputs: int, degree: int, pieces: int) -> tuple[in
 def _best_shear(
     z: FloatArray, y: FloatArray, weights: FloatArray, pieces: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the shear (d,) of the least leave-one-out error of y (N, 1).
-
-    The residuals of a least-squares fit depend on the shear through its basis; their derivative is
-    taken with the coefficients eliminated (variable projection; Kaufman 1975, BIT 15:49-57).
-    """
+    """Return the shear (d,) of the least leave-one-out error of y (N, 1)."""
+    # With coefficients eliminated from the derivative (variable projection; Kaufman 1975, BIT
+    # 15:49-57).
     shear, d = np.zeros(z.shape[1]), z.shape[1]
     if d < 3:  # inputs between the first and the last shear the first
         return shear
@@ -241,12 +219,7 @@ def _best_shear(
 
 
 class SplineFit:
-    """Least squares by a spline-polynomial of given shear, products and pieces, and by columns.
-
-    `z` (N, d) are scaled inputs [1], `weights` (N,) those of the samples [1], and `shear` (d,) is
-    that of the first input [1]. `others` (T, d - 1) has the degrees of the products of the other
-    inputs, and `columns` (N, m) further features, which are not multiplied by splines [1].
-    """
+    """Least squares at z (N, d) by splines times products (T, d - 1), and columns (N, m) [1]."""
 
     def __init__(
         self,
@@ -284,10 +257,8 @@ class SplineFit:
         self._factor = lapack.cholesky(normal)
 
     def _blocks(self, slope: int = 0) -> Iterator[tuple[NDArray[np.int64], ...]]:
-        """Yield rows (m,) of each piece, place and values (m, 4 T + columns) of nonzero features.
-
-        `slope` is the order of the derivatives by the first input, without the columns.
-        """
+        """Yield rows (m,) of each piece, places, values (m, 4 T + columns) of nonzero features."""
+        # `slope` is the order of the derivatives by the first input, without the columns.
         terms, degree = len(self.exponents), SPLINE_ORDER - 1
         count = len(self.knots) - SPLINE_ORDER
         basis = BSpline(self.knots, np.eye(count), degree)
@@ -315,10 +286,7 @@ class SplineFit:
         return slopes
 
     def contributions(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the RMS of each term with its splines (T, k), and of the residuals (k,) [1].
-
-        Of the fit to y (N, k) [1]; the residuals are those expected at new inputs.
-        """
+        """Return the RMS of terms with their splines (T, k), and of new residuals (k,) [1]."""
         solution, terms = self.coefficients(y), len(self.exponents)
         squares, misses = np.zeros((terms, y.shape[1])), np.zeros(y.shape[1])
         for own, here, matrix in self._blocks():

@@ -11,7 +11,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
-from surrogates.fields.splines import ORDER, spline_values
+
+#: Degree of the splines plus 1: grid values that each spline spans.
+ORDER = 4
+
+
+def spline_values(s: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return first splines (N,) and values (N, 4) [1] of cubic B-splines at s (N,) spacings [1]."""
+    first, u, v = _in_cells(s, count)
+    inner = [(3.0 * w**3 - 6.0 * w**2 + 4.0) / 6.0 for w in (u, v)]
+    return first, np.column_stack([v**3 / 6.0, *inner, u**3 / 6.0])
+
+
+def spline_derivatives(s: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return first and second derivatives (N, 4) [1] of the splines of `spline_values`."""
+    _, u, v = _in_cells(s, count)
+    slopes = [-0.5 * v * v, (1.5 * u - 2.0) * u, (2.0 - 1.5 * v) * v, 0.5 * u * u]
+    return np.column_stack(slopes), np.column_stack([v, 3.0 * u - 2.0, 3.0 * v - 2.0, u])
+
+
+def _in_cells(s: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    first = np.clip(np.floor(s).astype(np.int64), 0, count - ORDER)
+    return first, s - first, 1.0 - (s - first)
+
 
 #: Robust fits after the first. A point has no weight beyond this many standard deviations, and this
 #: distance [m]: roughness that the grid does not resolve counts, single foreign points do not.
@@ -26,14 +48,10 @@ _LARGEST_GRID = 250_000
 
 @dataclass(frozen=True, eq=False)
 class CondyleSurface:
-    """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline.
+    """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline."""
 
-    `frame` (9,) has the centre (3,) in the femoral frame [m], the direction of theta = 0 (2,) in
-    the femoral x-y plane [1], the radius R [m], first t and first z of the grid [m], and the
-    spacing of the grid [m]. Raises `InputError` if an array is malformed, the radius or spacing is
-    not positive, or the direction is no unit vector.
-    """
-
+    #: Centre (3,) in the femoral frame [m], the direction of theta = 0 (2,) in the femoral x-y
+    #: plane [1], the radius R, first t and first z of the grid, and its spacing [m]: (9,).
     frame: FloatArray
     #: Of rho - R (G, H) [m], by t = 2 R tan(theta / 2) and z.
     coefficients: FloatArray
@@ -60,14 +78,10 @@ class CondyleSurface:
 
     @classmethod
     def fit(cls, points: ArrayLike, spacing: float) -> tuple[Self, FloatArray]:
-        """Return the surface that fits points (N, 3), and rho of the points less its own (N,) [m].
-
-        Least squares with a small penalty of third differences (P-splines, Eilers & Marx 1996, Stat
-        Sci 11:89-121), reweighted by Tukey's biweight, so that single points beside the condyle do
-        not count. The points are in the femoral frame, and the grid has a spacing [m]. The surface
-        is known in the cells with points and beside them. Raises `InputError` if there are fewer
-        than 16 points, or the grid exceeds 250,000 values.
-        """
+        """Return the surface that fits points (N, 3), and rho of these less its own (N,) [m]."""
+        # P-splines (Eilers & Marx 1996, Stat Sci 11:89-121), reweighted by Tukey's biweight, so
+        # that single points beside the condyle do not count. The surface is known in the cells with
+        # points and beside them.
         places = check_array("points", points, (None, 3))
         if len(places) < ORDER**2:
             raise InputError(f"points: expected at least {ORDER**2}, found {len(places)}")

@@ -2,22 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from foundation.base.checks import FloatArray, IntArray, check_fields, check_number
+from foundation.base.checks import FloatArray, IntArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import rotation_matrix
+from foundation.base.pose import Pose, rotation_matrix
 from foundation.core.library import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import CompartmentField, PairFields, fields_of
 from surrogates.fields.layer_fit import fit_layer
-from surrogates.fields.samples import FieldSamples
 from surrogates.fields.skin import Skin, parts_of
 from surrogates.fields.spring_response import SpringResponse
+
+
+@dataclass(frozen=True, eq=False)
+class FieldSamples:
+    """Overlapping places (middles of triangles, or nodes) of one compartment at sampled poses."""
+
+    #: (N, 6) [rad, m].
+    poses: FloatArray
+    #: Start of each pose in the arrays below, and their length (N + 1,).
+    starts: IntArray
+    #: Places that overlap or bear pressure (K,).
+    place: IntArray
+    #: (K,) [m].
+    indentation: FloatArray
+    #: (K,) [Pa].
+    pressure: FloatArray
+
+    def __post_init__(self) -> None:
+        count, touched = len(self.poses), len(self.place)
+        check_fields(self, poses=(None, 6), indentation=(touched,), pressure=(touched,))
+        steps = np.diff(self.starts)
+        if len(steps) != count or steps.min(initial=0) < 0 or self.starts[-1] != touched:
+            raise InputError(
+                f"starts: expected {count + 1} rising places up to {touched}, found {self.starts}"
+            )
+
+    @classmethod
+    def of(cls, state: Callable[[Pose], Any], poses: ArrayLike, chosen: ArrayLike) -> Self:
+        """Return fields of a model's `state` at poses (N, 6) [rad, m], of `chosen` places."""
+        places, own = check_array("poses", poses, (None, 6)), np.asarray(chosen, dtype=np.int64)
+        parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
+        for place in places:
+            found = state(Pose.from_array(place))
+            depth, pressure = found.indentation[own], found.pressure[own]
+            at = np.flatnonzero((depth > 0.0) | (pressure > 0.0))
+            parts.append((at, depth[at], pressure[at]))
+        starts = np.cumsum([0, *(len(at) for at, _, _ in parts)])
+        none = np.empty(0)
+        joined = [np.concatenate([none, *(part[k] for part in parts)]) for k in range(3)]
+        return cls(places, starts, joined[0].astype(np.int64), *joined[1:])
+
+    def rows(self) -> IntArray:
+        """Return the sample (K,) of each place that overlaps."""
+        return np.repeat(np.arange(len(self.poses)), np.diff(self.starts))
+
+    def largest(self) -> FloatArray:
+        """Return the largest indentation of each sample (N,) [m], 0 without contact."""
+        found = np.zeros(len(self.poses))
+        np.maximum.at(found, self.rows(), self.indentation)
+        return found
+
 
 #: Most points that the surface of a condyle is fitted to.
 _MOST_POINTS = 1_500_000
@@ -25,32 +77,18 @@ _MOST_POINTS = 1_500_000
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of one compartment at which the model gives pressures.
+    """Places of one compartment at which the model gives pressures, checked."""
 
-    Parameters
-    ----------
-    points, normals : (P, 3) float64
-        Positions [m] and unit normals [1], tibial frame.
-    areas : (P,) float64
-        Areas [m²].
-    triangles : (T,) int64
-        Triangles of the tibial mesh that get pressures.
-    corners : (T, 3) int64, optional
-        Places from which a triangle interpolates; by default the places are the middles of the
-        triangles.
-    shares : (T, 3) float64, optional
-        Weights of the corners [1].
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a number is not finite.
-    """
-
+    #: (P, 3) [m], tibial frame.
     points: FloatArray
+    #: (P, 3) [1].
     normals: FloatArray
+    #: (P,) [m²].
     areas: FloatArray
+    #: Tibial triangles (T,) that get pressures.
     triangles: IntArray
+    #: Places (T, 3) from which a triangle interpolates with weights `shares` (T, 3) [1]; by default
+    #: the places are the middles of the triangles.
     corners: IntArray | None = None
     shares: FloatArray | None = None
 
@@ -79,10 +117,7 @@ class Places:
 
 @dataclass(frozen=True)
 class FieldSettings:
-    """Settings of a fit of pressure fields.
-
-    Raises `InputError` if the spacing is not positive or the margin is negative.
-    """
+    """Settings of a fit of pressure fields: spacing of the grid and margin around it [m]."""
 
     #: Spacing of the grid of the condyle's surface [m].
     spacing: float = 0.6e-3
@@ -100,24 +135,7 @@ def fit_fields(
     faces: int,
     settings: FieldSettings | None = None,
 ) -> PairFields:
-    """Fit the pressure fields of all compartments.
-
-    Parameters
-    ----------
-    samples : mapping
-        Fields of the samples, by compartment.
-    places : mapping
-        Places of the samples, by compartment.
-    faces : int
-        Number of triangles of the tibial mesh.
-    settings : FieldSettings, optional
-        Settings of the fit.
-
-    Raises
-    ------
-    InputError
-        If a compartment has too few samples in contact.
-    """
+    """Fit the pressure fields of all compartments, over the `faces` of the tibial mesh."""
     chosen = settings or FieldSettings()
     names = COMPARTMENTS if set(samples) == set(COMPARTMENTS) else tuple(samples)
     fitted = {name: _fit_compartment(name, samples[name], places[name], chosen) for name in names}
@@ -175,11 +193,8 @@ def _near(touched: IntArray, points: FloatArray, margin: float) -> IntArray:
 
 
 def _by_place(points: FloatArray) -> IntArray:
-    """Return an order (N,) of points (N, 3) [m] in which neighbours follow each other.
-
-    The points are halved across the longer side, in multiples of a block or group, until one group
-    is left.
-    """
+    """Return an order (N,) of points (N, 3) [m] in which neighbours follow each other."""
+    # Points are halved across the longer side, in multiples of a block or group.
     done, open_parts = [], [np.arange(len(points))]
     while open_parts:
         part = open_parts.pop()

@@ -32,15 +32,7 @@ _ARRAYS = ("triangles", "bed", "corners", "shares")
 
 
 class PressureField:
-    """Pressure on the tibial mesh at a pose or at N poses.
-
-    Parameters
-    ----------
-    pressure : (F,) or (N, F) float64
-        Pressure of the triangles [Pa].
-    reasons : callable, optional
-        Returns the flags.
-    """
+    """Pressure of tibial triangles, (F,) or (N, F) [Pa]; `reasons` returns the flags."""
 
     def __init__(
         self, pressure: FloatArray, reasons: Callable[[], tuple[Any, ...]] = tuple
@@ -55,14 +47,11 @@ class PressureField:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompartmentField:
-    """Pressure field of one compartment, over the P places of the bed that may bear pressure.
-
-    `bed` (P, 7) has position (3,) [m], unit normal (3,) and projected area [m²] in the tibial frame
-    of the middles of the triangles, or of nodes. Raises `InputError` if an array is malformed.
-    """
+    """Pressure field of one compartment, over the P places of the bed that may bear pressure."""
 
     #: Triangles of the tibial mesh that may bear pressure (T,).
     triangles: IntArray
+    #: Position (3,) [m], unit normal (3,) and projected area [m²] in the tibial frame (P, 7).
     bed: FloatArray
     surface: CondyleSurface
     #: Pressure of the overlap.
@@ -104,10 +93,7 @@ class CompartmentField:
     def add_pressures(
         self, rotation: FloatArray, translation: FloatArray, found: FloatArray
     ) -> None:
-        """Add the pressures to those of all triangles of the mesh (F,) [Pa].
-
-        `rotation` (3, 3) and `translation` (3,) [m] are those of the femur in the tibial frame.
-        """
+        """Add pressures to those of all triangles (F,) [Pa], of a femur rotated (3, 3), moved."""
         depth, largest = self.skin.indentations(rotation, translation)
         if isinstance(self.response, SpringResponse):
             pressure = self.response.pressures(depth, largest)
@@ -142,11 +128,7 @@ class CompartmentField:
 
 
 class PairFields:
-    """Pressure fields of all compartments of a contact pair.
-
-    The mesh of the bed has F = `faces` triangles. Raises `InputError` if a triangle is not one of
-    the mesh, or a name is not one (`foundation.base.loads.check_names`).
-    """
+    """Pressure fields of all compartments of a contact pair, over the `faces` of the mesh."""
 
     def __init__(self, faces: int, by_name: Mapping[str, CompartmentField]) -> None:
         check_names(tuple(by_name))
@@ -164,11 +146,7 @@ class PairFields:
         return self.by_name[check_in("name", name, tuple(self.by_name))]
 
     def pressure(self, poses: FloatArray) -> FloatArray:
-        """Return the pressure of each triangle of the tibial mesh (F,) [Pa].
-
-        The poses (C, 6) or (1, 6) [rad, m] are held in the box of each compartment, or of all of
-        them.
-        """
+        """Return the pressures (F,) [Pa] at poses (C, 6) or (1, 6) [rad, m], held in the boxes."""
         found = np.zeros(self.faces)
         places = [parts_of(pose) for pose in poses]
         for c, field in enumerate(self.by_name.values()):
@@ -188,11 +166,7 @@ class PairFields:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], names: Sequence[str] = COMPARTMENTS
     ) -> PairFields:
-        """Build from the arrays of `to_arrays`, such as medial/bed (T, 7) [SI], by names.
-
-        Raises `InputError` if an array is missing or malformed, or the fields are of a later
-        version.
-        """
+        """Build from the arrays of `to_arrays`, such as medial/bed (T, 7) [SI], checked."""
         missing = [name for name in ("version", "faces") if name not in arrays]
         if missing:
             raise InputError(f"fields: missing {missing}")
@@ -207,20 +181,7 @@ class PairFields:
 
 
 class KneeFields(PairFields):
-    """Pressure fields of both compartments of a knee.
-
-    Parameters
-    ----------
-    faces : int
-        F, the number of triangles of the tibial mesh.
-    medial, lateral : CompartmentField
-        Field of each compartment.
-
-    Raises
-    ------
-    InputError
-        If a triangle is not one of the mesh.
-    """
+    """Pressure fields of both compartments of a knee, over the `faces` of the tibial mesh."""
 
     def __init__(self, faces: int, medial: CompartmentField, lateral: CompartmentField) -> None:
         super().__init__(faces, {"medial": medial, "lateral": lateral})

@@ -28,12 +28,7 @@ _NUGGET, _SEARCHED, _ITERATIONS, _REFINED = (1e-6, 0.3), 400, 80, 8
 
 
 def fit_layer(depths: FloatArray, pressures: FloatArray, bed: FloatArray) -> LayerResponse:
-    """Return the response of a layer that fits overlaps (N, P) [m] and pressures (N, P) [Pa].
-
-    The overlaps are 0 or less out of contact; for the bed (P, 7) see
-    `surrogates.fields.skin`. Raises `InputError` if too few samples have a patch of 25
-    places.
-    """
+    """Return the layer that fits overlaps (N, P) [m] and pressures (N, P) [Pa] of a bed (P, 7)."""
     patches = [
         _patch(depth, pressure, bed) for depth, pressure in zip(depths, pressures, strict=True)
     ]
@@ -48,15 +43,15 @@ def fit_layer(depths: FloatArray, pressures: FloatArray, bed: FloatArray) -> Lay
 
 
 class _Patch(NamedTuple):
-    """Contact of one sample.
+    """Contact of one sample."""
 
-    Measures (15,) of the overlap, relative pressures (n,) and polynomials (n, 15) of the places
-    that overlap, logarithm of the integral of the pressure over the size of the overlap [Pa].
-    """
-
+    #: Of the overlap (15,).
     measures: FloatArray
+    #: Relative, of the places that overlap (n,).
     pressure: FloatArray
+    #: At these places (n, 15).
     polynomials: FloatArray
+    #: Logarithm of the integral of the pressure over the size of the overlap [Pa].
     stiffness: float
 
 

@@ -23,12 +23,10 @@ MEASURES, TERMS = (int(CONSTANTS[name]) for name in ("MEASURES", "PATCH_TERMS"))
 
 @dataclass(frozen=True, eq=False)
 class LayerResponse:
-    """Pressure p ~ max(s(a, b), 0)^m; a, b are coordinates of the patch.
+    """Pressure p ~ max(s(a, b), 0)^m over coordinates of the patch, of 15 terms, (15,) [SI]."""
 
-    The terms of the polynomial s, and the load, are learnt over measures of the overlap by Kriging
-    with Matern 5/2 correlations; see `layer_pressures` of the library. Raises `InputError` if
-    an array, such as lengths (15,) [1], is malformed or a number is out of range.
-    """
+    # The terms of the polynomial s, and the load, are functions of measures of the overlap, with
+    # Matern 5/2 correlations; see `layer_pressures` of the library.
 
     #: m [1].
     exponent: float
@@ -52,10 +50,7 @@ class LayerResponse:
         check_array("lengths", self.lengths, (MEASURES,), above=0.0)
 
     def pressures(self, depth: FloatArray, bed: FloatArray) -> FloatArray:
-        """Return the pressures (P,) [Pa] of overlaps (P,) [m] and of a `bed` (P, 7) [SI].
-
-        The columns of the bed are those of the library's `skin`.
-        """
+        """Return the pressures (P,) [Pa] of overlaps (P,) [m] and of the `bed` (P, 7) of a skin."""
         pressure = np.empty(len(depth))
         CORE.layer_pressures(
             self._packed.address, len(depth), address(depth), address(bed), address(pressure)
@@ -73,10 +68,7 @@ class LayerResponse:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`, such as scaling (2, 15) [SI].
-
-        Raises `InputError` if an array is missing or malformed.
-        """
+        """Build from the arrays of `to_arrays`, such as scaling (2, 15) [SI], checked."""
         missing = [name for name in _NAMES if name not in arrays]
         if missing:
             raise InputError(f"arrays: missing {missing} of a layer's response")

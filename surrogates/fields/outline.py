@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.core.library import CONSTANTS
-from surrogates.fields.splines import ORDER, spline_derivatives, spline_values
+from surrogates.fields.condyle_surface import ORDER, spline_derivatives, spline_values
 
 #: Spacing of the outline [m]: about the size of a block of triangles.
 _SPACING = 2.4e-3
@@ -20,18 +20,15 @@ _RANK = 1e-8
 
 
 class Outline(NamedTuple):
-    """Bicubic spline on a coarser grid than the surface, to skip triangles that are out of reach.
-
-    `frame` (9,) and `coefficients` (I, J) as of `CondyleSurface`; `known` (I - 3, J - 3) bool.
-    `limits` (I - 3, J - 3, 4): largest distance of the surface from the outline [m], and half the
-    largest second derivative of the height of the outline over a place [1/m], within the reach of
-    a group of places; the same within the reach of a block. In a cell that is not known, the
-    distance is 1 within the reach of known cells and -1 elsewhere.
-    """
+    """Bicubic spline on a coarser grid than the surface, to skip triangles out of reach."""
 
     frame: FloatArray
     coefficients: FloatArray
     known: NDArray[np.bool_]
+    #: (I - 3, J - 3, 4): largest distance of the surface from the outline [m], and half the largest
+    #: second derivative of its height over a place [1/m], within the reach of a group of places;
+    #: the same of a block. In a cell that is not known, the distance is 1 within the reach of known
+    #: cells and -1 elsewhere.
     limits: FloatArray
 
 
@@ -41,12 +38,7 @@ def outline_of(
     known: NDArray[np.bool_],
     sizes: tuple[float, float],
 ) -> Outline:
-    """Return the outline of a surface for groups and blocks of places.
-
-    `frame` (9,) [m, 1], `coefficients` (G, H) [m] and `known` (G - 3, H - 3) are those of
-    `CondyleSurface`; `sizes` are the largest distances of a place from the middle of its group, and
-    of its block [m].
-    """
+    """Return the outline for groups and blocks of places of `sizes`, (9,), (G, H) [m]."""
     ratio = max(1, round(_SPACING / frame[8]))
     coarse_frame = np.array(frame)
     coarse_frame[8] *= ratio
@@ -72,10 +64,7 @@ def outline_of(
 def _with_margin(
     frame: FloatArray, coefficients: FloatArray, maxima: FloatArray, sizes: tuple[float, float]
 ) -> Outline:
-    """Return the outline with a margin of cells as wide as the reach of a block.
-
-    From distance, bend and whether the outline is known of the cells (3, I - 3, J - 3).
-    """
+    """Return the outline of cells (3, I - 3, J - 3) with a margin as wide as a block's reach."""
     reaches = [int(CONSTANTS["STRETCH"] * size / frame[8]) + 1 for size in sizes]
     margin = max(reaches)
     wider = np.array(frame)
@@ -92,10 +81,7 @@ def _with_margin(
 
 
 def _at_half_cells(cells: int, step: float, size: int) -> tuple[FloatArray, ...]:
-    """Return values, first and second derivatives of splines at half cells, (2 cells + 1, k) each.
-
-    The splines span `size` cells, each 1 / step of the `cells`.
-    """
+    """Return values, first and second derivatives of splines at half cells, (2 cells + 1, k)."""
     places = 0.5 * step * np.arange(2 * cells + 1, dtype=np.float64)
     first, values = spline_values(places, size + ORDER - 1)
     rows, columns = np.arange(len(first))[:, None], first[:, None] + np.arange(ORDER)
@@ -123,11 +109,9 @@ def _bends(
     along: tuple[FloatArray, ...],
     across: tuple[FloatArray, ...],
 ) -> FloatArray:
-    """Return half the largest second derivative of the height rho_s(t, z) - rho, or 0 [1/m].
-
-    The eigenvalues are those of the derivatives along the radius, the arc s and z, with
-    dt / ds = (R / rho) (1 + (t / 2 R)²); a convex condyle falls below all its tangent planes.
-    """
+    """Return half the largest second derivative of the height rho_s(t, z) - rho, or 0 [1/m]."""
+    # Eigenvalues along the radius, the arc s and z, with dt / ds = (R / rho) (1 + (t / 2 R)²); a
+    # convex condyle falls below all its tangent planes.
     radius, spacing = frame[5], frame[8]
     value, by_t, by_tt = (each @ coefficients @ across[0].T for each in along)
     by_zz = along[0] @ coefficients @ across[2].T / spacing**2

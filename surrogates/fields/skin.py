@@ -16,11 +16,7 @@ from surrogates.fields.outline import Outline, outline_of
 
 @dataclass(frozen=True, eq=False)
 class Skin:
-    """Indentations of a bed (P, 7) by a condyle.
-
-    Each place has its position (3,) [m], unit normal (3,) and projected area [m²], tibial frame;
-    neighbours follow each other. Raises `InputError` if the bed is malformed.
-    """
+    """Indentations of a bed (P, 7) [m, 1, m²], neighbours side by side, by a condyle."""
 
     bed: FloatArray
     surface: CondyleSurface
@@ -63,11 +59,7 @@ class Skin:
     def indentations(
         self, rotation: FloatArray, translation: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Return indentations (P,) [m], 0 or less out of contact, and the largest.
-
-        The rotation (3, 3) and translation (3,) [m] are those of the femur in the tibial frame,
-        inside the box or not.
-        """
+        """Return indentations (P,) [m], 0 or less out of contact, and the largest anywhere."""
         depth = np.empty(len(self.bed))
         turned, moved = np.ascontiguousarray(rotation), np.ascontiguousarray(translation)
         largest = CORE.skin_indentations(

@@ -27,13 +27,11 @@ _MODULI = np.geomspace(0.3, 300.0, 61)
 
 @dataclass(frozen=True, eq=False)
 class SpringResponse:
-    """Pressure of independent springs: c x^m, or -c ln(1 - x/h), with x = d - share d0.
+    """Pressure of independent springs: c x^m, or -c ln(1 - x/h), with x = d - share d0."""
 
-    d is the indentation of the spring and d0 the largest of the compartment. `constants` (3,) has
-    the kind (`POWER`, `LOGARITHMIC`), the exponent m and the share [1]. Raises `InputError` if an
-    array is malformed or a constant is out of range.
-    """
+    # d is the indentation of the spring and d0 the largest of the compartment.
 
+    #: Kind (`POWER`, `LOGARITHMIC`), exponent m and share (3,) [1].
     constants: FloatArray
     #: c [Pa/m^m, or Pa] and h [m] of each triangle of the compartment's bed (T, 2).
     law: FloatArray
@@ -60,12 +58,9 @@ class SpringResponse:
     def fit(
         cls, place: IntArray, depth: FloatArray, largest: FloatArray, pressure: FloatArray
     ) -> tuple[Self | None, IntArray]:
-        """Return the law of springs in contact, and the triangles (T,) that it knows.
-
-        None instead of the law if the pressure is not a function of the indentations: the layer is
-        not a bed of springs. Each pair has a triangle `place` (K,), its indentation and the largest
-        of its compartment at the same pose (K,) [m], and its pressure (K,) [Pa].
-        """
+        """Return the law of springs in contact (K,) [m, Pa], and triangles (T,) that it knows."""
+        # None instead of the law: pressure is no function of indentations, the layer no bed of
+        # springs.
         known, number = np.unique(place, return_inverse=True)
         telling = pressure > _LEAST * pressure.max(initial=0.0)
         chosen = number[telling], depth[telling], largest[telling], pressure[telling]

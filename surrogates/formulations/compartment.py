@@ -1,7 +1,4 @@
-"""The fitted surrogate of one compartment: its coordinates, constants and regressors, evaluated.
-
-The formulations are explained in `surrogates.formulations.compartment_fit`.
-"""
+"""The fitted surrogate of one compartment: its coordinates, constants and regressors, evaluated."""
 
 from __future__ import annotations
 
@@ -31,10 +28,9 @@ from surrogates.families.regressor import (
     under,
 )
 from surrogates.families.smooth_array import SmoothArray
-from surrogates.formulations.at_load import LoadLevels
+from surrogates.formulations.at_load import LoadLevels, errors_at_load, errors_at_pose
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.registry import FORMULATIONS
-from surrogates.formulations.standard_errors import errors_at_load, errors_at_pose
+from surrogates.formulations.lessons import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
@@ -51,47 +47,23 @@ _UNUSED = 0.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompartmentSurrogate(ArrayRecord):
-    """Surrogate of one compartment: its coordinates, its constants and its regressors.
-
-    A surrogate over designs has P parameters, on which the path of the box and the coordinates of
-    the condyle depend; `at` gives the surrogate of one design, which has none.
-
-    Parameters
-    ----------
-    formulation : str
-        One of `FORMULATIONS`.
-    space : SampleSpace
-        Box of the samples; a pose outside the box is held at the border.
-    coordinates : CondyleCoordinates
-        Inputs of the regressors.
-    largest : float
-        F_max [N].
-    degree : float
-        p [1].
-    depth : (2,) float64
-        Middle and half range of the height, where the height is an input [m].
-    regressors : tuple of Regressor
-        `PARTS`, of 6 + P inputs, the parameters before the last; a part may have no outputs.
-    domain : Domain
-        Trained part of the space.
-    smoothing : float
-        Width w of the smoothing of first contact and of the border of the box, in the root of the
-        load and in scaled variables [1], 0 to `WIDEST_SMOOTHING`; see `smoothed`.
-
-    Raises
-    ------
-    InputError
-        If a constant is out of range or the regressors do not suit the formulation.
-    """
+    """Surrogate of one compartment, over designs of P parameters, or of one knee, with P = 0."""
 
     formulation: str
+    #: Box of the samples; a pose outside the box is held at the border.
     space: SampleSpace
     coordinates: CondyleCoordinates
+    #: F_max [N].
     largest: float
+    #: p [1].
     degree: float
+    #: Middle and half range of the height (2,) [m], where the height is an input.
     depth: FloatArray
+    #: `PARTS` of 6 + P inputs, the parameters before the last; a part may have no outputs.
     regressors: tuple[Regressor, Regressor, Regressor]
     domain: Domain = field(default_factory=Domain.whole_box)
+    #: Width w of the smoothing of first contact and of the border of the box, in the root of the
+    #: load and in scaled variables [1], 0 to `WIDEST_SMOOTHING`; see `smoothed`.
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
@@ -213,20 +185,14 @@ class CompartmentSurrogate(ArrayRecord):
 
     @cached_property
     def fall(self) -> float:
-        """Mean fall of the height over the last input [m], at the path.
-
-        With smoothing the height continues with this fall beyond the samples.
-        """
+        """Mean fall of the height over the last input [m]: a smoothed height continues so."""
         if not self.learns_heights:
             return 0.0
         low, high = self.regressors[0].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
         return max(0.5 * float(low - high), LEAST_FALL)
 
     def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
-        """Return the same surrogate, its wrench twice continuously differentiable in the pose.
-
-        See `surrogates.formulations.contact_surrogate.ContactSurrogate.smoothed`.
-        """
+        """Return the surrogate with a twice differentiable wrench (`ContactSurrogate.smoothed`)."""
         check_smoothing(width)
         if width > 0.0:
             self._check_correlations()
@@ -242,25 +208,10 @@ class CompartmentSurrogate(ArrayRecord):
                 )
 
     def loads(self, poses: Pose | Sequence[Pose] | ArrayLike, order: int = 0) -> CompartmentLoads:
-        """Return the loads at one pose or at N poses, with as many derivatives as the order.
-
-        Outside the box the pose is held at the border, with its height over the path. Beyond the
-        largest load the height continues along its tangent; the derivatives leave out the change of
-        the tangent with the other coordinates. Out of contact the loads are zero, the centre of
-        pressure is NaN and the sixth variable is -1.
-
-        Parameters
-        ----------
-        poses : Pose, (6,) or (N, 6) array_like, sequence of Pose, or DataFrame
-            Poses of the femur [rad, m] (`foundation.base.pose.pose_array`).
-        order : {0, 1, 2}
-            1 for the Jacobian too, 2 also for the Hessian.
-
-        Raises
-        ------
-        InputError
-            If a pose is malformed or the order is another.
-        """
+        """Return the loads at one pose or at (N, 6) [rad, m], with derivatives up to `order`."""
+        # Beyond the largest load the height continues along its tangent; the derivatives leave out
+        # the change of the tangent with the other coordinates. Out of contact, loads are zero, the
+        # centre of pressure is NaN and the sixth variable is -1.
         rows = pose_array(poses)
         # The values with and without derivatives differ by rounding.
         found = self._contact.loads(rows.reshape(-1, 6), max(check_order(order), 1))[1]
@@ -270,10 +221,7 @@ class CompartmentSurrogate(ArrayRecord):
         return CompartmentLoads.trusted(loads, tuple(slopes[:order]), variables)
 
     def gaps(self, poses: ArrayLike) -> FloatArray:
-        """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
-
-        Zero in contact, and everywhere unless the surrogate `learns_heights`.
-        """
+        """Return heights over the predicted first contact at poses (N, 6), (N,) [m], or zero."""
         held = self.space.held(poses)
         if not self.learns_heights or not len(held):
             return np.zeros(len(held))
@@ -282,21 +230,7 @@ class CompartmentSurrogate(ArrayRecord):
         return np.maximum(height - touch, 0.0)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the poses (N, 6) [rad, m] at given axial loads, and all loads (N, 12) [SI].
-
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
-            held at the border, as in `loads`.
-        load : (N,) float64
-            Axial load of the compartment [N], from 0 to the largest of the space.
-
-        Raises
-        ------
-        InputError
-            If the surrogate does not learn heights or the arguments are malformed.
-        """
+        """Return poses (N, 6) [rad, m] at given axial loads (N,), and all loads (N, 12) [SI]."""
         return self._levels.poses_and_loads(poses, load)
 
     def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
@@ -317,10 +251,7 @@ class CompartmentSurrogate(ArrayRecord):
         return LoadLevels(self.space, self.coordinates, self.largest, self.degree, self.regressors)
 
     def standard_error(self, poses: ArrayLike) -> FloatArray:
-        """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6).
-
-        See `surrogates.formulations.standard_errors`.
-        """
+        """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6)."""
         points = check_array("poses", poses, (None, 6))
         if self.learns_heights:
             loads = self.loads(points, order=1)
@@ -344,12 +275,9 @@ class CompartmentSurrogate(ArrayRecord):
         return errors
 
     def raised(self, height: float, slope: float = 0.0) -> Self:
-        """Return the surrogate of the same surfaces that touch at another height of the femur.
-
-        At every pose, forces and pressures are those at a pose that is lower by `height` + `slope`
-        times the flexion [m, m/rad]. Centres of pressure that are learnt about a point of the
-        condyle are higher by as much.
-        """
+        """Return the surrogate of surfaces that touch at another height of the femur."""
+        # Forces and pressures are those at a pose lower by `height` + `slope` times the flexion [m,
+        # m/rad]. Centres of pressure learnt about a point of the condyle are higher by as much.
         path = self.coordinates.path.raised(height, slope)
         return replace(self, coordinates=replace(self.coordinates, path=path))
 
@@ -369,13 +297,7 @@ class CompartmentSurrogate(ArrayRecord):
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from the arrays of `to_arrays`, such as constants (5,) [SI].
-
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
-        """
+        """Build from the arrays of `to_arrays`, such as constants (5,) [SI], checked."""
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, _, *depth = check_array("constants", arrays["constants"], (5,))

@@ -11,8 +11,7 @@ from foundation.base.checks import FloatArray, check_in, check_number
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.lessons import Lesson, Samples
-from surrogates.formulations.registry import FORMULATIONS, Formulation
+from surrogates.formulations.lessons import FORMULATIONS, Formulation, Lesson, Samples
 from surrogates.sampling.space import SampleSpace
 
 #: Places of the peak pressure and of all quantities in the outputs of every joint fit.

@@ -51,12 +51,6 @@ class ContactSurrogate(ArrayRecord):
     parameters : Parameters
         Parameters of the designs of a surrogate over designs, of which `at` gives one; that of a
         single knee has none.
-
-    Raises
-    ------
-    InputError
-        If a name is not one (`foundation.base.loads.check_names`), `outside` is another treatment,
-        or a compartment has another number of parameters.
     """
 
     by_name: Mapping[str, CompartmentSurrogate]
@@ -137,11 +131,6 @@ class ContactSurrogate(ArrayRecord):
         ----------
         design : mapping of str to float, or (P,) array_like
             Value of each parameter, in the unit of its name.
-
-        Raises
-        ------
-        InputError
-            If a parameter is missing, unknown or outside its range.
         """
         values = self.parameters.values(design)
         z = self.parameters.scaled(values)
@@ -170,11 +159,6 @@ class ContactSurrogate(ArrayRecord):
             In the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
         slopes : (N, C, 12, P) float64
             d(loads)/d(parameter) at the pose [SI per unit of the parameter]; zero out of contact.
-
-        Raises
-        ------
-        InputError
-            If a parameter is missing, unknown or outside its range, or the poses are malformed.
         """
         z = self.parameters.scaled(design)
         found = [part.loads_and_slopes(poses, z) for part in self.parts]
@@ -391,11 +375,6 @@ class ContactSurrogate(ArrayRecord):
             compartment, and domain (12, C) [1], the criteria
             `surrogates.expressions.compartment.CRITERIA`, which do not tell values outside the
             ranges of the parameters.
-
-        Raises
-        ------
-        InputError
-            If the dissipation is negative, or CasADi is not installed.
         """
         return casadi_knee([part.packed for part in self.parts], dissipation, self._ranges)
 
@@ -425,12 +404,6 @@ class ContactSurrogate(ArrayRecord):
             pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], over designs also
             design (P,) [units of the parameters], to loads (C, 12) or wrench (C, 6) [SI], and
             domain (C, 12) [1], in the floating-point type of the pose.
-
-        Raises
-        ------
-        InputError
-            If the dissipation is negative, JAX is not installed, or `kernels` are wanted over
-            designs.
         """
         if kernels:
             return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)

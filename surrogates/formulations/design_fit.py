@@ -18,8 +18,7 @@ from surrogates.families.smooth_array import SmoothArray
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_lesson
 from surrogates.formulations.domain_fit import DomainSamples, fit_domain
-from surrogates.formulations.lessons import Samples, middle_and_half
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS, Samples, middle_and_half
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, closest_point
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

@@ -43,38 +43,23 @@ _KINDS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain(ArrayRecord):
-    """Trained part of a compartment's box.
+    """Trained part of a compartment's box."""
 
-    Parameters
-    ----------
-    limits : (3,) float64
-        Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa]; `NO_LIMIT`
-        for none.
-    regressor : Regressor
-        Function of the six scaled variables of the box, over designs also of their parameters
-        before the last variable: expected F_x / (l_x F_y), F_z / (l_z F_y), and the logarithm of
-        the expected over the largest accepted error of the force. Without outputs the predicted
-        loads alone decide.
-    inflation : (12,) float64
-        Factors on the standard errors that a formulation predicts for the loads, by which their
-        intervals reach the nominal coverage over the domain [1].
-    errors : Regressor
-        Function of the same variables: logarithms of the standard errors of the twelve loads, for
-        formulations that predict none; without outputs, no errors are predicted.
-    lifted : float
-        Height over the predicted first contact above which a condyle is certainly lifted [m];
-        `NO_LIMIT` for none.
-
-    Raises
-    ------
-    InputError
-        If a limit is not positive or a regressor has another number of inputs or outputs.
-    """
-
+    #: Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa], (3,);
+    #: `NO_LIMIT` for none.
     limits: FloatArray
+    #: Function of the six scaled variables of the box, over designs also of their parameters
+    #: before the last variable: expected F_x / (l_x F_y), F_z / (l_z F_y), and the logarithm of the
+    #: expected over the largest accepted error of the force. Without outputs the predicted loads
+    #: alone decide.
     regressor: Regressor
+    #: Factors on predicted standard errors of the loads, by which their intervals reach the nominal
+    #: coverage over the domain (12,) [1].
     inflation: FloatArray
+    #: Function of the same variables: logarithms of the standard errors of the twelve loads, for
+    #: formulations that predict none.
     errors: Regressor
+    #: Height over the predicted first contact above which a condyle is certainly lifted [m].
     lifted: float = NO_LIMIT
 
     def __post_init__(self) -> None:
@@ -116,17 +101,9 @@ class Domain(ArrayRecord):
     def extrapolation(
         self, variables: FloatArray, loads: FloatArray, gaps: FloatArray | float = 0.0
     ) -> FloatArray:
-        """Return the extrapolation (N,) [1], at most 1 in the domain.
-
-        Parameters
-        ----------
-        variables : (N, 6 or more) float64
-            Scaled variables of the box [1].
-        loads : (N, 12) float64
-            Predicted loads [SI].
-        gaps : (N,) float64
-            Heights over the predicted first contact [m], 0 in contact and where unknown.
-        """
+        """Return the extrapolation (N,) [1] of variables (N, 6 or more), loads (N, 12) and gaps."""
+        # `gaps` (N,) [m] are heights over the predicted first contact, 0 in contact and where
+        # unknown.
         criteria = self._criteria(variables, loads)
         criteria[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
         return criteria.max(axis=1)
@@ -181,11 +158,7 @@ class Domain(ArrayRecord):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], inputs: int = 6) -> Self:
-        """Build from the arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none.
-
-        `inputs` are those of the regressors. Raises `InputError` if an array is missing or
-        malformed.
-        """
+        """Build from arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none."""
         if not arrays:
             return cls.whole_box()
         for name in ("limits", "inflation", "lifted"):

@@ -54,35 +54,26 @@ _ERRORS = PolynomialSettings(basis="total_degree", degree=(1, 2), ridge=(1e-6, 1
 
 
 class SeenSamples(NamedTuple):
-    """Samples along gait that a surrogate was fitted to: they tell the loads, but not its errors.
+    """Fitted samples along gait, which tell the loads, but not the surrogate's errors."""
 
-    Poses in contact are (M, 6) [rad, m], and true loads, `foundation.base.loads.LOAD_COLUMNS`, are
-    (M, 12) [SI].
-    """
-
+    #: In contact (M, 6) [rad, m].
     poses: FloatArray
+    #: True (M, 12) [SI].
     loads: FloatArray
 
 
 class DomainSamples(NamedTuple):
-    """Samples over the whole box of a compartment.
+    """Samples over the whole box of a compartment."""
 
-    Parameters
-    ----------
-    poses, loads : (N, 6), (N, 12) float64
-        Poses in contact [rad, m] and true loads, `foundation.base.loads.LOAD_COLUMNS` [SI].
-    feasible : (N,) bool
-        Whether the loads satisfy the bounds of feasibility, without the margin.
-    fitted : bool
-        Whether the surrogate was fitted to part of the samples, which then do not show its errors.
-    seen : SeenSamples, optional
-        Samples along gait, so that the expected loads are closest to the truth there.
-    """
-
+    #: In contact (N, 6) [rad, m].
     poses: FloatArray
+    #: True (N, 12) [SI].
     loads: FloatArray
+    #: Whether the loads satisfy the bounds of feasibility, without the margin (N,).
     feasible: NDArray[np.bool_]
+    #: Whether the surrogate was fitted to part of the samples, which then show no errors.
     fitted: bool = False
+    #: Samples along gait, so that the expected loads are closest to the truth there.
     seen: SeenSamples | None = None
 
 
@@ -113,24 +104,9 @@ class Predictor(Protocol):
 def fit_domain(
     surrogate: Predictor, samples: DomainSamples, limits: FloatArray, margin: float
 ) -> Domain:
-    """Return the domain of a surrogate from samples of the whole box.
-
-    Parameters
-    ----------
-    surrogate : CompartmentSurrogate, or another Predictor
-        The fitted surrogate, with the whole box as its domain.
-    samples : DomainSamples
-        Results of the original model over the whole box.
-    limits : (3,) float64
-        Bounds of feasibility: size of F_x / F_y and of F_z / F_y [1], peak pressure [Pa].
-    margin : float
-        Slack of the bounds for the fitted samples [1]; half of the slack counts as trained.
-
-    Raises
-    ------
-    InputError
-        If the samples are malformed.
-    """
+    """Return the domain of a surrogate from samples of its box, with limits (3,) [1, 1, Pa]."""
+    # `limits` bound F_x / F_y, F_z / F_y and the peak pressure; half of the slack `margin` of the
+    # fitted samples [1] counts as trained.
     slack = 1.0 + 0.5 * margin
     poses = check_array("poses", samples.poses, (None, 6))
     loads = check_array("loads", samples.loads, (len(poses), 12))
@@ -195,11 +171,7 @@ def fit_domain(
 
 
 def is_wrong(residuals: FloatArray, errors: FloatArray, largest: float) -> NDArray[np.bool_]:
-    """Return where (N,) a force of residuals (N, 12) is wrong: beyond its standard errors.
-
-    Standard errors (N, 12) and the largest load [SI]; a force without standard error is wrong if
-    its error exceeds `WRONG` alone.
-    """
+    """Return where (N,) a force is wrong: residuals (N, 12) [SI] beyond `errors` and `WRONG`."""
     size = np.abs(residuals[:, :3])
     wrong: NDArray[np.bool_] = (size > WRONG * largest) & ~(size <= ERRORS * errors[:, :3])
     return np.asarray(wrong.any(axis=1))
@@ -213,11 +185,9 @@ def is_far_off(residuals: FloatArray, largest: float) -> NDArray[np.bool_]:
 def _telling(
     residuals: FloatArray, errors: FloatArray, far: NDArray[np.bool_], largest: float
 ) -> float:
-    """Return the least factor on the errors (N, 12) of forces that leaves few forces wrong.
-
-    Few are `_UNTOLD` of the samples, with those that are `far` (N,) off. 1 if no factor up to
-    `_MOST_TELLING` suffices: then the border of the error is to be lowered.
-    """
+    """Return the least factor on the errors (N, 12) of forces that leaves few forces wrong."""
+    # Few are `_UNTOLD` of the samples, with those that are `far` (N,) off. 1 if no factor up to
+    # `_MOST_TELLING` suffices: then the border of the error is to be lowered.
     size = np.abs(residuals[:, :3])
     over = np.where(size > WRONG * largest, size, 0.0) / np.maximum(errors[:, :3], 1e-300)
     sizes = np.sort(over.max(axis=1)[~far] / ERRORS)[::-1]
@@ -234,11 +204,8 @@ def _surface(x: FloatArray) -> PolynomialSettings:
 
 
 def _unseen_errors(x: FloatArray, targets: FloatArray, inputs: FloatArray) -> FloatArray:
-    """Return the third target (N,) at inputs (N, d), each by a fit without its fold.
-
-    The fits are to the inputs x (N, d) at the true loads; a user's pose has the `inputs` of the
-    predicted loads alone.
-    """
+    """Return the third target (N,) at inputs (N, d), each by a fit without its fold."""
+    # Fits are to x (N, d) at the true loads; a user's pose has `inputs` of predicted loads alone.
     found = np.empty(len(x))
     at = np.clip(inputs, -1.0, 1.0)
     for fold in range(_FOLDS):
@@ -254,11 +221,8 @@ def _lowered(domain: Domain, lower: float) -> Domain:
 
 
 def _lowering(above: FloatArray, untold: NDArray[np.bool_], others: NDArray[np.bool_]) -> float:
-    """Return by how much the border of the error is to be lowered, 0 where that is not needed.
-
-    `above` (N,) are the logarithms of the errors over the border, `untold` whether a pose needs a
-    flag, and `others` whether the other criteria give none.
-    """
+    """Return by how much the border of the error is to be lowered, 0 where that is not needed."""
+    # `above` (N,) are logarithms of errors over the border; `others`: other criteria give no flag.
     chosen = np.flatnonzero(others & (above <= 0.0))
     order = chosen[np.argsort(above[chosen], kind="stable")]
     count, bad = np.arange(1, len(order) + 1), np.cumsum(untold[order])
@@ -284,11 +248,9 @@ def _fit_with_seen(
     targets: FloatArray,
     fitted: Fitted,
 ) -> Fitted:
-    """Return a fit to samples along gait besides those at x (N, 6) with targets (N, 3).
-
-    The errors of samples that the surrogate was fitted to say nothing; the errors there are as
-    expected from the other samples, by their `fitted` surface.
-    """
+    """Return a fit to samples along gait besides those at x (N, 6) with targets (N, 3)."""
+    # Fitted samples say nothing of errors: theirs are expected by the `fitted` surface of the
+    # others.
     poses = check_array("seen poses", seen.poses, (None, 6))
     loads = check_array("seen loads", seen.loads, (len(poses), 12))
     along = _variables_at(surrogate, surrogate.loads(poses, order=1).variables, loads)
@@ -312,10 +274,7 @@ def _targets(
 
 
 def _borders(feasible: FloatArray, slack: float) -> FloatArray:
-    """Return the value (3,) of each criterion above which a pose is outside.
-
-    `feasible` (M, 3) are the values of the feasible samples, of which few may be left outside.
-    """
+    """Return the value (3,) of each criterion above which a pose is outside."""
     least = np.array([slack, slack, 0.0])
     if not len(feasible):
         return least
@@ -338,10 +297,7 @@ def _bordered(regressor: Regressor, borders: FloatArray) -> Regressor:
 
 
 def _inflation(residuals: FloatArray, errors: FloatArray) -> FloatArray:
-    """Return factors (12,), at least 1, on predicted standard errors (N, 12).
-
-    With the factors, intervals contain as many residuals as for a normal distribution.
-    """
+    """Return factors (12,), at least 1, on standard errors (N, 12), so that intervals hold."""
     found = np.ones(residuals.shape[1])
     for k in range(len(found)):
         known = np.isfinite(residuals[:, k]) & (errors[:, k] > 0.0)

@@ -9,7 +9,7 @@ pressure from the point are learnt too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,11 +32,6 @@ class Samples:
         Loads, in the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
     weights : (N,) float64, optional
         Weights of the samples [1], for families that accept weights.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed, or an axial load is not positive.
     """
 
     poses: FloatArray
@@ -77,10 +72,7 @@ def height_over_load(
     coordinates: CondyleCoordinates | None = None,
     depth: FloatArray | None = None,
 ) -> Lesson:
-    """Return the lesson of "inverted", for F_max [N] and p [1]: height, ratios, quantities.
-
-    By default in the coordinates that suit the samples; `depth` (2,) [m] has no meaning.
-    """
+    """Return the lesson of "inverted", for F_max [N] and p [1]; `depth` (2,) [m] has no meaning."""
     del depth
     coordinates = coordinates or CondyleCoordinates.fit(samples.poses, samples.loads)
     u, height, points = coordinates.variables(samples.poses)
@@ -102,11 +94,7 @@ def loads_over_height(
     coordinates: CondyleCoordinates | None = None,
     depth: FloatArray | None = None,
 ) -> Lesson:
-    """Return the lesson of "direct": the loads about the tibial origin, without F_max and p.
-
-    By default in the coordinates that suit the samples, and with middle and half range (2,) [m] of
-    their heights.
-    """
+    """Return the lesson of "direct": the loads about the tibial origin; `depth` (2,) [m]."""
     del largest, degree
     if coordinates is None:
         coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=False)
@@ -143,3 +131,20 @@ def quantities_of(
     pressures = loads[:, 7:9] / root[:, None] ** (degree - 1.0)
     centres = loads[:, 9:] - coordinates.lever(points)
     return np.column_stack([loads[:, 6] / root, pressures, centres])
+
+
+class Formulation(NamedTuple):
+    """A formulation of a compartment; `lesson` returns what is learnt, for F_max [N] and p [1]."""
+
+    #: Whether heights over the load are learnt, or the loads over the height.
+    learns_heights: bool
+    #: Groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
+    groups: tuple[str, ...]
+    lesson: Callable[..., Lesson]
+
+
+#: Formulations of a compartment by name, which is also the name of the functions in exported C.
+FORMULATIONS = {
+    "inverted": Formulation(True, ("height", "ratios", "quantities"), height_over_load),
+    "direct": Formulation(False, ("loads",), loads_over_height),
+}

@@ -39,10 +39,7 @@ class OutsideDomainWarning(UserWarning):
 
 
 def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
-    """Return which scaled variables (N, ...) [1], or extrapolations, are outside the domain.
-
-    As `the library's `knee_loads``, elementwise.
-    """
+    """Return which scaled variables (N, ...) [1], or extrapolations, are outside the domain."""
     # written so that NaN counts as outside
     return ~(np.abs(variables) <= 1.0 + TOLERANCE)
 
@@ -50,10 +47,7 @@ def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
 def compartment_flags(
     name: str, space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray
 ) -> list[list[Flag]]:
-    """Return the flags of poses that state how they leave the trained domain of a compartment.
-
-    From the scaled variables and extrapolations x (N, 7) [1] and the loads (N, 12) [SI].
-    """
+    """Return the flags of poses, from variables and extrapolations x (N, 7), loads (N, 12) [SI]."""
     half = space.centre_and_half[1]
     flags: list[list[Flag]] = [[] for _ in x]
     values: tuple[float, ...]
@@ -76,11 +70,7 @@ def compartment_flags(
 
 
 def treat(flags: Sequence[Flag], outside: str, calls: int = 1) -> None:
-    """Warn of flags, or raise `OutsideDomainError`, as a treatment of `OUTSIDE` demands.
-
-    `calls` is the number of calls between the user's line, which a warning names, and this
-    function.
-    """
+    """Warn of flags, or raise `OutsideDomainError`, `calls` calls away from the user's line."""
     if not flags:
         return
     if outside == "error":

@@ -17,19 +17,59 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.checks import FloatArray
+from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, fit_spread, spread_at
+from surrogates.families.kriging import local_error, spread_picks
 from surrogates.families.regressor import no_outputs
 from surrogates.families.spline import TERMS, SplineSettings, fit_splines
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.compartment_fit import Fitter, Trained, assembled, fit_compartment
-from surrogates.formulations.infill import load_per_height
-from surrogates.formulations.lessons import Samples
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS, Samples
 from surrogates.sampling.space import SampleSpace
+
+_STEP = 1e-4  # of the scaled root of the load, for the slope of the height
+
+
+def largest_errors(
+    surrogate: CompartmentSurrogate,
+    check: CrossCheck,
+    poses: ArrayLike,
+    load: ArrayLike,
+    count: int,
+) -> NDArray[np.int64]:
+    """Return candidates (count,) to evaluate next, by the expected error of the load [N]."""
+    # An error of the height causes an error of the load in proportion to the slope of the load. The
+    # standard error of the height is that of Kriging, times the ratio of actual to expected
+    # leave-one-out errors nearby; each choice lowers it as if the sample had been taken. Candidates
+    # are poses (m, 6) [rad, m], whose height is not read, and axial loads (m,) [N].
+    check_in("formulation", surrogate.formulation, ("inverted",))
+    height = surrogate.regressors[0]
+    inputs = surrogate.inputs_at_load(poses, load)
+    weights = load_per_height(surrogate, inputs) * local_error(height, check, inputs)
+    return spread_picks(height, inputs, weights, count)
+
+
+def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
+    """Return the RMS error of the axial load over the largest load [1], from inputs (N, 6) [1]."""
+    at = inputs[check.rows]
+    return float(np.sqrt(np.mean((load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))
+
+
+def load_per_height(surrogate: CompartmentSurrogate, inputs: FloatArray) -> FloatArray:
+    """Return |dF/dy| over the largest load at inputs (m, 6) [1/m]."""
+    points = check_array("inputs", inputs, (None, 6))
+    height = surrogate.regressors[0]
+    ahead, behind = points.copy(), points.copy()
+    ahead[:, 5] += _STEP
+    behind[:, 5] -= _STEP
+    fall = np.abs(height.predict(ahead)[:, 0] - height.predict(behind)[:, 0]) / (2.0 * _STEP)
+    root = 0.5 * (points[:, 5] + 1.0)
+    steepness = 0.5 * surrogate.degree * np.maximum(root, 0.0) ** (surrogate.degree - 1.0)
+    return steepness / np.maximum(fall, 1e-3 * np.median(fall))
+
 
 #: Most samples that Kriging is fitted to.
 MOST_FOR_KRIGING = 2000
@@ -74,10 +114,7 @@ class Selected(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Candidates of a compartment that Kriging predicts for a compression.
-
-    Poses, whose height is not read, are (M, 6) [rad, m], and axial loads (M,) [N].
-    """
+    """Candidates that Kriging predicts: poses (M, 6) [rad, m], whose height is not read."""
 
     poses: FloatArray
     load: FloatArray
@@ -103,14 +140,8 @@ def fit_cheapest(
     splines: SplineSettings,
     load_degree: float = 2.0,
 ) -> Selected:
-    """Fit the front of the formulation "inverted" to the samples of one compartment, and choose.
-
-    Space, samples and degree are those of
-    `surrogates.formulations.compartment_fit.fit_compartment`. `drawn` is predicted where Kriging is
-    compressed, `wanted` is an error of the loads as `FrontPoint.load_error` [1], and `splines` has
-    the highest degree and pieces of the spline-polynomials. Raises `InputError` if the samples are
-    malformed or too few.
-    """
+    """Fit the front of "inverted" to the samples of one compartment; choose by `wanted` [1]."""
+    # `drawn` is predicted where Kriging is compressed; `splines` has the highest degree and pieces.
     if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
         return _compressed_front(space, samples, drawn, fitters.kriging, wanted, splines,
                                  load_degree)  # fmt: skip
@@ -155,11 +186,8 @@ def _compressed_front(
     splines: SplineSettings,
     load_degree: float,
 ) -> Selected:
-    """Return Kriging of few samples, compressed into the cheapest spline-polynomial that suffices.
-
-    Kriging itself if none suffices, or is cheaper, or if fewer than `_LEAST_PREDICTED` candidates
-    are predicted to be feasible.
-    """
+    """Return Kriging of few samples, compressed into the cheapest spline-polynomial that does."""
+    # Kriging itself if none suffices, or is cheaper, or if few candidates are feasible.
     full = _full(samples)
     few = Samples(samples.poses[full], samples.loads[full])
     learnt = fit_compartment("inverted", space, few, kriging, load_degree)
@@ -187,12 +215,9 @@ def compressions(
     settings: SplineSettings,
     counts: Sequence[int],
 ) -> Iterator[Trained]:
-    """Yield spline-polynomials of rising numbers of terms in place of a compartment's regressors.
-
-    They are fitted to predictions at inputs (M, 6) [1]. Their residuals at the samples are those of
-    the fitted compartment plus the difference of the predictions, from which their standard errors
-    follow.
-    """
+    """Yield spline-polynomials of rising `counts` of terms, fitted to predictions (M, 6) [1]."""
+    # Residuals at the samples are those of the fitted compartment plus the difference of
+    # predictions.
     surrogate, check = learnt.surrogate, joint_check(learnt)
 
     def predict(x: FloatArray) -> FloatArray:

@@ -21,25 +21,16 @@ AT_LOAD_COLUMNS = ("force_x_over_axial", "force_z_over_axial", "cop_distance_m")
 
 @dataclass(frozen=True)
 class ErrorFigures:
-    """Errors of one quantity.
-
-    Parameters
-    ----------
-    rmse, mae, maximum : float
-        Root mean square, mean absolute and largest absolute error, in the quantity's unit.
-    nrmse : float
-        RMSE over the largest absolute true value (over the range for positions) [1].
-    q2 : float
-        1 - (sum of squared errors) / (sum of squares about the mean) [1].
-    points : int
-        Number of held-out samples.
-    """
+    """Errors of one quantity, in its unit: root mean square, mean absolute and largest absolute."""
 
     rmse: float
     mae: float
     maximum: float
+    #: RMSE over the largest absolute true value (over the range for positions) [1].
     nrmse: float
+    #: 1 - (sum of squared errors) / (sum of squares about the mean) [1].
     q2: float
+    #: Number of held-out samples.
     points: int
 
     def to_dict(self) -> dict[str, float]:
@@ -50,23 +41,15 @@ class ErrorFigures:
 def error_figures(
     truth: ArrayLike, prediction: ArrayLike, *, by_range: bool = False
 ) -> ErrorFigures:
-    """Return the errors of a prediction (N,) [any unit] of true values.
-
-    NaN predictions (a centre of pressure where the surrogate predicts no contact) are left out, and
-    do not count in `points`; with `by_range`, `nrmse` is relative to the range instead of the peak
-    of the truth. Raises `InputError` if fewer than two values can be compared.
-    """
+    """Return the errors of a prediction (N,) [any unit] of true values; NaN is left out."""
+    # With `by_range`, `nrmse` is relative to the range instead of the peak of the truth.
     true = check_array("truth", truth, (None,))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)
     return _figures_of(true[:, None], guess[:, None], by_range)
 
 
 def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
-    """Return the distances of predicted from true points, (N, 3) [m] each, as errors.
-
-    A prediction with a NaN is left out; `nrmse` is relative to the diagonal of the bounding box of
-    the true points. Raises `InputError` if fewer than two points can be compared.
-    """
+    """Return distances of points (N, 3) [m] as errors, `nrmse` over the box's diagonal."""
     true = check_array("truth", truth, (None, 3))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)
     return _figures_of(true, guess, by_range=True)
@@ -117,16 +100,9 @@ def errors_at_pose(
 def errors_at_load(
     surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
-    """Return the errors of the height and of every load (N, 12) at given axial loads, by name.
-
-    Parameters as in `errors_at_pose`.
-
-    Returns
-    -------
-    dict
-        `superior_m` [m], `foundation.base.loads.LOAD_COLUMNS` [SI] and `AT_LOAD_COLUMNS`: AP and ML
-        force over the axial force [1], and the distance of the centre of pressure [m].
-    """
+    """Return the errors of the height and of loads (N, 12) [SI] at given axial loads, by name."""
+    # `AT_LOAD_COLUMNS` follow: AP and ML force over the axial force [1], and the distance of the
+    # centre of pressure [m].
     points = check_array("poses", poses, (None, 6))
     truth = check_array("loads", loads, (None, 12))
     predicted, prediction = surrogate.at_load(points, truth[:, 1])
@@ -142,10 +118,7 @@ def errors_at_load(
 
 
 def _figures(truth: FloatArray, prediction: FloatArray) -> dict[str, ErrorFigures]:
-    """Return the errors of loads (N, 12) by name, NaN where fewer than 2 predictions are known.
-
-    The centre of pressure is unknown where the surrogate predicts no contact.
-    """
+    """Return the errors of loads (N, 12) by name, NaN where fewer than 2 predictions are known."""
     figures = {}
     for name, true, guess in zip(LOAD_COLUMNS, truth.T, prediction.T, strict=True):
         known = int((~np.isnan(guess)).sum())

@@ -22,17 +22,14 @@ _VARIABLES = np.array([0, 1, 2, 4])
 
 @dataclass(frozen=True, eq=False)
 class CondyleCoordinates(ArrayRecord):
-    """Pose of a condyle's point, counted from a smooth path over flexion and scaled.
-
-    `path` has adduction, rotation and position of the point from which the variables count; it is a
-    single cubic, since the path must be as smooth as the loads. Scaling by `middle` and `half` (5,)
-    is of flexion and of the offsets in adduction, rotation, anterior, lateral [rad, m]. Raises
-    `InputError` if an array is malformed or a half width is not positive.
-    """
+    """Pose of a condyle's point, counted from a smooth path over flexion and scaled."""
 
     #: The point in the femoral frame (3,) [m].
     centre: FloatArray
+    #: Of the point: a single cubic, since the path must be as smooth as the loads.
     path: ReferencePath
+    #: middle, half (5,) of flexion and the offsets in adduction, rotation, anterior, lateral [rad,
+    #: m].
     middle: FloatArray
     half: FloatArray
     #: Whether moments, centres of pressure are learnt about the point or tibial origin.
@@ -55,11 +52,8 @@ class CondyleCoordinates(ArrayRecord):
 
     @classmethod
     def fit(cls, poses: ArrayLike, loads: ArrayLike, *, at_centre: bool = True) -> Self:
-        """Return the coordinates in which samples in contact fill a box.
-
-        From poses (N, 6) [rad, m] and loads (N, 12) [SI], which raise `InputError` if malformed;
-        counted at the condyle's own centre, or at the femoral origin and about the tibial origin.
-        """
+        """Return the coordinates in which samples (N, 6) [rad, m], (N, 12) [SI] fill a box."""
+        # Counted at the condyle's own centre, or at the femoral origin and about the tibial origin.
         points = check_array("poses", poses, (None, 6))
         values = check_array("loads", loads, (len(points), 12))
         if not len(points):
@@ -72,12 +66,7 @@ class CondyleCoordinates(ArrayRecord):
     def about(
         cls, centre: FloatArray, poses: FloatArray, flexion: ArrayLike, about_point: bool
     ) -> Self:
-        """Return the coordinates of a point in which samples in contact fill a box.
-
-        `centre` (3,) [m] is the point in the femoral frame, `poses` (N, 6) [rad, m] are those of
-        the samples, and `flexion` (2,) [rad] has the ends of the path of the point. `about_point`
-        is that of the class.
-        """
+        """Return coordinates of a femoral point (3,) in which poses (N, 6) [rad, m] fill a box."""
         low, high = np.asarray(flexion, dtype=np.float64)
         path = _cubic_path(condyle_poses(poses, centre), float(low), float(high))
         found = cls(centre, path, np.zeros(5), np.ones(5), about_point)
@@ -148,13 +137,9 @@ def condyle_poses(poses: FloatArray, centre: FloatArray) -> FloatArray:
 
 
 def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
-    """Return the femoral point (3,) [m] that the lines of the contact forces pass closest to.
-
-    The line of a sample of poses (N, 6) [rad, m] and loads (N, 12) [SI] passes through the centre
-    of pressure along the force. The sum of squared distances is least where
-    sum_i (1 - a_i a_i^T) (c - b_i) = 0, with direction a_i and point b_i of the lines in the
-    femoral frame (linear least squares).
-    """
+    """Return the femoral point (3,) [m] that the lines of the contact forces pass closest to."""
+    # The sum of squared distances is least where sum_i (1 - a_i a_i^T) (c - b_i) = 0, with
+    # direction a_i and point b_i (centre of pressure) of each line in the femoral frame.
     turns = rotation_matrices(poses).transpose(0, 2, 1)
     along = (turns @ loads[:, :3, None])[:, :, 0]
     along /= np.linalg.norm(along, axis=1)[:, None]

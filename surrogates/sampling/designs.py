@@ -50,11 +50,6 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     -------
     (n, d) float64
         Points in the unit cube [1]; (N, d) with N >= n for the full factorial.
-
-    Raises
-    ------
-    InputError
-        If the kind is unknown, n or d is not a positive whole number, or the seed is neither.
     """
     check_in("kind", kind, KINDS)
     from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
@@ -108,11 +103,6 @@ def first_subset(
     -------
     (n,) int64
         Distinct row numbers; the rows for a smaller n are the first rows for a larger n.
-
-    Raises
-    ------
-    InputError
-        If the design is malformed, n exceeds its rows, or the kind is unknown.
     """
     points = check_array("design", design, (None, None))
     count = _positive_whole("n", n)

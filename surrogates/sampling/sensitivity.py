@@ -44,13 +44,10 @@ def _problem(dimensions: int) -> dict[str, Any]:
 def sobol_indices(
     names: list[str], values: FloatArray, seed: int
 ) -> dict[str, dict[str, float]] | None:
-    """Return first-order and total Sobol indices with the half widths of their 95 % intervals.
-
-    Of each of D inputs `first`, `first_half_width`, `total`, `total_half_width`; None if fewer than
-    four blocks are complete or the output is constant. `values` (N,) [any unit] is an output in the
-    order of Sobol's design, NaN where the run failed; blocks of D + 2 runs with a failed run are
-    left out. The seed is that of the bootstrap of the intervals.
-    """
+    """Return first-order and total Sobol indices of values (N,) [any unit], with 95 % intervals."""
+    # `values` (N,) [any unit] are in the order of Sobol's design; blocks of D + 2 runs with a
+    # failed run, NaN, are left out. None if fewer than four blocks are complete or the output is
+    # constant.
     from SALib.analyze import sobol
 
     blocks = values.reshape(-1, len(names) + 2)

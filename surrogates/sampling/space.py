@@ -33,27 +33,14 @@ HEIGHT = 3
 
 @dataclass(frozen=True, eq=False)
 class ReferencePath(ArrayRecord):
-    """Pose coordinates as a piecewise cubic over flexion.
+    """Pose coordinates as a piecewise cubic over flexion."""
 
-    Parameters
-    ----------
-    flexion : (K,) float64
-        Knots [rad], strictly increasing, K >= 2; the end pieces extend beyond the end knots.
-    pieces : (4, K - 1, 5) float64
-        Coefficients, in falling powers of the flexion past the piece's first knot, of adduction,
-        rotation [rad], anterior, superior, lateral [m].
-    of_design : SmoothArray, optional
-        The pieces as polynomials of the parameters of a design; `pieces` are those of the design in
-        the middle of the ranges.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit or the knots do not increase.
-    """
-
+    #: Knots (K,) [rad], strictly increasing, K >= 2; the end pieces extend beyond the end knots.
     flexion: FloatArray
+    #: Coefficients (4, K - 1, 5), in falling powers of the flexion past the piece's first knot, of
+    #: adduction, rotation [rad], anterior, superior, lateral [m].
     pieces: FloatArray
+    #: The pieces as polynomials of the parameters of a design; `pieces` are those in the middle.
     of_design: SmoothArray | None = None
 
     def __post_init__(self) -> None:
@@ -89,20 +76,8 @@ class ReferencePath(ArrayRecord):
 
     @classmethod
     def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
-        """Return the C² cubic spline through poses (not-a-knot; natural through 2 or 3 poses).
-
-        Parameters
-        ----------
-        flexion : (K,) float64
-            Flexion of the poses [rad], strictly increasing, K >= 1 (one: the path is constant).
-        coordinates : (K, 5) float64
-            adduction, rotation [rad], anterior, superior, lateral [m] of the poses.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not fit or the flexion does not increase.
-        """
+        """Return the cubic spline (not-a-knot) through poses (K, 5) at flexions (K,) [rad, m]."""
+        # Natural through 2 or 3 poses; constant for one.
         knots = check_array("path flexion", flexion, (None,))
         values = check_array("path coordinates", coordinates, (len(knots), 5))
         if len(knots) == 0 or np.any(np.diff(knots) <= 0.0):
@@ -153,11 +128,6 @@ class SampleSpace(ArrayRecord):
         Half widths in adduction, rotation [rad], anterior, lateral [m], > 0.
     load : (2,) float64
         Range of the axial load of a compartment [N], 0 < low < high.
-
-    Raises
-    ------
-    InputError
-        If a range is empty or a half width is not positive.
     """
 
     path: ReferencePath
@@ -208,11 +178,6 @@ class SampleSpace(ArrayRecord):
             Pose coordinates [rad, m]; the height is that of the path, as the start of a search.
         load : (N,) float64
             Axial load of the compartment [N].
-
-        Raises
-        ------
-        InputError
-            If a point is outside the unit cube or the degree is not positive.
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
@@ -242,11 +207,6 @@ class SampleSpace(ArrayRecord):
             In the order of `VARIABLES` [1]; outside [-1, 1] where the pose is outside the box.
         height : (N,) float64
             Superior coordinate above the path [m].
-
-        Raises
-        ------
-        InputError
-            If the shapes do not fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
         loads = check_array("load", load, (len(points),), at_least=0.0, unit="N")
@@ -289,13 +249,7 @@ class SampleSpace(ArrayRecord):
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
-        """Build from the header of `to_header`.
-
-        Raises
-        ------
-        InputError
-            If a field is missing or malformed.
-        """
+        """Build from the header of `to_header`."""
         missing = {
             *("path_flexion_rad", "path_pieces_rad_m"),
             *("flexion_rad", "offsets_rad_m", "load_N"),

@@ -19,8 +19,7 @@ from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import LinearLaw
 from foundation.implant import CondylarImplant
-from foundation.implant.condyle import Condyle
-from foundation.implant.dish import Dish
+from foundation.implant.condyle import Condyle, Dish
 
 #: Polyethylene 8 mm thick under a rigid femur [Pa, -, m].
 MODULUS, RATIO, THICKNESS = 463e6, 0.46, 8e-3

@@ -10,8 +10,7 @@ from some_slow import first_of
 
 from foundation.base.pose import Pose, generalised_force
 from foundation.implant import CondylarImplant
-from foundation.implant.condyle import Condyle
-from foundation.implant.dish import Dish
+from foundation.implant.condyle import Condyle, Dish
 from tests.oracles.exact_implant import (
     RULES,
     PatchError,

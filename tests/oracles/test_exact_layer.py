@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from scipy.special import j0
 from some_slow import first_rows
 
-from foundation.contact_laws.ellipse import exact_factors
+from foundation.contact_laws.hertz import exact_factors
 from tests.oracles.exact_layer import (
     POLYETHYLENE,
     Demand,

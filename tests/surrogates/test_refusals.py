@@ -23,8 +23,8 @@ from surrogates.families.registry import fit_family
 from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment_fit import fit_compartment
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.infill import largest_errors, load_error
 from surrogates.formulations.lessons import Samples
+from surrogates.formulations.selection import largest_errors, load_error
 from surrogates.formulations.validation import distance_figures, error_figures
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.designs import first_subset, unit_design
@@ -187,7 +187,7 @@ EVERYTHING = made.MADE["everything"]
         (lambda kind=kind, name=name, value=value: kind(**{name: value}), f"{name}: expected")
         for kind, name, value in (
             (KrigingSettings, "correlation", "cubic"), (KrigingSettings, "trend", "cubic"),
-            (KrigingSettings, "search", "grid"), (KrigingSettings, "shear_inputs", (0,)),
+            (KrigingSettings, "shear_inputs", (0,)),
             (KrigingSettings, "shear_inputs", (2, 2)), (KrigingSettings, "nugget", (0.0, 1e-3)),
             (KrigingSettings, "nugget", (1e-3, 1e-6)), (KrigingSettings, "starts", 0),
             (KrigingSettings, "likelihood_points", 5), (KrigingSettings, "iterations", 0),
@@ -202,7 +202,6 @@ EVERYTHING = made.MADE["everything"]
             (NetworkSettings, "last_rate", 2.0), (NetworkSettings, "held_back", 0.0),
         )
     ],
-    (lambda: KrigingSettings(search="smt"), "correlation: .* for the search of smt"),
     (lambda: PolynomialSettings(degree=()), "degree, ridge: expected at least one value"),
     (lambda: krige(cube(4)), "X: expected more than 5 rows for a linear trend of 3 inputs"),
     (lambda: krige(cube(10), "quadratic"), "X: expected more than 11 rows for a quadratic trend"),

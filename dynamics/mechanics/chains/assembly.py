@@ -18,9 +18,14 @@ import numpy as np
 import scipy.constants
 from numpy.typing import ArrayLike
 
-from dynamics.mechanics.chains.closing import Terms, check_closed, close_state, independent
-from dynamics.mechanics.chains.links import LinkLaws
-from dynamics.mechanics.chains.motion import PrescribedMotion
+from dynamics.mechanics.chains.links import (
+    Instant,
+    LinkLaws,
+    Terms,
+    check_closed,
+    close_state,
+    independent,
+)
 from dynamics.mechanics.chains.parts import (
     GROUND,
     Attachment,
@@ -28,11 +33,11 @@ from dynamics.mechanics.chains.parts import (
     Connection,
     FreeBase,
     PinClosure,
+    PrescribedMotion,
     SlidingJoint,
     ViscoelasticLink,
     check_members,
 )
-from dynamics.mechanics.chains.result import Instant
 from dynamics.mechanics.planar import (
     ComplexArray,
     Pose,

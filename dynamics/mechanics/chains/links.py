@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.mechanics.chains.parts import ViscoelasticLink
-from dynamics.mechanics.planar import ComplexArray
+from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Distance under which two points count as one, so that a line has no direction [m].
 SHORTEST_LINE = 1e-9
@@ -90,3 +93,173 @@ class LinkLaws(NamedTuple):
         line = np.where(slack, 0.0, self._elastic(length)) / np.where(length > 0.0, length, 1.0)
         stored = np.where(self.is_line, line, self.stiffness) * along
         return float((taken - stored).sum() + self.turning_damping @ turning**2)
+
+
+#: Ratio of singular values under which closures count as dependent.
+DEPENDENT = 1e-9
+#: Gap [m] and its rate [m/s] of a closed structure, and of a state in which forces are evaluated.
+CLOSED, LARGEST_GAP = 1e-13, 1e-6
+#: Most Newton steps to a closed structure, and longest change of a coordinate in one [rad or m].
+STEPS, LONGEST_STEP = 50, 0.5
+
+
+class Terms(NamedTuple):
+    """M (n, n) [kg m²], b, Q (n,) [N m], and the motion of centres, links and closures."""
+
+    mass: FloatArray
+    bias: FloatArray
+    force: FloatArray
+    centres: PointMotion
+    links: PointMotion
+    closures: PointMotion
+
+
+def close_state(
+    state: FloatArray,
+    free: NDArray[np.bool_],
+    at: Callable[[FloatArray], Terms],
+    reach: float,
+) -> None:
+    """Close the state (2, n) [rad or m; s] in place, by changes of the free coordinates (n,)."""
+    # Rounding grows with the distance from the origin.
+    scale = max(1.0, reach, np.abs(state[0]).max())
+    for _ in range(STEPS):
+        terms, weighted = _weighted(state, free, at)
+        gap = terms.closures.rows()[0]
+        if np.abs(gap).max() <= CLOSED * scale:
+            break
+        change = weighted @ gap
+        state[0, free] -= change / max(1.0, np.abs(change).max() / LONGEST_STEP)
+    else:
+        raise InputError(
+            f"closures: expected a closed structure near the stated one, found gaps of "
+            f"{np.abs(gap).max():.3g} m after {STEPS} Newton steps: start closer"
+        )
+    for _ in range(2):  # the second step takes the rounding of the first
+        terms, weighted = _weighted(state, free, at)
+        state[1, free] -= weighted @ terms.closures.rows()[1]
+
+
+def _weighted(
+    state: FloatArray, free: NDArray[np.bool_], at: Callable[[FloatArray], Terms]
+) -> tuple[Terms, FloatArray]:
+    """Return the terms and M⁻¹ Gᵀ (G M⁻¹ Gᵀ)⁻¹ of the free coordinates, (F, 2 C)."""
+    terms = at(state)
+    rows = terms.closures.rows()[2][:, free]
+    if not independent(rows):
+        raise InputError(
+            "closures: expected independent closures of free segments, found dependent "
+            "closures or closures of fixed segments: remove closures, or start away from the "
+            "dead point"
+        )
+    spread = np.linalg.solve(terms.mass[np.ix_(free, free)], rows.T)
+    return terms, np.linalg.solve((rows @ spread).T, spread.T).T
+
+
+def independent(rows: FloatArray) -> bool:
+    """Return whether the rows of a Jacobian (m, F) [m or 1] are independent."""
+    if rows.shape[0] > rows.shape[1]:
+        return False
+    values = np.linalg.svd(rows, compute_uv=False)
+    return bool(values[-1] > DEPENDENT * values[0])
+
+
+def check_closed(gap: float, speed: float) -> None:
+    """Raise an InputError if a largest gap [m] or its rate [m/s] is too large."""
+    if max(gap, speed) > LARGEST_GAP:
+        raise InputError(
+            f"angles, rates: expected a state that leaves closures open by at most "
+            f"{LARGEST_GAP:g} m and opening by at most {LARGEST_GAP:g} m/s, found {gap:.3g} m and "
+            f"{speed:.3g} m/s: take the nearest closed state from Assembly.close"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """State and forces at one time, of N segments, K chains, L links, C closures, M sliding joints.
+
+    Forces and positions are in the global frame.
+
+    Parameters
+    ----------
+    angles, rates, accelerations : (N,) float64
+        Absolute, of the segments [rad, rad/s, rad/s²].
+    torques : (N,) float64
+        Driving torque (of a sliding joint force) at the joint proximal of each segment, positive on
+        that segment [N m or N]: prescribed chains need it, free chains have it from their drive;
+        without the passive torques.
+    link_forces, closure_forces : (L, 2) and (C, 2) float64
+        Force on the second point [N]; the opposite acts on the first.
+    link_torques : (L,) float64
+        Torque on the second segment of each link [N m].
+    kinetic, potential : float
+        Kinetic energy, and potential energy of gravity, joints and links [J].
+    joint_forces, joint_moments : (N, 2) and (N,) float64
+        Force and moment on each segment at its proximal joint [N, N m]; the moment is passive
+        torque and drive of a pin, that of the guide of a sliding joint.
+    momentum, angular_momentum : (2,) float64 and float
+        Linear [kg m/s], and angular about the origin [kg m²/s].
+    joints : (N, 2) float64
+        Proximal joints of the segments [m].
+    slides, slide_rates, slide_accelerations : (M,) float64
+        Displacements of the sliding joints [m, m/s, m/s²].
+    bases, base_rates, base_accelerations : (K, 2) float64
+        Bases of the chains [m, m/s, m/s²].
+    base_forces : (K, 2) float64
+        Force on the first segment of each chain at its base [N]; zero of a free base.
+    """
+
+    angles: FloatArray
+    rates: FloatArray
+    accelerations: FloatArray
+    torques: FloatArray
+    link_forces: FloatArray
+    kinetic: Any
+    potential: Any
+    link_torques: FloatArray
+    closure_forces: FloatArray
+    joint_forces: FloatArray
+    joint_moments: FloatArray
+    momentum: FloatArray
+    angular_momentum: Any
+    joints: FloatArray
+    slides: FloatArray
+    slide_rates: FloatArray
+    slide_accelerations: FloatArray
+    bases: FloatArray
+    base_rates: FloatArray
+    base_accelerations: FloatArray
+    base_forces: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ChainsResult(Instant):
+    """Motion and forces of an assembly at T instants.
+
+    Every field of `Instant` has the instants along a new first axis, such as `angles`, (T, N)
+    [rad], and `kinetic`, (T,) [J].
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Segments in the order of the arrays, chain.segment, N.
+    time : (T,) float64
+        Instants [s].
+    drift : (T,) float64
+        Largest gap of a closure in the integration, before it was closed [m].
+    link_names, slide_names, closure_names, chain_names : tuple of str
+        Links L, segments on sliding joints M, closures C and chains K, in the order of the arrays.
+    """
+
+    columns: tuple[str, ...]
+    time: FloatArray
+    drift: FloatArray
+    link_names: tuple[str, ...]
+    slide_names: tuple[str, ...]
+    closure_names: tuple[str, ...]
+    chain_names: tuple[str, ...]
+
+    @property
+    def energy(self) -> FloatArray:
+        """Kinetic and potential energy together, (T,) [J]."""
+        return self.kinetic + self.potential

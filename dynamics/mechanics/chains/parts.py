@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import BSpline, make_interp_spline
 
-from dynamics.mechanics.chains.motion import PrescribedMotion
 from foundation.base.checks import (
     FloatArray,
+    check_array,
     check_fields,
     check_in,
     check_number,
@@ -19,6 +21,71 @@ from foundation.base.checks import (
     check_unique,
 )
 from foundation.base.errors import InputError
+
+#: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
+DEGREE = 5
+# Share of the table's span by which rounding may carry a time beyond its ends.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PrescribedMotion:
+    """Quantities prescribed over time, with first and second derivatives.
+
+    The quintic spline interpolates every row (ends "not-a-knot"). The second derivative amplifies
+    noise: smooth measured data first.
+
+    Parameters
+    ----------
+    time : (T,) float64
+        Strictly increasing [s], T >= 6.
+    values : (T, K) float64
+        The quantities, one in each column [rad or m].
+    """
+
+    time: FloatArray
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        time = check_array("motion: time", self.time, (None,))
+        if len(time) <= DEGREE:
+            raise InputError(
+                f"motion: time: expected at least {DEGREE + 1} rows, found {len(time)}"
+            )
+        steps = np.diff(time)
+        if steps.min() <= 0.0:
+            row = int(np.argmin(steps > 0.0)) + 1
+            raise InputError(
+                f"motion: time: expected increasing times, found {time[row]:g} s in row {row} "
+                f"after {time[row - 1]:g} s"
+            )
+        check_fields(self, "motion: ", time=(None,), values=(len(time), None))
+
+    @property
+    def columns(self) -> int:
+        """Number of quantities, K."""
+        return self.values.shape[1]
+
+    def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return quantities, rates and accelerations (K,) [rad or m; s] at a time in the table."""
+        self.check_covers("time", time)
+        value, rate, acceleration = (spline(time) for spline in self._splines)
+        return value, rate, acceleration
+
+    def check_covers(self, name: str, time: float) -> None:
+        """Raise an InputError that calls the time by a name unless it is inside the table."""
+        start, end = self.time[0], self.time[-1]
+        slack = _SLACK * (end - start)
+        if not start - slack <= time <= end + slack:
+            raise InputError(
+                f"{name}: expected {start:g} to {end:g} s, which the table covers, found {time:g}"
+            )
+
+    @cached_property
+    def _splines(self) -> tuple[BSpline, BSpline, BSpline]:
+        spline = make_interp_spline(self.time, self.values, k=DEGREE)
+        return spline, spline.derivative(1), spline.derivative(2)
+
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
 #: A sliding joint has its displacement [m] and speed [m/s] there, and takes a force [N].

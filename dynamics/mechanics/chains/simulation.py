@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import DECAY, Assembly
-from dynamics.mechanics.chains.closing import check_closed
-from dynamics.mechanics.chains.motion import PrescribedMotion
-from dynamics.mechanics.chains.parts import Attachment, FreeBase
-from dynamics.mechanics.chains.result import ChainsResult, Instant
+from dynamics.mechanics.chains.links import ChainsResult, Instant, check_closed
+from dynamics.mechanics.chains.parts import Attachment, FreeBase, PrescribedMotion
 from dynamics.mechanics.planar import as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
@@ -141,10 +139,7 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
 
 
 def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
-    """Raise an InputError if the path of a base moves with a segment of another chain.
-
-    A base at the same place as that of another chain on the ground is no such base.
-    """
+    """Raise an InputError if the path of a base moves with a segment of another chain."""
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     for index, chain in enumerate(assembly.chains):
         base = as_complex(result.bases[:, index])

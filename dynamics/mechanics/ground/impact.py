@@ -42,24 +42,16 @@ LAWS = ("poisson", "stronge")
 
 @dataclass(frozen=True, eq=False)
 class RigidImpact:
-    """Velocity jump of an impact of P points.
+    """Velocity jump of an impact of P points, tangential values first."""
 
-    Parameters
-    ----------
-    velocity : (F,) float64
-        Rates of the free coordinates after impact [m/s, rad/s].
-    impulse : (P, 2) float64
-        Tangential and normal impulse of every point [N s].
-    before, after : (P, 2) float64
-        Tangential and normal velocity of every point [m/s].
-    energy_change : float
-        Change of the kinetic energy, Σ L (v- + v+)/2 [J].
-    """
-
+    #: Rates of the free coordinates after impact (F,) [m/s, rad/s].
     velocity: FloatArray
+    #: (P, 2) [N s].
     impulse: FloatArray
+    #: before, after (P, 2) [m/s].
     before: FloatArray
     after: FloatArray
+    #: Of the kinetic energy, Σ L (v- + v+)/2 [J].
     energy_change: float
 
 
@@ -126,10 +118,8 @@ def jump(
     restitution: float,
     friction: float,
 ) -> RigidImpact:
-    """Return the jump by J (2 P, F) [1, m] and M⁻¹ Jᵀ (F, 2 P) of rates (F,) [m/s, rad/s].
-
-    `velocity` is that before the impact, `free` that at its end without impulses.
-    """
+    """Return the jump by J (2 P, F) [1, m] and M⁻¹ Jᵀ (F, 2 P) of rates (F,) [m/s, rad/s]."""
+    # `velocity` is that before the impact, `free` that at its end without impulses.
     count = len(rows) // 2
     compliance, before, released = rows @ to_velocity, rows @ velocity, rows @ free
     t, n = slice(count), slice(count, None)
@@ -189,11 +179,6 @@ def path_impact(
         root of the ratio of their works (Stronge).
     law : {"poisson", "stronge"}
         Kind of restitution.
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described, such as a point that moves up.
     """
     check_law(restitution, friction)
     check_in("law", law, LAWS)

@@ -1,10 +1,5 @@
-"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles.
-
-Masses, lengths, inertias, heel and metatarsal heads are those of `dynamics.mechanics.segments`,
-with their sources. The foot touches the ground with the heel and the ball (metatarsal heads). Shank
-and foot are at right angles in the double pendulum, and at equal angles of a hinged foot and its
-shank.
-"""
+"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles."""
+# Shank and foot are at right angles in the double pendulum, at equal angles of a hinged foot.
 
 from __future__ import annotations
 
@@ -64,11 +59,6 @@ def striking_legs(
         Two segments a leg, thigh and shank with foot, or three.
     joint_stiffness, joint_damping, joint_rest : float, (n,) or (sides, n) array_like
         Laws of hip (against the upright trunk), knee (and ankle) [N m/rad, N m s/rad, rad].
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
     """
     check_unique("sides", sides, some=True)
     limb, points = _limb(body_mass, height, ankle)

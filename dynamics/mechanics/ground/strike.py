@@ -1,9 +1,8 @@
 """Points of an assembly strike compliant ground y = 0, with stick-slip friction.
 
-The normal force at the height d < 0 of a point is Fn = max(0, -d/eps - beta d') (Kaplan, Hovey &
-Heegaard), zero elsewhere; the tangential force is that of `CompliantFriction`. docs/mechanics.md
-derives the energies: contact only dissipates energy. Where a point leaves faster than the ground
-follows (Fn = 0, d < 0), the energy left in the spring is lost.
+At the height d < 0, Fn = max(0, -d/eps - beta d') (Kaplan, Hovey & Heegaard); docs/mechanics.md
+derives the energies. Where a point leaves faster than the ground follows (Fn = 0, d < 0), the
+energy left in the spring is lost.
 """
 
 from __future__ import annotations

@@ -1,16 +1,5 @@
-"""Planar knee after Machado et al. (2010).
+"""Planar knee after Machado et al. (2010), with profiles or a revolute joint with clearance."""
 
-Femur and tibia touch along polar splines, four tension-only ligaments connect the bones, and the
-tibia moves in the plane under gravity and a pull. A revolute joint with clearance can replace the
-contact.
-"""
-
-from dynamics.mechanics.planar_knee.contact_point import (
-    ClearanceJoint,
-    ContactGeometry,
-    ContactLocation,
-    ProfileContact,
-)
 from dynamics.mechanics.planar_knee.knee import (
     PLANAR_LIGAMENT_KINDS,
     PROXIMAL,
@@ -31,7 +20,14 @@ from dynamics.mechanics.planar_knee.machado import (
     machado_ligaments,
     machado_state,
 )
-from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.mechanics.planar_knee.profiles import (
+    PROFILE_KINDS,
+    ClearanceJoint,
+    ContactGeometry,
+    ContactLocation,
+    PolarProfile,
+    ProfileContact,
+)
 
 __all__ = [
     "MACHADO_LAWS",

@@ -30,7 +30,7 @@ from dynamics.mechanics.chains import (
 from dynamics.mechanics.contact import ContactChange, ContactProblem, Located
 from dynamics.mechanics.ground import CompliantGround
 from dynamics.mechanics.planar import Pose
-from dynamics.mechanics.planar_knee.contact_point import (
+from dynamics.mechanics.planar_knee.profiles import (
     Angles,
     ContactGeometry,
     ContactLocation,
@@ -132,21 +132,13 @@ class PlanarLigament:
 
 @dataclass(frozen=True, eq=False)
 class Pull:
-    """Exponentially decaying sine A exp(-4.73 (t/td)²) sin(π t/td) at the centre of mass.
+    """Exponentially decaying sine A exp(-4.73 (t/td)²) sin(π t/td) at the centre of mass."""
 
-    Parameters
-    ----------
-    amplitude : float
-        A [N]; the largest force is 0.532 A, at t = 0.278 td.
-    duration : float
-        td [s], > 0. Beyond td the force is less than 0.11 % of A.
-    direction : (2,) float64
-        Constant direction in the global frame [1]; normalised. By default `PROXIMAL`: cos 35.21°
-        and sin 35.21°.
-    """
-
+    #: A [N]; the largest force is 0.532 A, at t = 0.278 td.
     amplitude: float
+    #: td [s], > 0. Beyond td the force is less than 0.11 % of A.
     duration: float = 0.05
+    #: (2,) in the global frame [1], normalised: cos 35.21° and sin 35.21° by default.
     direction: FloatArray = PROXIMAL  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -277,17 +269,7 @@ class _KneeContact:
 
 
 class LigamentExcess(NamedTuple):
-    """A limit of a ligament that a motion passes.
-
-    Parameters
-    ----------
-    ligament, quantity : str
-        Name of the ligament, and "strain" or "force".
-    largest, limit : float
-        Largest value and its limit [1 or N].
-    time : float
-        First instant beyond the limit [s].
-    """
+    """A limit [1 or N] of "strain" or "force" of a ligament that a motion passes at a time [s]."""
 
     ligament: str
     quantity: str

@@ -18,11 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from dynamics.mechanics.planar_knee.contact_point import (
-    ClearanceJoint,
-    ContactGeometry,
-    ProfileContact,
-)
 from dynamics.mechanics.planar_knee.knee import (
     PLANAR_LIGAMENT_KINDS,
     PROXIMAL,
@@ -30,7 +25,12 @@ from dynamics.mechanics.planar_knee.knee import (
     PlanarLigament,
     Pull,
 )
-from dynamics.mechanics.planar_knee.profiles import PolarProfile
+from dynamics.mechanics.planar_knee.profiles import (
+    ClearanceJoint,
+    ContactGeometry,
+    PolarProfile,
+    ProfileContact,
+)
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.contact_laws import (
     ContactLaw,
@@ -109,15 +109,9 @@ def machado_state() -> FloatArray:
 def machado_laws(
     socket_radius: float | None = None, restitution: float | None = None
 ) -> dict[str, ContactLaw]:
-    """Return the four contact laws of `MACHADO_LAWS` for the cartilage, by name.
-
-    Parameters
-    ----------
-    socket_radius : float, optional
-        Radius of a socket of the tibia [m]; by default the tibia is a plane.
-    restitution : float, optional
-        Coefficient of restitution [1], 0 to 1; by default that of the paper, 0.30.
-    """
+    """Return the laws of `MACHADO_LAWS` for the cartilage, by name, for a socket radius [m]."""
+    # Without a radius, the tibia is a plane; by default, the restitution is that of the paper,
+    # 0.30.
     data = machado_data()
     cartilage = data["youngs_modulus_Pa"], data["poisson_ratio"]
     tibia = None if socket_radius is None else -socket_radius

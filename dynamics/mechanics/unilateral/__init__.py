@@ -1,7 +1,4 @@
-"""Unilateral systems: complementarity problems, tension-only structures, links with gaps.
-
-After Kolesnikov (2004), with a safeguard of the sequential switching.
-"""
+"""Unilateral systems after Kolesnikov (2004): tension-only structures, links with gaps."""
 
 from dynamics.mechanics.unilateral.complementarity import (
     Complementarity,

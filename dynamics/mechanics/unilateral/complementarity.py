@@ -54,33 +54,20 @@ class PivotError(ArithmeticError):
 
 @dataclass(frozen=True, eq=False)
 class Complementarity:
-    """A solution of Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
+    """A solution of Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0."""
 
-    Parameters
-    ----------
-    x, y : (n,) float64
-        The two sides, >= 0, one of each pair exactly zero; the x of an equality has either sign
-        [1].
-    active : (n,) bool
-        Rows with basic x, that is with y = 0 [1]; without equalities that depend on others, which
-        have x = y = 0.
-    exclusions : tuple of int
-        Rows in the order in which they were switched, rows of equalities left out.
-    order : {"blocks", "most_negative", "least_index"}
-        Rule of that order; rows of a block ascend.
-    safeguarded : bool
-        Whether the rule failed: the least index was used, or single rows in place of blocks.
-    by_lemke : bool
-        Whether switching met a pivot that is not positive, or took too long, so that Lemke's method
-        was used.
-    """
-
+    #: x, y (n,) [1]: one of each pair exactly zero; the x of an equality has either sign.
     x: FloatArray
     y: FloatArray
+    #: Rows with basic x, y = 0 (n,); not equalities that depend on others, x = y = 0.
     active: BoolArray
+    #: Rows in the order in which they were switched, without equalities.
     exclusions: tuple[int, ...]
+    #: Rule of that order: "blocks", "most_negative" or "least_index"; rows of a block ascend.
     order: str
+    #: Whether the rule failed: least index used, or single rows in place of blocks.
     safeguarded: bool
+    #: Whether a pivot was not positive, or switching took too long.
     by_lemke: bool
 
     @property
@@ -96,29 +83,11 @@ def solve_complementarity(
     rule: str | None = None,
     equalities: ArrayLike = (),
 ) -> Complementarity:
-    """Solve Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0; rows of equalities have Y = 0 and any X.
-
-    Parameters
-    ----------
-    matrix : (n, n) float64
-        A [1]. For a P-matrix (all principal minors positive, such as a positive-definite matrix)
-        the unique solution is found; for a positive-semidefinite matrix a solution, if any exists.
-    constant : (n,) float64
-        B [1].
-    rule : {"blocks", "most_negative", "least_index"}, optional
-        Rows to switch: all negative ones; the most negative one, the order of Kolesnikov (2004); or
-        the one of least index from the start. The default is "most_negative" for less than 64 rows,
-        else "blocks".
-    equalities : (k,) int or (n,) bool
-        Rows with y = 0 whose x is free in sign; by default none [1].
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
-    ComplementarityError
-        If no solution was found.
-    """
+    """Solve Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0 [1]; (k,) or (n,) equalities: Y = 0, any X."""
+    # The unique solution for a P-matrix A (n, n), such as a positive-definite one; a solution, if
+    # any, for a positive-semidefinite one, else `ComplementarityError`. The rule says which
+    # negative rows to switch: all, the most negative (Kolesnikov 2004, the default for less than 64
+    # rows), or the least index.
     b = check_array("constant", constant, (None,))
     a = check_array("matrix", matrix, (b.size, b.size))
     rule = check_in("rule", rule or ("most_negative" if b.size < _SMALL else "blocks"), RULES)
@@ -308,11 +277,9 @@ class _Problem:
 
 
 def lemke(matrix: FloatArray, constant: FloatArray) -> BoolArray | None:
-    """Return whether x is basic in each row of a solution (n,) [1], or None after a ray.
-
-    The lexicographic rule breaks ties, so that the method does not cycle (Cottle, Pang & Stone
-    1992, The Linear Complementarity Problem, section 4.9).
-    """
+    """Return whether x is basic in each row of a solution (n,) [1], or None after a ray."""
+    # The lexicographic rule breaks ties, so that the method does not cycle (Cottle, Pang & Stone
+    # 1992, The Linear Complementarity Problem, section 4.9).
     n = constant.size
     if (constant >= 0.0).all():
         return np.zeros(n, dtype=np.bool_)

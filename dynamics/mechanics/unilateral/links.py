@@ -112,21 +112,14 @@ class UnilateralLink:
 
 @dataclass(frozen=True, eq=False)
 class LinkMotion:
-    """Motion of n coordinates and L links over s steps.
+    """Motion of n coordinates and L links over s steps."""
 
-    Attributes
-    ----------
-    time : (s + 1,) float64
-        Instants [s].
-    position, velocity : (s + 1, n) float64
-        Coordinates q [m, rad] and rates q̇.
-    normal, friction : (s, L) float64
-        N and T at the end of every step [N].
-    """
-
+    #: (s + 1,) [s].
     time: FloatArray
+    #: position, velocity (s + 1, n) [m, rad; s].
     position: FloatArray
     velocity: FloatArray
+    #: normal, friction (s, L): N and T at the end of every step [N].
     normal: FloatArray
     friction: FloatArray
 

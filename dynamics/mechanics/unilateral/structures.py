@@ -56,27 +56,18 @@ class InfeasibleLoadError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Forces and displacements of a structure under a load; its units are those of the arguments.
+    """Forces and displacements of a structure under a load, in the units of the arguments."""
 
-    Parameters
-    ----------
-    forces : (m,) float64
-        Tensions of the members [N]; of bars of either sign.
-    displacement : (n,) float64
-        Displacement of the freedoms under the opposite of the load [m, rad]; not unique where
-        slack members alone hold a freedom.
-    elongations : (m,) float64
-        Elongations of the members by the displacement [m].
-    exclusions : tuple of int
-        Members in the order in which they became slack, or taut again.
-    order : {"scaled", "force", "blocks"}
-        Order of the exclusions: the most negative F/√k or F first, or blocks of members.
-    """
-
+    #: Tensions of the members (m,) [N]; of bars of either sign.
     forces: FloatArray
+    #: Of the freedoms under the opposite of the load (n,) [m, rad]; not unique where slack members
+    #: alone hold a freedom.
     displacement: FloatArray
+    #: Of the members by the displacement (m,) [m].
     elongations: FloatArray
+    #: Members in the order in which they became slack, or taut again.
     exclusions: tuple[int, ...]
+    #: Order of the exclusions: most negative F/√k ("scaled") or F ("force"), or "blocks".
     order: str
 
     @property
@@ -341,11 +332,6 @@ class PlanarStructure:
         Members in the order of the columns of `balance`.
     nodes : sequence of str
         Names of the free nodes.
-
-    Raises
-    ------
-    InputError
-        If a name is repeated, or a parent or body is unknown.
     """
 
     def __init__(

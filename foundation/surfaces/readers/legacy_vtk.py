@@ -1,12 +1,9 @@
-"""Legacy VTK files (.vtk), text and binary, versions 1 to 5.1.
-
-VTK itself accepts such a file where the file ends early, with corners that the file does not
-contain; meshio reads no polygonal data.
-"""
+"""Legacy VTK files (.vtk), versions 1 to 5.1; VTK itself accepts files that end early."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +12,72 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
-from foundation.surfaces.readers.text import plain_text
-from foundation.surfaces.readers.vtk_cells import surface_of_cells
+from foundation.surfaces.readers.polygons import check_corners, of_strips, triangulated
+from foundation.surfaces.readers.surface_file import (
+    SurfaceFile,
+    UnsupportedContent,
+    left_out,
+    plain_text,
+)
+
+#: Numbers of the types of cells in VTK, and their names where the cells are no polygons.
+_STRIP, _PIXEL = 6, 8
+_NO_POLYGONS = {0: "empty cell", 1: "vertex", 2: "vertex", 3: "line", 4: "line", 21: "line"}
+#: Numbers of points of surface cells; polygons and strips have 3 or more.
+_POINTS = {5: 3, 9: 4, _PIXEL: 4, 7: None, _STRIP: None}
+
+
+def surface_of_cells(
+    points: FloatArray, types: NDArray[np.integer], sizes: IntArray, corners: IntArray
+) -> SurfaceFile:
+    """Return the polygons among cells of points (V, 3) [any unit] as triangles, in their order."""
+    # `types` are numbered as in VTK; `corners` has one cell of `sizes` after the other.
+    check_corners(corners, len(points))
+    begins = np.cumsum(sizes) - sizes
+    parts = [(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.int64))]
+    for kind in (kind for kind in np.unique(types).tolist() if kind not in _NO_POLYGONS):
+        cells = np.flatnonzero(types == kind)
+        _check_sizes(kind, sizes[cells])
+        own_sizes = sizes[cells]
+        chosen = np.repeat(begins[cells] - (np.cumsum(own_sizes) - own_sizes), own_sizes)
+        own = corners[chosen + np.arange(len(chosen))]
+        if kind == _PIXEL:
+            own = own.reshape(-1, 4)[:, [0, 1, 3, 2]].reshape(-1)
+        split = (
+            of_strips(own_sizes, own) if kind == _STRIP else triangulated(points, own_sizes, own)
+        )
+        parts.append((np.repeat(cells, own_sizes - 2), split))
+    order = np.argsort(np.concatenate([cells for cells, _ in parts]), kind="stable")
+    faces = np.concatenate([split for _, split in parts])[order]
+    # Points of other cells alone leave; points that no cell has stay: triangles may be missing.
+    kept = np.ones(len(points), dtype=np.bool_)
+    kept[corners] = False
+    kept[faces] = True
+    return SurfaceFile(points[kept], (np.cumsum(kept) - 1)[faces], remarks=_others(types, sizes))
+
+
+def _others(types: NDArray[np.integer], sizes: IntArray) -> tuple[str, ...]:
+    """Return the remark on cells that are no polygons; of vertices, the points are counted."""
+    counts: Counter[str] = Counter()
+    for kind, name in _NO_POLYGONS.items():
+        own = sizes[types == kind]
+        counts[name] += int(own.sum()) if name == "vertex" else len(own)
+    return left_out(counts)
+
+
+def _check_sizes(kind: int, sizes: IntArray) -> None:
+    if kind not in _POINTS:
+        raise UnsupportedContent(
+            f"cells of VTK's type {kind} are not supported: expected vertices, lines, polygons and "
+            "triangle strips; extract the surface, for example in ParaView, and triangulate it"
+        )
+    least = _POINTS[kind]
+    wrong = sizes < 3 if least is None else sizes != least
+    if wrong.any():
+        raise InputError(
+            f"a cell of VTK's type {kind} has {sizes[wrong][0]} points, expected {least or 3}"
+        )
+
 
 #: NumPy types of the types of VTK; binary files are big-endian.
 _TYPES = {
@@ -48,10 +108,7 @@ def read_legacy_vtk(path: Path) -> SurfaceFile:
 
 
 class _Reader:
-    """Position in the content of a file.
-
-    The geometry stands before the values of points and cells, which are not read.
-    """
+    """Position in a file; values of points and cells follow the geometry and are not read."""
 
     def __init__(self, content: bytes) -> None:
         head = re.match(

@@ -11,8 +11,12 @@ import numpy as np
 
 from foundation.base.errors import InputError
 from foundation.surfaces.readers.polygons import triangulated
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, left_out
-from foundation.surfaces.readers.text import plain_text
+from foundation.surfaces.readers.surface_file import (
+    SurfaceFile,
+    UnsupportedContent,
+    left_out,
+    plain_text,
+)
 
 #: First words of files whose lines of vertices begin with x y z.
 _KEYS = ("OFF", "COFF", "NOFF", "CNOFF", "STOFF", "STCOFF", "STNOFF", "STCNOFF")

@@ -1,8 +1,4 @@
-"""Triangles of polygons and of triangle strips.
-
-A polygon becomes a fan about its first corner, or, where that would turn a triangle over, the
-triangles of ear clipping (Meisters 1975, Am Math Mon 82(6):648-651).
-"""
+"""Triangles of polygons: fans, or by ear clipping (Meisters 1975, Am Math Mon 82(6):648-651)."""
 
 from __future__ import annotations
 
@@ -24,22 +20,9 @@ def check_corners(corners: IntArray, points: int) -> None:
 
 
 def triangulated(points: FloatArray, sizes: IntArray, corners: IntArray) -> IntArray:
-    """Return the triangles (F, 3) of polygons, in the order and the winding of the polygons.
-
-    Parameters
-    ----------
-    points : (V, 3) float64
-        Positions [any unit].
-    sizes : (P,) int64
-        Number of corners of each polygon, at least 3.
-    corners : (sum of sizes,) int64
-        Corners of the polygons, one polygon after the other.
-
-    Raises
-    ------
-    InputError
-        If a corner is not a point, or a polygon has fewer than 3 corners.
-    """
+    """Return triangles (F, 3) of polygons of `sizes` (P,) of points (V, 3) [any unit], in order."""
+    # `corners` has one polygon after the other. A fan about the first corner becomes the triangles
+    # of ear clipping where it would turn a triangle over.
     corners = np.asarray(corners, dtype=np.int64)
     check_corners(corners, len(points))
     sizes = np.asarray(sizes, dtype=np.int64)
@@ -95,10 +78,8 @@ def _folded(
 def _by_better_diagonal(
     points: FloatArray, first: IntArray, second: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the triangles (Q, 3) of quads, split by the diagonal whose least triangle is larger.
-
-    The quads are given as the triangles (0, 1, 2) and (0, 2, 3) of their corners.
-    """
+    """Return triangles (Q, 3) of quads, split by the diagonal whose least triangle is larger."""
+    # The quads are given as the triangles (0, 1, 2) and (0, 2, 3) of their corners.
     corners = np.column_stack([first, second[:, 2]])
     splits = [corners[:, [[0, 1, 2], [0, 2, 3]]], corners[:, [[1, 2, 3], [1, 3, 0]]]]
     least = []

@@ -10,8 +10,7 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
-from foundation.surfaces.readers.surface_file import SurfaceFile, trailing
-from foundation.surfaces.readers.text import plain_text
+from foundation.surfaces.readers.surface_file import SurfaceFile, plain_text, trailing
 
 #: Triangle of a binary file, after a header of 80 bytes and the number of triangles.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])
@@ -60,10 +59,8 @@ def _read_binary(path: Path, declared: int) -> SurfaceFile:
 
 
 def _is_triangle(path: Path, at: int) -> bool:
-    """Return whether another triangle follows those that the header counts.
-
-    Padding and notes of other programs are far from the size of the mesh.
-    """
+    """Return whether another triangle follows those that the header counts."""
+    # Padding and notes of other programs are far from the size of the mesh.
     read = np.fromfile(path, _TRIANGLE, (at - _HEADER) // _TRIANGLE.itemsize, offset=_HEADER)
     found = np.fromfile(path, _TRIANGLE, 1, offset=at)["corners"]
     if len(found) == 0 or not found.any():
@@ -88,10 +85,7 @@ def _read_text(text: bytes) -> SurfaceFile:
 
 
 def _without_names(text: bytes) -> tuple[bytes, int, int]:
-    """Return a text without the lines that begin and end solids, and the numbers of these lines.
-
-    The name of a solid may be any words.
-    """
+    """Return a text without the lines that begin and end solids, and the numbers of these lines."""
     kept, counts, begin, at = [], {b"": 0, b"end": 0}, 0, 0
     while (at := text.find(b"solid", at)) >= 0:
         start = text.rfind(b"\n", 0, at) + 1

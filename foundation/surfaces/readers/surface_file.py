@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,26 +19,17 @@ class UnsupportedContent(InputError):
 
 
 class SurfaceFile(NamedTuple):
-    """Triangles of a file.
+    """Triangles of a file."""
 
-    Parameters
-    ----------
-    points : (V, 3) float64
-        Positions in the unit of the file [any unit], along the axes of the file.
-    faces : (F, 3) int64
-        Triangles in the order of the file; larger polygons are split into triangles.
-    unit : str or None
-        Unit that the file states, one of `UNITS`; None for a format without units.
-    unit_is_sure : bool
-        Whether the unit belongs to the geometry, as in a CAD file, so that no other unit applies.
-    remarks : tuple of str
-        Clauses on what the file contains besides triangles.
-    """
-
+    #: Positions in the unit of the file [any unit], along the axes of the file (V, 3).
     points: FloatArray
+    #: Triangles in the order of the file (F, 3); larger polygons are split into triangles.
     faces: IntArray
+    #: Unit that the file states, one of `UNITS`; None for a format without units.
     unit: str | None = None
+    #: Whether the unit belongs to the geometry, as in a CAD file, so that no other unit applies.
     unit_is_sure: bool = False
+    #: Clauses on what the file contains besides triangles.
     remarks: tuple[str, ...] = ()
 
 
@@ -58,3 +50,40 @@ def trailing(size: int) -> tuple[str, ...]:
         return ()
     verb = "is" if size == 1 else "are"
     return (f"{counted(size, 'byte')} after the data {verb} ignored",)
+
+
+#: Byte-order marks and their encodings; that of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+#: Number of bytes by which UTF-16 without a mark is recognized.
+_START = 40
+
+
+def plain_text(content: bytes) -> bytes:
+    r"""Return a text in UTF-8 without byte-order mark and padding, its lines ended by \n."""
+    mark, encoding = next(
+        (m for m in _MARKS if content.startswith(m[0])), (b"", _unmarked(content))
+    )
+    content = content[len(mark) :]
+    if encoding != "utf-8":
+        try:
+            content = content.decode(encoding).encode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"the text in {encoding.upper()} is cut off or damaged") from error
+    # DOS ended texts by Ctrl-Z; zeros are padding.
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").rstrip(b"\x1a\0")
+
+
+def _unmarked(content: bytes) -> str:
+    """Return the encoding of a text without byte-order mark: each Latin letter has a zero byte."""
+    first, second = content[0:_START:2], content[1:_START:2]
+    if not second:
+        return "utf-8"
+    if not any(second) and all(first):
+        return "utf-16-le"
+    return "utf-16-be" if not any(first) and all(second) else "utf-8"

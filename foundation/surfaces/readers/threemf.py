@@ -1,7 +1,4 @@
-"""3MF files: objects of triangles in a ZIP archive, placed by a build.
-
-trimesh needs two more libraries for 3MF, and leaves out objects that are missing in the file.
-"""
+"""3MF files by hand: trimesh needs two more libraries, and leaves out objects that are missing."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from foundation.base.checks import IntArray
 from foundation.base.errors import InputError
+from foundation.surfaces.readers.legacy_vtk import surface_of_cells
 from foundation.surfaces.readers.surface_file import SurfaceFile
-from foundation.surfaces.readers.vtk_cells import surface_of_cells
 from foundation.surfaces.triangle_mesh import MeshError
 
 #: Number of cells of a piece that are polygons, or may be.
@@ -47,10 +47,8 @@ def read_xml_vtk(path: Path) -> SurfaceFile:
 
 
 def _check_counts(content: bytes, make: Any) -> None:
-    """Raise an InputError if a file has more cells than it counts, which VTK leaves out.
-
-    Each count is raised by one: VTK then reads the file if there is one cell more.
-    """
+    """Raise an InputError if a file has more cells than it counts, which VTK leaves out."""
+    # Each count is raised by one: VTK then reads the file if there is one cell more.
     for found in re.finditer(_COUNTS, content):
         raised = b'%s="%d"' % (found[1], int(found[2]) + 1)
         changed = content[: found.start()] + raised + content[found.end() :]
@@ -86,10 +84,8 @@ def _grid(output: Any) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _run(reader: Any, content: bytes) -> str:
-    """Make a VTK reader read the content of a file; return why it failed, "" if it did not.
-
-    VTK would write its error messages to stderr.
-    """
+    """Make a VTK reader read the content of a file; return why it failed, "" if it did not."""
+    # VTK would write its error messages to stderr.
     from vtkmodules.vtkCommonCore import vtkLogger
 
     reader.ReadFromInputStringOn()

@@ -7,9 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.csv_table import read_csv_table
-from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
+from dynamics.ligaments.bundle_tables import (
+    LENHART_LIGAMENTS,
+    far_attachments,
+    load_ligaments,
+    stated_side,
+    unfit_strains,
+)
 from dynamics.ligaments.bundles import pack
-from dynamics.ligaments.plausibility import far_attachments, stated_side, unfit_strains
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement

@@ -12,8 +12,7 @@ from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.lifetime_wear import extrapolate_wear
 from dynamics.wear.wear_map import measured_aspect, wear_map
 from foundation.base.pose import Pose, twist_jacobian
-from foundation.elastic_foundation.model import SpringState
-from foundation.elastic_foundation.worn_surface import worn_model
+from foundation.elastic_foundation.model import SpringState, worn_model
 
 LAW = WearLaw()
 AT_REST = np.zeros(6)

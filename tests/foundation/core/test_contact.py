@@ -15,7 +15,6 @@ from shapes import pressed_poses
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, aligned, open_library
 from foundation.elastic_foundation import springs
-from foundation.elastic_foundation.dissipation import Dissipation
 from foundation.elastic_foundation.laws import (
     CoupledLaw,
     LinearLaw,
@@ -23,6 +22,7 @@ from foundation.elastic_foundation.laws import (
     ModifiedLaw,
     SeriesLaw,
 )
+from foundation.elastic_foundation.model import Dissipation
 from foundation.finite_element import compartment
 
 POSES = pressed_poses(IMPLANT, 3, seed=4)

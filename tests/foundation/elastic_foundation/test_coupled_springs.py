@@ -21,7 +21,7 @@ from foundation.elastic_foundation import (
     ModifiedLaw,
     SeriesLaw,
 )
-from foundation.elastic_foundation.dissipation import Dissipation
+from foundation.elastic_foundation.model import Dissipation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import CASES, exact_contact, paraboloid
 from tests.oracles.flat_layer import ball, flat_bed

@@ -12,17 +12,15 @@ from scipy.integrate import quad
 from smooth_shapes import RADIUS, sphere, torus
 
 from foundation.core.library import LANES
-from foundation.elastic_foundation.edge_smoothing import (
-    EDGE_END,
-    edge_kernel,
-    edge_table,
-    smoothed_power,
-)
 from foundation.elastic_foundation.spring_bed import (
+    EDGE_END,
     composite_rule,
     curved_bed,
     degree_four_rule,
+    edge_kernel,
+    edge_table,
     flat_bed,
+    smoothed_power,
 )
 from foundation.surfaces.smooth_surface import smooth_surface
 

@@ -13,8 +13,7 @@ from scipy.spatial import cKDTree
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.implant.condyle import Condyle, sagittal_normal
-from foundation.implant.dish import Dish
+from foundation.implant.condyle import Condyle, Dish, sagittal_normal
 from foundation.surfaces.mesh_checks import check_mesh
 from tests.oracles.exact_implant import femur_depth
 

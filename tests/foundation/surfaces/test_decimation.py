@@ -12,7 +12,7 @@ from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.offset import moved_outwards
+from foundation.surfaces.smoothing import moved_outwards
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 RADIUS = 25e-3

@@ -13,7 +13,7 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
-from foundation.surfaces.flat_triangles import without_flat
+from foundation.surfaces.decimation import without_flat
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired

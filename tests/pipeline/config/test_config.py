@@ -26,7 +26,7 @@ from pipeline.store.quantities import OUTPUTS
 from pipeline.studies.calibration import FREE_LAWS
 from pipeline.studies.contact_models.registry import MODELS
 from pipeline.studies.dispatch import describe_schemas
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.lessons import FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {

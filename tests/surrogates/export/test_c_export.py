@@ -9,8 +9,8 @@ from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about, smoothed
 from surrogate_arrays import arrays
 
 import surrogates
-from surrogates.export import c_export, c_source
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.export import c_export
+from surrogates.formulations.lessons import FORMULATIONS
 
 
 @needs_compiler
@@ -215,4 +215,4 @@ def test_export_is_the_same_every_time():
 
 def test_numbers_are_exact():
     for value in (0.1, -1e-300, 1.0, 123456789.123456789, 5e-324):
-        assert float(c_source.number(value)) == value
+        assert float(c_export.number(value)) == value

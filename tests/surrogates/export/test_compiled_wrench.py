@@ -12,7 +12,7 @@ from lazily import casadi
 from made_knees import KNEES, middle_of
 
 from foundation.base.errors import InputError
-from surrogates.export import c_source
+from surrogates.export import c_export
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 
 pytestmark = pytest.mark.casadi
@@ -72,9 +72,9 @@ def test_another_processor_has_a_library_of_its_own(tmp_path, monkeypatch):
 def test_options_that_a_compiler_does_not_know_are_left_out(tmp_path, monkeypatch):
     program = tmp_path / "cc"
     refuse = 'case "$*" in *native*) echo unknown >&2; exit 1;; esac'
-    program.write_text(f'#!/bin/sh\n{refuse}\nexec {c_source.c_compiler()} "$@"\n')
+    program.write_text(f'#!/bin/sh\n{refuse}\nexec {c_export.c_compiler()} "$@"\n')
     program.chmod(0o755)
-    monkeypatch.setattr(c_source.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(c_export.shutil, "which", lambda name: str(program))
     function = compiled_wrench(SMOOTH, tmp_path / "out")
     assert_wrench(function, SMOOTH)
 
@@ -124,7 +124,7 @@ def test_prefixes_that_are_no_name_are_refused(tmp_path, prefix):
 
 
 def test_without_a_compiler_the_remedy_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(c_source.shutil, "which", lambda name: None)
+    monkeypatch.setattr(c_export.shutil, "which", lambda name: None)
     assert not has_compiler()
     with pytest.raises(InputError, match=r"cc, gcc, clang on the path, found none.*knee\.casadi"):
         compiled_wrench(SMOOTH, tmp_path)
@@ -134,7 +134,7 @@ def test_a_compiler_that_fails_is_an_input_error(tmp_path, monkeypatch):
     program = tmp_path / "cc"
     program.write_text("#!/bin/sh\necho 'no such option' >&2\nexit 1\n")
     program.chmod(0o755)
-    monkeypatch.setattr(c_source.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(c_export.shutil, "which", lambda name: str(program))
     with pytest.raises(InputError, match=r"could not compile.*no such option"):
         compiled_wrench(SMOOTH, tmp_path / "out")
     assert list((tmp_path / "out").glob("*.so")) == []

@@ -25,9 +25,9 @@ from foundation.base.pose import (
 )
 from pipeline.store.samples import POSE_COLUMNS
 from surrogates.export import fmu
-from surrogates.export.c_source import template
-from surrogates.export.fmu_description import VARIABLES
-from surrogates.formulations.registry import FORMULATIONS
+from surrogates.export.c_export import template
+from surrogates.export.fmu import VARIABLES
+from surrogates.formulations.lessons import FORMULATIONS
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402

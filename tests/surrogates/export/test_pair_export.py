@@ -12,8 +12,7 @@ from surrogate_arrays import arrays
 
 from foundation.base.pose import Pose, generalised_force
 from surrogates.export.c_export import export_knee
-from surrogates.export.fmu import export_fmu
-from surrogates.export.fmu_description import VARIABLES, variables_of
+from surrogates.export.fmu import VARIABLES, export_fmu, variables_of
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 KNEE = manufactured.knee()

@@ -10,7 +10,6 @@ import reference
 from reference import cube
 from threadpoolctl import threadpool_limits
 
-from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import coverage
 from surrogates.families.kriging import (
     KrigingSettings,
@@ -19,10 +18,8 @@ from surrogates.families.kriging import (
     spread_picks,
 )
 from surrogates.families.kriging_likelihood import Likelihood, Parameters
-from surrogates.families.kriging_search import other_search
 from surrogates.families.regressor import CORRELATIONS
-from surrogates.families.training import polynomial_exponents
-from surrogates.sampling.designs import unit_design
+from surrogates.families.training import basis_matrix, polynomial_exponents
 
 #: These functions are smooth to the last digit, unlike the loads of triangulated surfaces.
 EXACT = (1e-12, 1e-3)
@@ -200,19 +197,3 @@ def test_local_error_is_larger_where_the_model_erred():
     worse, usual = local_error(regressor, check._replace(residuals=residuals), where)
     assert usual == pytest.approx(1.0, rel=1e-12)
     assert worse == pytest.approx(np.sqrt(9.3 / 1.3), rel=1e-12)
-
-
-@pytest.mark.parametrize("search", ["smt", "scikit-learn"])
-@pytest.mark.parametrize("correlation", ["squared_exponential", "matern52"])
-def test_the_rapid_input_has_the_shorter_length(search, correlation):
-    z = 2.0 * unit_design("sobol", 32, 2, np.random.default_rng(0)) - 1.0
-    y = np.sin(4.0 * z[:, :1]) + 0.2 * np.sin(z[:, 1:])
-    nugget = (1e-10, 1e-2)
-    found = other_search(search, correlation, z, y, nugget, np.random.default_rng(1))
-    lengths = np.asarray(found[0])
-    assert lengths.shape == (2,)
-    assert 1.5 * lengths[0] < lengths[1]
-    assert nugget[0] <= found[1] <= nugget[1]
-    np.testing.assert_array_equal(found[2], 0.0)
-    again = other_search(search, correlation, z, y, nugget, np.random.default_rng(1))
-    np.testing.assert_array_equal(again[0], lengths)

@@ -11,8 +11,7 @@ from reference import cube
 
 from surrogates.families.cross_validation import coverage
 from surrogates.families.network import NetworkSettings, fit_network
-from surrogates.families.network_training import Layers, loss_gradient
-from surrogates.families.soap import Soap
+from surrogates.families.network_training import Layers, Soap, loss_gradient
 
 SMALL = NetworkSettings(hidden=16, networks=1, steps=1000, batch=64, base_degree=1)
 

@@ -7,8 +7,7 @@ import pytest
 import reference
 from reference import cube
 
-from surrogates.families import basis, polynomial
-from surrogates.families.basis import basis_matrix
+from surrogates.families import polynomial, training
 from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
 from surrogates.families.polynomial_evidence import (
     Evidence,
@@ -16,7 +15,7 @@ from surrogates.families.polynomial_evidence import (
     Ridge,
     total_degree_terms,
 )
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, polynomial_exponents
 
 SMALL = {"terms": 60, "first_degree": 8, "other_degree": 4}
 BOTH = [PolynomialSettings(**SMALL), PolyFourierSettings(**SMALL)]
@@ -90,7 +89,7 @@ def test_recovers_a_fourier_series(ratio):
 
 
 def test_ridge_solves_the_penalised_least_squares(monkeypatch):
-    monkeypatch.setattr(basis, "_BLOCK_BYTES", 8 * 10 * 7)  # seven rows at a time
+    monkeypatch.setattr(training, "_BLOCK_BYTES", 8 * 10 * 7)  # seven rows at a time
     z, w = cube(40), np.random.default_rng(0).uniform(0.1, 2.0, 40)
     y = truth(z)
     exponents = polynomial_exponents(3, 2)

@@ -10,9 +10,8 @@ from reference import cube
 
 from foundation.base.errors import InputError
 from surrogates.families import spline
-from surrogates.families.basis import basis_matrix
 from surrogates.families.spline import SplineSettings, fit_spline
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, polynomial_exponents
 
 SMALL = SplineSettings(degree=2, pieces=4)
 

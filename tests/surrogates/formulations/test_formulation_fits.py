@@ -18,7 +18,7 @@ from surrogates.formulations.compartment_fit import (
     Fitter,
     fit_compartment,
 )
-from surrogates.formulations.infill import largest_errors, load_error
+from surrogates.formulations.selection import largest_errors, load_error
 
 FORMULATIONS = manufactured.ALL
 

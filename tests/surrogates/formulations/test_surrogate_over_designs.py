@@ -15,9 +15,8 @@ from surrogate_arrays import arrays
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from surrogates.families.basis import basis_matrix
 from surrogates.families.smooth_array import SmoothArray
-from surrogates.families.training import polynomial_exponents
+from surrogates.families.training import basis_matrix, polynomial_exponents
 from surrogates.formulations.design_fit import DesignSamples, OverDesigns, fit_parametric
 from surrogates.sampling.parameters import Parameters
 

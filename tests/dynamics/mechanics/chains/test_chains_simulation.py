@@ -18,7 +18,6 @@ from dynamics.mechanics.chains import (
     Joint,
     PrescribedMotion,
     ViscoelasticLink,
-    load_motion,
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
@@ -169,44 +168,3 @@ def test_times_outside_the_table_are_refused_but_for_rounding():
     for time in (-1e-6, 1.001, np.nan):
         with pytest.raises(ValueError, match=r"time: expected 0 to 1 s, which the table covers"):
             motion.at(time)
-
-
-HEADER = "time_s,shank_deg,other,thigh_rad,x_mm,y_m"
-ROWS = [f"{0.1 * i:.1f},{10 * i},a,{0.2 * i},{5 * i},{0.01 * i}" for i in range(6)]
-
-
-def write(path, header: str = HEADER, rows: list[str] = ROWS):
-    path.write_text("\n".join(["# angles", header, *rows]) + "\n", encoding="utf-8")
-    return path
-
-
-def test_table_in_si_units_and_the_order_asked_for(tmp_path):
-    path = write(tmp_path / "angles.csv")
-    angles, base = load_motion(path, ("thigh", "shank")), load_motion(path, ("x", "y"))
-    assert_allclose(angles.time, np.arange(6) / 10.0, rtol=1e-15)
-    assert_allclose(angles.values[:, 0], 0.2 * np.arange(6), rtol=1e-14)
-    assert_allclose(angles.values[:, 1], np.deg2rad(10.0 * np.arange(6)), rtol=1e-14)
-    assert_allclose(base.values, np.outer(np.arange(6), [0.005, 0.01]), rtol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("time_s", "time", r"column time_s: expected once"),
-        ("shank_deg", "shank", r"one column of shank_deg, shank_rad, .* found 0"),
-        ("other", "shank_rad", r"one column of shank_deg, shank_rad, .* found 2"),
-        ("other", "shank_deg", r"one column of shank_deg, shank_rad, .* found 2"),
-        ("0.3,30", "0.3,thirty", r"column shank_deg: expected a finite number, found thirty"),
-        ("0.3,30", "0.3,nan", r"line 6, column shank_deg: expected a finite number"),
-        ("0.3,30,a,0.6000000000000001,15,0.03", "0.3", r"column shank_deg: .* found an empty cell"),
-        ("0.3,30", "0.1,30", r"motion: time: expected increasing times"),
-        ("0.3,30", "# 0.3,30", r"motion: time: expected at least 6 rows, found 5"),
-    ],
-)
-def test_bad_files_are_named(tmp_path, old, new, message):
-    path = write(tmp_path / "bad.csv")
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"bad\.csv.*" + message):
-        load_motion(path, ("shank",))

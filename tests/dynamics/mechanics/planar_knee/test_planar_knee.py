@@ -21,8 +21,12 @@ from dynamics.mechanics.planar_knee import (
     machado_state,
     simulate_planar_knee,
 )
-from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint, ProfileContact
-from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.mechanics.planar_knee.profiles import (
+    PROFILE_KINDS,
+    ClearanceJoint,
+    PolarProfile,
+    ProfileContact,
+)
 from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws import HertzLaw
 
