@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -140,31 +141,16 @@ def objectives_found(settings: OptimisationConfig, front: FloatArray) -> list[Ob
     """Return the objectives for the document; `front` (N, M) has these, to minimise [any unit]."""
     found = []
     for each, measure, values in zip(settings.objective, settings.objectives, front.T, strict=True):
-        own = each.sign * values
-        found.append(
-            ObjectiveFound(
-                column=measure.column,
-                label=measure.label,
-                unit=measure.unit,
-                goal=each.goal,
-                statistic=each.statistic,
-                least=float(own.min()),
-                largest=float(own.max()),
-            )
-        )
+        ends = sorted(each.sign * np.array([values.min(), values.max()]))
+        kind = {"goal": each.goal, "statistic": each.statistic}
+        found.append(ObjectiveFound(**measure.words, **kind, least=ends[0], largest=ends[1]))
     return found
 
 
 def bounds_found(settings: OptimisationConfig) -> list[BoundFound]:
     """Return the ends of the limits for the document."""
     return [
-        BoundFound(
-            column=measure.column,
-            label=measure.label,
-            unit=measure.unit,
-            end="at most" if sign > 0.0 else "at least",
-            value=value,
-        )
+        BoundFound(**measure.words, end="at most" if sign > 0.0 else "at least", value=value)
         for measure, value, sign in settings.bounds
     ]
 

@@ -26,7 +26,7 @@ from pipeline.execution.backends import Execution
 from pipeline.progress import bar
 from pipeline.stages.model_cycles import FAILURES, OUTPUTS
 from pipeline.store.samples import FAILED, OK, read_table, write_table
-from pipeline.studies.factors import Inputs, check_applicable, varied
+from pipeline.studies.factors import check_applicable, varied
 from pipeline.studies.optimisation.schema import (
     EXPECTED,
     LAXITY,
@@ -85,10 +85,6 @@ class Laxity:
             for sign in (-1.0, 1.0)
         ]
         return 1e3 * abs(rests[1].anterior - rests[0].anterior)
-
-    def start(self, path: ReferencePath) -> Pose:
-        """Return the pose of a reference path at the flexion of the travel."""
-        return Pose.from_array(path.poses(np.array([self.flexion]))[0])
 
 
 ModelName = Literal["surrogate", "original"]
@@ -194,7 +190,10 @@ def _over_gaits(task: SearchTask, setup: CycleSetup, path: ReferencePath) -> dic
         result = setup.simulate(inputs)
         outputs = with_peak(setup.outputs(inputs, result))
         if task.laxity is not None:
-            outputs[LAXITY] = _ap_travel(task.laxity, setup.model, inputs, path)
+            start = path.poses([task.laxity.flexion])[0] - inputs.offset
+            model = VariedContact(setup.model, inputs.offset, inputs.stiffness)
+            travel = task.laxity.travel(model, inputs.simulator, Pose.from_array(start))
+            outputs[LAXITY] = travel
         for name, value in outputs.items():
             if not np.isfinite(value):
                 raise InputError(f"{name} is not finite")
@@ -205,13 +204,6 @@ def _over_gaits(task: SearchTask, setup: CycleSetup, path: ReferencePath) -> dic
         **{"status": OK, "reason": "", "flagged_instants": flagged, "instants": instants},
         **measured(task.measures, cycles),
     }
-
-
-def _ap_travel(laxity: Laxity, contact: ContactModel, inputs: Inputs, path: ReferencePath) -> float:
-    """Return the passive AP travel of a design in one of its gaits [mm]."""
-    start = Pose.from_array(laxity.start(path).array - inputs.offset)
-    model = VariedContact(contact, inputs.offset, inputs.stiffness)
-    return laxity.travel(model, inputs.simulator, start)
 
 
 def outcomes(task: SearchTask, rows: pd.DataFrame, model: ModelName = "surrogate") -> pd.DataFrame:
@@ -281,6 +273,18 @@ class EvaluatedDesigns:
         return {value.tobytes(): row for value, row in zip(values, rows, strict=True)}
 
 
+def evaluated(
+    task: SearchTask, table: pd.DataFrame, execution: Execution, model: ModelName, told: str
+) -> pd.DataFrame:
+    """Return a table of designs with their outcomes by a model, in the same order, with a bar."""
+    parts = []
+    with bar(len(table), "design", told) as shown:
+        for part in evaluated_parts(task, table, execution, model):
+            parts.append(part)
+            shown.update(len(part))
+    return pd.concat(parts).loc[table.index]
+
+
 def evaluated_parts(
     task: SearchTask, table: pd.DataFrame, execution: Execution, model: ModelName
 ) -> Iterator[pd.DataFrame]:
@@ -308,10 +312,4 @@ def slices_through(
             values = np.union1d(np.linspace(low, high, _POINTS), float(design[name]))
             for value in values:
                 rows.append({"design": number, "along": name, **design, name: float(value)})
-    table = pd.DataFrame(rows)
-    parts = []
-    with bar(len(table), "design", "slices") as shown:
-        for part in evaluated_parts(task, table, execution, "surrogate"):
-            parts.append(part)
-            shown.update(len(part))
-    return pd.concat(parts).sort_index()
+    return evaluated(task, pd.DataFrame(rows), execution, "surrogate", "slices")

@@ -19,7 +19,7 @@ from foundation.base.wording import counted
 from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
 from pipeline.originals.layer_reference import element_layer
-from pipeline.progress import bar, say
+from pipeline.progress import say
 from pipeline.stages.elastic_layer import peak_area
 from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.job import Job, JobKind
@@ -39,7 +39,7 @@ from pipeline.studies.optimisation.gaits import (
     INFEASIBLE,
     EvaluatedDesigns,
     SearchTask,
-    evaluated_parts,
+    evaluated,
     number_columns,
     slices_through,
 )
@@ -63,18 +63,6 @@ from pipeline.studies.runs import CycleSetup
 
 #: Least distance of the nodes of finite elements [mm].
 _FINEST_MM = 0.5
-
-
-def verified_by_original(
-    task: SearchTask, designs: pd.DataFrame, execution: Execution
-) -> pd.DataFrame:
-    """Return designs with their outcomes by the original model, in the same order."""
-    parts = []
-    with bar(len(designs), "design", "original model") as shown:
-        for part in evaluated_parts(task, designs, execution, "original"):
-            parts.append(part)
-            shown.update(len(part))
-    return pd.concat(parts).loc[designs.index]
 
 
 def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementsFound:
@@ -115,7 +103,7 @@ def verified(
     originals: Sequence[Row | None] = [None] * len(rows)
     if verify != "none":
         say(f"  original model of {counted(len(rows), 'design')}")
-        simulated = verified_by_original(setup.task, table[names], execution)
+        simulated = evaluated(setup.task, table[names], execution, "original", "original model")
         originals = simulated.to_dict("records")
     elements: dict[str, ElementsFound] = {}
     if verify == "finite_element":
@@ -202,8 +190,7 @@ _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
     """Return a search, checked; raises `InputError` if pymoo is missing."""
     require_pymoo()
-    setup = SearchSetup.of(file)
-    return setup
+    return SearchSetup.of(file)
 
 
 def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
@@ -215,14 +202,14 @@ def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
 def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     folder, problem, task = job.folder, setup.problem, setup.task
     settings, seconds = problem.settings, dict[str, float]()
-    evaluated = EvaluatedDesigns(task, folder / "evaluated.parquet", execution)
+    known = EvaluatedDesigns(task, folder / "evaluated.parquet", execution)
     size = counted(len(setup.first), "design")
     say(f"{settings.name}: {counted(settings.generations, 'generation')} of {size}")
     with timed(seconds, "search"):
-        search(problem, evaluated, setup.first)
+        search(problem, known, setup.first)
     with timed(seconds, "refinement"):
-        refined = refine_front(setup, evaluated, execution)
-    designs = evaluated.table
+        refined = refine_front(setup, known, execution)
+    designs = known.table
     front = front_of(problem, designs)
     picks = picked(problem, designs, front, setup.base_of(designs))
     with timed(seconds, "verification"):

@@ -80,6 +80,11 @@ class Measure(NamedTuple):
         """Unit for people."""
         return DESIGN_OUTPUTS[self.output].unit
 
+    @property
+    def words(self) -> dict[str, str]:
+        """Column, label and unit."""
+        return {"column": self.column, "label": self.label, "unit": self.unit}
+
     def value(self, values: Sequence[float]) -> float:
         """Return the measure of the values (N,) of its output over N gaits [unit of the output]."""
         return _KINDS[self.kind][0](np.asarray(values, dtype=np.float64))
