@@ -1,8 +1,8 @@
-"""Sections of the report on the accuracy of the surrogate, its domain, and its sensitivity."""
+"""Sections of the report on the accuracy of the surrogate and on its trained domain."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
-from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.base.quantities import QUANTITIES, Quantity, unit_token
+from foundation.base.loads import WRENCH_COLUMNS
+from foundation.base.quantities import QUANTITIES, Quantity
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
@@ -25,46 +25,12 @@ from pipeline.store import figures as stored
 from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Standardised, of_model
 from pipeline.store.quantities import CATALOGUE, axis_label, to_display
 from pipeline.store.run_documents import Part
-from pipeline.store.samples import FAILED, POSE_COLUMNS, loads_of, poses_of, usable
+from pipeline.store.samples import FAILED, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
 from surrogates.formulations.outside import beyond
-from surrogates.sampling.sensitivity import sobol_indices, unit_design
 from surrogates.sampling.space import VARIABLES, SampleSpace
-
-#: Rows of each base matrix of Sobol's design, and its seed.
-_BASE, _SEED = 1024, 1
-#: Inputs that vary over the trained domain, in the order of `SampleSpace.draw`.
-INPUTS = ("flexion", "adduction", "rotation", "anterior", "lateral", "load")
-_INDICES = ("total", "total_half_width", "first")
-#: Quantities at a given load.
-_ANSWERS = ("force_x_N", "force_z_N", "area_m2", "peak_pressure_Pa", "cop_x_m", "cop_z_m")
-#: Pose coordinates in their order: name, unit for people, factor from the SI unit.
-COORDINATES = tuple(
-    (q.name, unit_token(q.unit_for_people), q.factor)
-    for q in (QUANTITIES[column] for column in POSE_COLUMNS)
-)
-
-
-class Sensitivity(Part):
-    """RMS change of each load by each coordinate, and Sobol indices at a given load [%], if known.
-
-    Keys of `stiffness` are `<coordinate>_<unit of the load>_per_<unit of the coordinate>`.
-    """
-
-    stiffness: dict[str, list[dict[str, Any]]]
-    sobol: dict[str, list[dict[str, Any]]] | None
-    base: int
-    seed: int
-
-    @property
-    def widest_percent(self) -> float:
-        """Largest half width of the 95 % intervals of the total indices [%]."""
-        rows = [row for found in (self.sobol or {}).values() for row in found]
-        widths = (row[f"{name}_total_half_width_percent"] for row in rows for name in INPUTS)
-        return max(widths, default=0.0)
 
 
 def domain_of(files: RunFiles) -> dict[str, Any] | None:
@@ -115,65 +81,6 @@ def judged(
 def is_flagged(variables: FloatArray) -> np.ndarray:
     """Return whether poses are outside the domain (N,), by their variables (N, 7) [1]."""
     return np.asarray(beyond(variables).any(axis=1))
-
-
-def sensitivity_of(
-    knee: ContactSurrogate | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
-) -> Sensitivity | None:
-    """Return the sensitivity of each compartment at held-out samples; None without a surrogate."""
-    if knee is None:
-        return None
-    stiffness, sobol = {}, {}
-    for name in dict.fromkeys(held_out["compartment"]):
-        surrogate = knee.compartment(name)
-        poses = poses_of(held_out[held_out["compartment"] == name])
-        stiffness[name] = stiffness_rows(surrogate.loads(poses, order=1).jacobian)
-        if surrogate.learns_heights:
-            sobol[name] = sobol_rows(surrogate, not_given)
-    return Sensitivity(stiffness=stiffness, sobol=sobol or None, base=_BASE, seed=_SEED)
-
-
-def stiffness_rows(jacobian: FloatArray) -> list[dict[str, Any]]:
-    """Return the RMS of d(load)/d(coordinate), a row per load, of a Jacobian (N, 6, 6) [SI]."""
-    changes = np.sqrt((jacobian**2).mean(axis=0))
-    return [
-        {
-            "label": load.label,
-            "unit": load.unit_for_people,
-            **{
-                stiffness_key(name, load.unit_for_people, unit): load.factor * float(value) / steps
-                for (name, unit, steps), value in zip(COORDINATES, per_coordinate, strict=True)
-            },
-        }
-        for load, per_coordinate in zip(
-            [QUANTITIES[c] for c in WRENCH_COLUMNS], changes, strict=True
-        )
-    ]
-
-
-def stiffness_key(coordinate: str, load_unit: str, unit: str) -> str:
-    """Return the key of the change of a load by a coordinate."""
-    return f"{coordinate}_{unit_token(load_unit)}_per_{unit}"
-
-
-def sobol_rows(
-    surrogate: CompartmentSurrogate, not_given: Collection[str] = ()
-) -> list[dict[str, Any]]:
-    """Return the total Sobol indices of quantities at given load, a row per quantity [%]."""
-    unit = unit_design("sobol", _BASE, len(INPUTS), _SEED)
-    loads = surrogate.at_load(*surrogate.space.draw(unit, spread=1.0))[1]
-    rows = []
-    for column in (name for name in _ANSWERS if name not in not_given):
-        indices = sobol_indices(list(INPUTS), loads[:, LOAD_COLUMNS.index(column)], _SEED)
-        if indices is not None:
-            shares = {
-                f"{name}_{kind}_percent": 100.0 * indices[name][kind]
-                for name in INPUTS
-                for kind in _INDICES
-            }
-            quantity = QUANTITIES[column]
-            rows.append({"key": quantity.name, "label": quantity.label, **shares})
-    return rows
 
 
 #: Expected coverage of 95 % intervals on held-out loads [%].
@@ -404,41 +311,6 @@ def _learning(
         axes.set_ylim(0.7 * low, 1.4 * high)
     axes.locator_params(axis="x", nbins=5)
     fig.legend_above(axes, 2)
-    return figure
-
-
-def front_pictures(rows: Sequence[Mapping[str, Any]], wanted: float | None) -> Iterator[Picture]:
-    """Yield the front of the surrogates, error over cost, if there is a choice."""
-    if len(rows) > 1:
-        yield _front("Error over cost of the surrogates", rows, wanted)
-
-
-@picture("svg")
-def _front(rows: Sequence[Mapping[str, Any]], wanted: float | None) -> Figure:
-    """Draw the errors over the multiplications; the chosen surrogates are marked."""
-    label = "forces and moments at a pose [% of the peak]"
-    figure, axes = fig.panel(x="multiplications of an evaluation", y=label)
-    for name, (colour, marker) in fig.compartment_styles(
-        dict.fromkeys(row["part"] for row in rows)
-    ).items():
-        own = sorted(
-            (row for row in rows if row["part"] == name), key=lambda row: row["operations"]
-        )
-        costs = [row["operations"] for row in own]
-        errors = [row["load_error_percent"] for row in own]
-        axes.plot(costs, errors, f"{marker}-", color=colour, lw=1.4, ms=4.5, label=name)
-        for row in own:
-            if row["chosen"]:
-                place = row["operations"], row["load_error_percent"]
-                axes.plot(*place, marker, color=colour, ms=9.0)
-    if wanted is not None:
-        axes.axhline(wanted, color=fig.GREY, lw=1.0, ls="--", label="wanted")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(fig.plain_number))
-        axis.set_minor_formatter(NullFormatter())
-    fig.legend_above(axes, 3)
     return figure
 
 

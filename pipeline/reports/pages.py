@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
-from pipeline.reports.accuracy import model_row, stiffness_key, verdict_of_coverage
+from pipeline.reports.accuracy import model_row, verdict_of_coverage
 from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.reports.model_section import doubted, signed
 from pipeline.reports.units import determination, field, given, number, shown_name
@@ -47,7 +47,6 @@ GLOSSARY = {
     "peak pressure": "highest contact pressure of a compartment at an instant",
     "Q²": "1 − squared errors over squares about the mean: 1 is perfect, 0 no better than the mean",
     "RMS, RMSE": "root of the mean of the squares, of differences and of errors",
-    "Sobol index": "share of an output's variation that is due to an input",
     "springs": "elastic foundation (EF): each point of the surface is an independent spring on a "
     "rigid base",
     "surrogate": "fast function fitted to samples of the original contact model",
@@ -80,7 +79,6 @@ _ENVIRONMENT.filters |= {
     "signed": signed,
     "doubted": doubted,
     "field": field,
-    "stiffness_key": stiffness_key,
 }
 _ENVIRONMENT.filters["quantity"] = CATALOGUE.__getitem__
 _ENVIRONMENT.filters |= {"coverage": verdict_of_coverage, "model_row": model_row}

@@ -21,15 +21,11 @@ from pipeline.files import write_document
 from pipeline.reports import accuracy as accuracy_panels
 from pipeline.reports import pictures
 from pipeline.reports.accuracy import (
-    COORDINATES,
-    INPUTS,
     JUDGED_AT_LOAD,
     Accuracy,
-    Sensitivity,
     accuracy_of,
     domain_of,
     height_error,
-    sensitivity_of,
     worst_load,
 )
 from pipeline.reports.contact_figures import (
@@ -95,7 +91,6 @@ class Report(Part):
     figures: list[dict[str, Any]]
     validation: Accuracy
     domain: dict[str, Any] | None
-    sensitivity: Sensitivity | None
     gait: Gait
     contact: dict[str, Any] | None
     provenance: Provenance
@@ -133,8 +128,6 @@ def write_report(folder: Path) -> Report:
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
         next_command=in_folder(report.verdict.next.command, folder),
-        inputs=INPUTS,
-        coordinates=COORDINATES,
         glossary=glossary_of(model_of(files.config["contact"])),
         settings=setting_rows(files.config["contact"], report.overview.settings),
         changed_keys=_changed_keys(files.config),
@@ -173,7 +166,6 @@ def report_of(files: RunFiles) -> Report:
         figures=files.figures.displayed,
         validation=accuracy,
         domain=domain,
-        sensitivity=sensitivity_of(files.knee, files.predictions, run.not_given),
         gait=gait,
         contact=contact_of(files),
         provenance=Provenance(
@@ -211,7 +203,6 @@ def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
         "learning": accuracy_panels.learning_pictures(
             accuracy.learning_curve, both=len(files.compartments) == 2
         ),
-        "front": accuracy_panels.front_pictures(accuracy.front, accuracy.wanted_error_percent),
         "quantiles": accuracy_panels.quantile_pictures(files.validation.standardised),
         "domain": accuracy_panels.domain_pictures(files),
     }

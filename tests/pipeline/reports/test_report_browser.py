@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
-    *("overview", "pressure", "contact", "gait", "combinations", "validation", "sensitivity"),
+    *("overview", "pressure", "contact", "gait", "combinations", "validation"),
     *("stages", "provenance", "glossary"),
 )
 
