@@ -29,6 +29,16 @@ ACCEPTED = {
     "wear_percent": 1.0,
     "peak_percent": 3.0,
 }
+#: Errors in words, with their unit.
+TOLD = {
+    "height_um": ("height at a load", "um"),
+    "ap_ratio_percent": ("AP force", "% of the axial load"),
+    "ml_ratio_percent": ("ML force", "% of the axial load"),
+    "gait_force_percent": ("axial force over gait", "% of the peak"),
+    "ap_travel_percent": ("AP travel", "%"),
+    "wear_percent": ("wear", "%"),
+    "peak_percent": ("peak pressure over gait", "% of the largest"),
+}
 #: Largest expected error of a single design that is accepted: 95 % of normal errors are below twice
 #: their RMS.
 LIMITS = {name: 2.0 * accepted for name, accepted in ACCEPTED.items()}
@@ -156,8 +166,8 @@ def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
 def doubts(expected: Mapping[str, float]) -> list[str]:
     """Return which expected errors exceed the accepted ones, in words."""
     return [
-        f"expected {_WORDS[name]} of {expected[name]:.2g}{_UNITS[name]} (accepted {limit:g}"
-        f"{_UNITS[name]})"
+        f"expected error of {TOLD[name][0]} of {expected[name]:.2g} {TOLD[name][1]} (accepted "
+        f"{limit:g})"
         for name, limit in LIMITS.items()
         if expected.get(name, 0.0) > limit
     ]
@@ -166,8 +176,8 @@ def doubts(expected: Mapping[str, float]) -> list[str]:
 def told_errors(errors: Mapping[str, float], which: str = "expected ") -> list[str]:
     """Return the errors of a design by `ACCEPTED` in words, with what is accepted of it."""
     return [
-        f"{which}{_WORDS[name]}: {errors[name]:.2g}{_UNITS[name]}, accepted "
-        f"{limit:g}{_UNITS[name]}{', exceeded' if errors[name] > limit else ''}"
+        f"{which}error of {TOLD[name][0]}: {errors[name]:.2g} {TOLD[name][1]}, accepted "
+        f"{limit:g}{', exceeded' if errors[name] > limit else ''}"
         for name, limit in LIMITS.items()
         if name in errors
     ]
@@ -196,9 +206,9 @@ def exceeded(knee: ContactSurrogate) -> list[str]:
     found = []
     for name, row in knee.header.get("errors", {}).items():
         if name in ACCEPTED and row["rms"] is not None and row["rms"] > row["accepted"]:
-            unit, limit = _UNITS[name], row["accepted"]
+            words, unit = TOLD[name]
             found.append(
-                f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {limit:g}{unit})"
+                f"error of {words} of {row['rms']:.2g} {unit} (RMS, accepted {row['accepted']:g})"
             )
     return found
 
@@ -208,15 +218,3 @@ def output_errors(knee: ContactSurrogate, outputs: Iterable[str]) -> dict[str, f
     errors = knee.header.get("errors", {})
     found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
     return {name: error for name, error in found.items() if error is not None}
-
-
-_WORDS = {
-    "height_um": "error of the height",
-    "ap_ratio_percent": "error of the AP force over the axial load",
-    "ml_ratio_percent": "error of the ML force over the axial load",
-    "gait_force_percent": "error of the forces of gait",
-    "ap_travel_percent": "error of the AP travel",
-    "wear_percent": "error of the wear",
-    "peak_percent": "error of the peak pressure",
-}
-_UNITS = {name: " um" if name.endswith("_um") else " %" for name in ACCEPTED}

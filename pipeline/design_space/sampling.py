@@ -75,7 +75,7 @@ def fit_designs(
     parts = dict(zip(names, execution.map(_fit_compartment, jobs), strict=True))
     families = sorted({part.regressors[0].family for part in parts.values()})
     header = {"name": config.run.name, "family": " and ".join(families)}
-    return ContactSurrogate(parameters_of(config), parts, header)
+    return ContactSurrogate(parts, header, parameters=parameters_of(config))
 
 
 def _fit_compartment(

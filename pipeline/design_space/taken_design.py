@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import surrogates
 from foundation.base.errors import InputError
 from foundation.base.flags import worded
 from foundation.base.wording import counted
 from pipeline.config.designs import design_config
-from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
 from pipeline.design_space.design_contact import OF_DESIGN, OwnModels, compared_cycles, design_knee
@@ -19,12 +17,10 @@ from pipeline.design_space.drawn_designs import BaseValue, base_values, infeasib
 from pipeline.design_space.errors import doubts, expected_errors, told_errors
 from pipeline.originals.knee import Knee
 from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
+from pipeline.stages.trained_run import opened
 from pipeline.store.designs_folder import DESIGNS
 from pipeline.store.designs_folder import is_over_designs as is_over_designs
-from pipeline.store.documents import make_again
-from pipeline.store.job import check_configuration
 from pipeline.store.run_documents import Computed
-from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.parameters import Design
 
@@ -167,9 +163,6 @@ def _output_line(taken: TakenDesign, name: str, models: Sequence[str]) -> str:
     return f"{line}, difference {surrogate - original:+.2g} {output.unit}"
 
 
-_FILES = ("config.toml", DESIGNS, "knee.npz")
-
-
 @dataclass(frozen=True, eq=False)
 class TrainedDesigns:
     """A finished run over designs: its configuration and its surrogate."""
@@ -181,15 +174,8 @@ class TrainedDesigns:
     @classmethod
     def open(cls, folder: Path) -> TrainedDesigns:
         """Open a run directory; raises `RunError` unless it is a finished run over designs."""
-        for name in _FILES:
-            if not (folder / name).is_file():
-                raise RunError(
-                    f"{folder}: is not a finished run over designs, {name} is missing; make it "
-                    f"with `{make_again(folder / name)}` of a configuration with [design_space]"
-                )
-        config = load_config(folder / "config.toml")
-        check_configuration(folder)
-        return cls(folder, config, surrogates.load(folder / "knee.npz"))
+        of = " of a configuration with [design_space]"
+        return cls(folder, *opened(folder, (DESIGNS,), "run over designs", of))
 
     def config_of(self, design: Design) -> Config:
         """Return the configuration of a design, without [design_space]."""

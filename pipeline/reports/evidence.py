@@ -126,9 +126,10 @@ class BudgetRow(Part):
 
     source: str
     words: str
-    loads_percent: float | None
-    peak_pressure_percent: float | None
-    signed: bool
+    loads_percent: float | None = None
+    peak_pressure_percent: float | None = None
+    #: Whether the error is that of the largest peak pressure, positive for too much.
+    signed: bool = False
 
 
 def error_budget(evidence: Evidence) -> list[BudgetRow]:
@@ -146,13 +147,7 @@ def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
     known = {name: share for name, share in evidence.differences.items() if share is not None}
     if not known:
         words = "surrogate against the contact model: worst load at unseen poses"
-        yield BudgetRow(
-            source="surrogate",
-            words=words,
-            loads_percent=evidence.held_out_percent,
-            peak_pressure_percent=None,
-            signed=False,
-        )
+        yield BudgetRow(source="surrogate", words=words, loads_percent=evidence.held_out_percent)
         return
     pressures = [share for name, share in known.items() if name.endswith("_peak_pressure_Pa")]
     yield BudgetRow(
@@ -160,7 +155,6 @@ def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
         words="surrogate against the contact model over the gait cycle, RMS over range",
         loads_percent=max((known[name] for name in JUDGED if name in known), default=None),
         peak_pressure_percent=largest([*pressures, evidence.peak_difference_percent or 0.0]),
-        signed=False,
     )
 
 
@@ -173,7 +167,6 @@ def _model(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
             words=f"not compared with the elastic layer: {layer['reason']}",
             loads_percent=0.0 if is_layer(layer) else None,
             peak_pressure_percent=0.0 if is_layer(layer) else layer["known_error_percent"],
-            signed=False,
         )
         return
     for name, part in layer["compartments"].items():
@@ -193,9 +186,7 @@ def _mesh(evidence: Evidence) -> Iterator[BudgetRow]:
         yield BudgetRow(
             source=f"mesh, {name}",
             words="jumps of the pressure from triangle to triangle, RMS over the peak",
-            loads_percent=None,
             peak_pressure_percent=mesh.roughness_percent,
-            signed=False,
         )
 
 
@@ -208,7 +199,6 @@ def _nodes(evidence: Evidence) -> Iterator[BudgetRow]:
         words=f"nodes {nodes['spacing_mm']:g} mm apart, at a given pose, RMS over the largest",
         loads_percent=None if errors is None else errors["force_percent"],
         peak_pressure_percent=None if errors is None else errors["peak_pressure_percent"],
-        signed=False,
     )
 
 
@@ -220,5 +210,4 @@ def _strain(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
         words=strain_words(strain),
         loads_percent=strain["force_percent"],
         peak_pressure_percent=strain["peak_pressure_percent"],
-        signed=False,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,21 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
 
+def opened(
+    folder: Path, names: Sequence[str], kind: str, of: str = ""
+) -> tuple[Config, ContactSurrogate]:
+    """Return configuration and surrogate of a run that has finished and was not changed since."""
+    for name in ("config.toml", *names, "knee.npz"):
+        if not (folder / name).is_file():
+            raise RunError(
+                f"{folder}: is not a finished {kind}, {name} is missing; make it with "
+                f"`{make_again(folder / name)}`{of}"
+            )
+    config = load_config(folder / "config.toml")
+    check_configuration(folder)
+    return config, surrogates.load(folder / "knee.npz")
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
     """A finished run: its configuration, trained surrogate, reference path and original model."""
@@ -38,15 +54,7 @@ class TrainedRun:
     def open(cls, folder: Path) -> TrainedRun:
         """Open a run directory; raises `RunError` unless it is a finished run of one knee."""
         check_single_knee(folder)
-        for name in ("config.toml", "path.json", "run.json", "knee.npz"):
-            if not (folder / name).is_file():
-                raise RunError(
-                    f"{folder}: is not a finished run, {name} is missing; make it with "
-                    f"`{make_again(folder / name)}`"
-                )
-        config = load_config(folder / "config.toml")
-        check_configuration(folder)
-        return cls(folder, config, surrogates.load(folder / "knee.npz"))
+        return cls(folder, *opened(folder, ("path.json", "run.json"), "run"))
 
     @cached_property
     def path(self) -> ReferencePath:

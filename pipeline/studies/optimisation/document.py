@@ -12,8 +12,7 @@ from pydantic import Field
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
-from pipeline.design_space.document import TOLD
-from pipeline.design_space.errors import LIMITS
+from pipeline.design_space.errors import LIMITS, TOLD
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture
