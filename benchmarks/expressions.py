@@ -17,8 +17,7 @@ import numpy as np
 
 from benchmarks.frame import Rows, measured, seconds
 from foundation.base.loads import COMPARTMENTS
-from surrogates.export.c_export import c_compiler
-from surrogates.export.casadi_external import compiled_wrench, has_compiler
+from surrogates.export.c_export import c_compiler, compiled_wrench, has_compiler
 from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings

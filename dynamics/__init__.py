@@ -5,11 +5,10 @@ from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, settle
-from dynamics.simulator.integrator import simulate
+from dynamics.simulator.integrator import gait, simulate
 from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
-from dynamics.simulator.variation import VariedContact
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
@@ -26,10 +25,10 @@ __all__ = [
     "SimulationError",
     "SimulationResult",
     "Statistics",
-    "VariedContact",
     "Wear",
     "WearLaw",
     "bed_wear",
+    "gait",
     "height_at_load",
     "load_gait_cycle",
     "load_iso14243",

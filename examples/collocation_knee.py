@@ -18,7 +18,7 @@ from dynamics.expressions import Elementary, KneeExpressions
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.base.pose import Pose
-from surrogates.export.casadi_external import compiled_wrench, has_compiler
+from surrogates.export.c_export import compiled_wrench, has_compiler
 
 DEGREE = 3  # Radau IIA of order 5: the last of its points is the end of the interval
 # Excursions that count as one, of the free coordinates [rad, m] and of their forces [N m, N]; rates

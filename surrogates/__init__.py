@@ -4,29 +4,65 @@
     knee = surrogates.load("runs/implant/knee.npz")
     loads = knee.loads(pose, order=1)  # loads.force, loads.medial.peak_pressure, loads.jacobian
 
+    knee = surrogates.fit(surrogates.samples_of(poses, loads), family="kriging")
+    errors = knee.errors(surrogates.samples_of(other_poses, other_loads))
+
 Importing this package and using a trained surrogate needs only NumPy.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
 
 from surrogates.files.persistence import (
     SurrogateFileError,
     load,
     save,
 )
-from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.lessons import Samples
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
 from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
+from surrogates.training import fit, samples_of
 
 __all__ = [
-    "CompartmentSurrogate",
     "ContactSurrogate",
     "OutsideDomainError",
     "OutsideDomainWarning",
     "Parameters",
     "ReferencePath",
     "SampleSpace",
+    "Samples",
     "SurrogateFileError",
+    "export_c",
+    "fit",
     "load",
+    "samples_of",
     "save",
 ]
+
+
+def export_c(knee: ContactSurrogate, folder: str | Path, name: str = "knee") -> tuple[Path, Path]:
+    """Write a surrogate as C source, ``<name>.h`` and ``<name>.c``; return their paths.
+
+    Parameters
+    ----------
+    knee : ContactSurrogate
+        The surrogate.
+    folder : str or Path
+        Folder, which exists.
+    name : str
+        Name of the files; the names in C begin with it.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or no name in C can begin with `name`.
+    """
+    from foundation.base.errors import InputError
+    from surrogates.export.c_export import export_knee
+
+    if not Path(folder).is_dir():
+        raise InputError(f"folder: expected a folder that exists, found {str(folder)!r}")
+    return export_knee(knee, name).write(folder, name)

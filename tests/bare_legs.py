@@ -1,7 +1,5 @@
 """A standing person of two legs without articular contact: model, motion, ground force, walk."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynamics.motion import MotionTable, write_motion_table

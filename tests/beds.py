@@ -1,7 +1,5 @@
 """Contact models of the tests: a linear law on simple shapes, and the built-in implant."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import naive

@@ -1,7 +1,5 @@
 """Exported C, compiled and called."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 

@@ -1,7 +1,5 @@
 """A Dask scheduler and workers of it in processes of their own, and jobs for them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

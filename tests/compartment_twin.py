@@ -1,7 +1,5 @@
 """A compartment's surrogate in plain Python on its regressors' own predictions, and checks."""
 
-from __future__ import annotations
-
 import manufactured
 import numpy as np
 from manufactured import truth

@@ -1,7 +1,5 @@
 """Files of one small surface in variants of VTK, 3MF and glTF, written by hand."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Parts of the compiled library that it does not export, and all of its builds."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Simulation results with a given motion and given loads."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

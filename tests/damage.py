@@ -1,7 +1,5 @@
 """Damaged files for the readers: what copying, editing and exporting do to a valid file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Condyles in closed form whose stiffness, centring and height are parameters of a design."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A tiny run over designs of the built-in implant, made once for all tests of a process."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp

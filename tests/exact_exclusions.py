@@ -1,7 +1,5 @@
 """Exclusions of complementarity problems in fractions: an oracle without rounding."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

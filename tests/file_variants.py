@@ -1,7 +1,5 @@
 """Files of one small surface in variants of STL, PLY, OBJ and OFF, written by hand."""
 
-from __future__ import annotations
-
 import io
 import re
 import struct

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from foundation.finite_element.hexahedra import CORNERS, stiffness
+from foundation.finite_element.condensation import CORNERS, stiffness
 
 E, NU = 10e6, 0.45
 

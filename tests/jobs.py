@@ -1,7 +1,5 @@
 """Small jobs for workers, which load nothing else for them."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

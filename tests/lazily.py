@@ -1,8 +1,6 @@
 """Modules for tests that are imported with the first use: JAX takes a second, and no process can
 hold CasADi beside OpenSim's own."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

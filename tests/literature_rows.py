@@ -1,7 +1,5 @@
 """Statements of the literature: a test of rows, and simulations that statements share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, wraps
 from inspect import signature

@@ -1,7 +1,5 @@
 """Surrogates over designs with random weights."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Knees of every formulation and family with random weights."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

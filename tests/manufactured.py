@@ -4,8 +4,6 @@ The truth is stated in the condyle's coordinates. The design repeats the same po
 each flexion, so that what the fit finds of them (path, centre of the condyle) is the truth's own.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

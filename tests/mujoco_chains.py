@@ -1,7 +1,5 @@
 """Assemblies of chains in MuJoCo, an independent engine, for the tests that compare with it."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import mujoco

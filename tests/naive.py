@@ -1,7 +1,5 @@
 """Obvious, slow twins of the library in C."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import brentq
 

@@ -1,7 +1,5 @@
 """The simulator's forces as they are written in a textbook, in plain NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynamics import AppliedLoads, KneeSimulator, Ligament

@@ -1,7 +1,5 @@
 """Walking cycle of a natural knee from the poses of a published solution."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator

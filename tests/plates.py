@@ -1,7 +1,5 @@
 """Layers of polyethylene: under a rigid plate, where all springs are alike, and of an implant."""
 
-from __future__ import annotations
-
 import shapes
 
 from foundation.elastic_foundation.laws import LinearLaw

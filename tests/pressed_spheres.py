@@ -1,7 +1,5 @@
 """Two spheres on flat beds, whose indentations and pressures are known in closed form."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

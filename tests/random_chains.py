@@ -1,7 +1,5 @@
 """Random chains on bases of all kinds, with links of all kinds, for the tests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How far rounding alone parts two evaluations of one surrogate."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from surrogates.formulations.compartment import CompartmentSurrogate

@@ -1,7 +1,5 @@
 """Simple surfaces with known contact, as triangle meshes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curved, creased and irregular surfaces with a known smooth shape, as triangle meshes."""
 
-from __future__ import annotations
-
 import numpy as np
 import trimesh
 from shapes import swept

@@ -1,7 +1,5 @@
 """Closed solids, shells and bones with a known bearing surface."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation

@@ -1,7 +1,5 @@
 """Small studies for the tests of the pipeline: a run in seconds, and the implant as mesh files."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Loads of a surrogate as plain arrays, for comparison."""
 
-from __future__ import annotations
-
 
 def arrays(model, poses):
     """Return loads (N, ..., 12), Jacobians (N, ..., 6, 6) [SI] and variables (N, ..., 7) [1]."""

@@ -1,7 +1,5 @@
 """Files of surrogates taken apart and put together again, for the tests of damaged files."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Lines of code and words of documentation against limits: a change may lower a limit, only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Docstrings state the shape and the unit of arrays and list the parameters of their function."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

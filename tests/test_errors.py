@@ -1,7 +1,5 @@
 """Errors of what users give are `InputError`; what else is raised keeps its traceback."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

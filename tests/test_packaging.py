@@ -1,7 +1,5 @@
 """Wheel and sdist hold what they must, the one makes the other; lock and citation fit."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

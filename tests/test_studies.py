@@ -1,7 +1,5 @@
 """The shipped studies, whole: what their reports must show (minutes each)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tests themselves: one way to the data, and no compiled function is exchanged."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

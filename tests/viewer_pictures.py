@@ -1,7 +1,5 @@
 """Pictures of the 3-D view of a page in a browser."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, NoReturn
+from pathlib import Path
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from dynamics.simulator.equilibrium import settle
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, KneeSimulator
 from dynamics.simulator.result import SimulationResult, Statistics
 from dynamics.simulator.result_assembly import reported
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import check_array, check_count, check_in, check_number
 from foundation.base.errors import InputError
@@ -143,6 +145,48 @@ def simulate(
         statistics=statistics,
         **reported(equations, times, done.states)._asdict(),
     )
+
+
+def gait(
+    model: ContactModel,
+    waveforms: str | Path = LEVEL_WALKING,
+    *,
+    period_s: float = 1.0,
+    simulator: KneeSimulator | None = None,
+    **options: Any,
+) -> SimulationResult:
+    """Simulate gait cycles of a table with the default knee simulator.
+
+    Parameters
+    ----------
+    model : ContactModel
+        Contact of femur and tibia.
+    waveforms : str or Path
+        Table of `load_gait_cycle`; by default the shipped level walking.
+    period_s : float
+        Duration of the cycle [s].
+    simulator : KneeSimulator, optional
+        Moving parts and restraints; by default those of `KneeSimulator`, with springs slack in the
+        model's reference pose at zero flexion.
+    **options
+        Further arguments of `simulate`.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be used, or a model without a reference path comes without simulator.
+    EquilibriumError, SimulationError
+        As of `simulate`.
+    """
+    if simulator is None:
+        if not hasattr(model, "reference_pose"):
+            raise InputError(
+                f"simulator: expected one for a {type(model).__name__}, which has no reference "
+                "path, found None; for example KneeSimulator(neutral=pose), pose near contact"
+            )
+        neutral = model.reference_pose(0.0)
+        simulator = KneeSimulator(neutral=replace(neutral, adduction=0.0, rotation=0.0))
+    return simulate(model, simulator, load_gait_cycle(waveforms, period_s), **options)
 
 
 def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_step: float) -> None:

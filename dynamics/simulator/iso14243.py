@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dynamics.csv_table import SI_FACTORS, TextTable, read_lines
-from dynamics.simulator.waveform_ranges import check_columns
+from dynamics.simulator.waveform_tables import check_columns
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError

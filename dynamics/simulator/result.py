@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
-from foundation.base.checks import FloatArray, frozen
+from foundation.base.checks import FloatArray, check_in, frozen
 from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,23 @@ class SimulationResult:
     def columns(self) -> dict[str, FloatArray]:
         """Return the columns (N,) [any unit] of the result by name, which ends with the unit."""
         return dict(self._columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `columns` as a table of a row for each instant."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())
+
+    def plot(self, column: str, over: str = "gait_percent", axes: Any = None) -> Any:
+        """Draw a column over another one (`columns`); return the axes of matplotlib."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.gca() if axes is None else axes
+        table = self.columns()
+        x, y = (table[check_in("column", name, table)] for name in (over, column))
+        axes.plot(x, y)
+        axes.set(xlabel=over, ylabel=column)
+        return axes
 
     @cached_property
     def _columns(self) -> dict[str, FloatArray]:

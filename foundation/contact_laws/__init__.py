@@ -1,13 +1,9 @@
 """Analytical laws of one contact: normal forces, Hertz's constants, friction."""
 
 from foundation.contact_laws.hertz import (
-    EllipseFactors,
     EllipticContact,
-    approximate_factors,
     effective_modulus,
     effective_radius,
-    exact_factors,
-    relative_radii,
     sphere_stiffness,
 )
 from foundation.contact_laws.normal import (
@@ -18,10 +14,8 @@ from foundation.contact_laws.normal import (
     HertzLaw,
     HookeLaw,
     HuntCrossleyLaw,
-    HysteresisLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
     SpringDashpotLaw,
     returned_restitution,
 )
@@ -30,22 +24,16 @@ __all__ = [
     "CompliantFriction",
     "ConstantHuntCrossleyLaw",
     "ContactLaw",
-    "EllipseFactors",
     "EllipticContact",
     "FloresLaw",
     "HertzLaw",
     "HookeLaw",
     "HuntCrossleyLaw",
-    "HysteresisLaw",
     "KelvinVoigtLaw",
     "LankaraniNikraveshLaw",
-    "LinearHysteresisLaw",
     "SpringDashpotLaw",
-    "approximate_factors",
     "effective_modulus",
     "effective_radius",
-    "exact_factors",
-    "relative_radii",
     "returned_restitution",
     "sphere_stiffness",
 ]

@@ -155,7 +155,7 @@ static void solve_symmetric(int n, double *matrix, double *right)
     }
 }
 
-/* Solve the complementarity problem of the nodes inside (`foundation.layer_theory.complementarity`) by
+/* Solve the complementarity problem of the nodes inside (`foundation.layer_theory.flat_layer`) by
    exchanges of nodes. Writes forces (n), and to the rows of `right` of the `held` ones the derivatives
    by the twist from place 1. Returns the number of nodes held, -1 if the exchanges do not end, as the
    compliance is not positive definite. */

@@ -176,7 +176,7 @@ void law_pressures(const law *l, int count, const double *indentation, int deepe
     }
 }
 
-/* ---- edges (`foundation.elastic_foundation.spring_bed`) */
+/* ---- edges (`foundation.elastic_foundation.springs`) */
 
 /* The fraction T_0(t) beyond the edge, -1 <= t <= 1: the integral of the kernel. */
 INLINE double edge_part(double t)

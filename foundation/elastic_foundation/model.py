@@ -18,8 +18,7 @@ from foundation.base.loads import (
     SpringState as SpringState,
 )
 from foundation.base.pose import Pose, twist_jacobian
-from foundation.elastic_foundation.laws import SeriesLaw, SpringLaw
-from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
+from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.springs import (
     AT_REST,
     DEPTH,
@@ -28,6 +27,10 @@ from foundation.elastic_foundation.springs import (
     SpringSums,
     confinement_flags,
     coupling_of,
+    curved_bed,
+    flat_bed,
+    law_on_bed,
+    layers_on_bed,
     motion,
     soft_layers,
 )
@@ -141,7 +144,7 @@ class ElasticFoundation(SurfaceContact):
 
     The tibial surface is a bed of springs along its normals, independent or coupled (`CoupledLaw`);
     the indentation of a spring is the distance along minus the normal to the exit from the femur.
-    See `foundation.elastic_foundation.spring_bed` for the positions of the springs and
+    See `foundation.elastic_foundation.springs` for the positions of the springs and
     docs/theory.md for the equations.
 
     Parameters
@@ -170,7 +173,7 @@ class ElasticFoundation(SurfaceContact):
         Largest indentation of the search [m].
     femur_excess : (T,) or (V,) float64, optional
         Thickness of the femoral layer at each femoral triangle or vertex beyond that of the last
-        layer of the law [m], see `foundation.elastic_foundation.model`.
+        layer of the law [m].
 
     Raises
     ------
@@ -280,6 +283,31 @@ class ElasticFoundation(SurfaceContact):
             other._excess = excess_scale * self._excess
         other._set_law(law)
         return other
+
+    def with_material(
+        self, youngs_modulus: float | None = None, poissons_ratio: float | None = None
+    ) -> ElasticFoundation:
+        """Return the same bed of another material.
+
+        Parameters
+        ----------
+        youngs_modulus : float, optional
+            E [Pa]; by default that of the bed.
+        poissons_ratio : float, optional
+            nu [1]; by default that of the bed.
+
+        Raises
+        ------
+        InputError
+            If a value is out of range, or the law has two layers (use `with_law`).
+        """
+        if not isinstance(self.law, LayerLaw):
+            raise InputError(
+                f"law: expected a law of one layer, found {type(self.law).__name__}; use with_law"
+            )
+        given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return self.with_law(replace(self.law, **changes))
 
     def loads_in_motion(self, pose: Pose, rates: ArrayLike) -> ContactLoads:
         """Return the loads of a moving femur, with damping and friction.

@@ -3,12 +3,10 @@
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.finite_element.size import LayerSize
 
 __all__ = [
     "ElasticLayer",
     "FiniteElementContact",
-    "LayerSize",
     "PlaneBase",
     "SolidBase",
     "ThicknessBase",

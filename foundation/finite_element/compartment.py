@@ -23,7 +23,7 @@ from foundation.core import lapack
 from foundation.core.library import CORE, SCRATCH, Integers, Record, address, addresses, integers
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
 from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance, add_block
-from foundation.layer_theory.complementarity import NodalContact, solve_contact
+from foundation.layer_theory.flat_layer import NodalContact, solve_contact
 
 #: Distance of the edge found from nodal pressures outside the true edge, in node spacings. Near any
 #: smooth edge the pressure has the same form; on paraboloids 0.05 to 0.12 were measured at spacings

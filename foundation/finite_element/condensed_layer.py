@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.base.files import replacing
+from foundation.base.threads import one_thread
 from foundation.core.library import LANES, Record, integers
-from foundation.finite_element.charts import Chart
-from foundation.finite_element.condensation import ElasticBody
+from foundation.finite_element.condensation import ElasticBody, compliance
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import LayerMesh, layer_mesh
-from foundation.finite_element.surface_grid import lay_grid
+from foundation.finite_element.surface_grid import Chart, lay_grid
 from foundation.surfaces.tree import build_tree, node_groups
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -181,3 +187,184 @@ def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> Record:
         points, normals, elements, first, count, bulge=np.full(len(points), margin), margin=margin,
         count_compartments=1, compartments=np.array([0, len(first)]),
     )  # fmt: skip
+
+
+class ComplianceStore:
+    """Compliances in a folder, `<digest>.npy` for each body, or in memory, in a precision."""
+
+    def __init__(self, folder: str | Path | None, precision: str) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self.precision = precision
+        self._kept: dict[str, FloatArray] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        # Other processes map the files; arrays without a file must travel.
+        return self.__dict__ | ({"_kept": {}} if self.folder is not None else {})
+
+    def path(self, digest: str) -> Path | None:
+        """Return the file of the body with a digest; None without a folder."""
+        return None if self.folder is None else self.folder / f"{digest}-{self.precision}.npy"
+
+    def is_kept(self, digest: str, count: int) -> bool:
+        """Return whether the body with a digest and `count` retained nodes is condensed already."""
+        path = self.path(digest)
+        return digest in self._kept or (
+            path is not None and _read(path, count, self.precision) is not None
+        )
+
+    def get(
+        self,
+        digest: str,
+        count: int,
+        body: Callable[[], ElasticBody],
+        change: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> FloatArray:
+        """Return the compliance (C, C) [m/N] of a body; condense if no whole array is kept."""
+        if digest not in self._kept:
+            path = self.path(digest)
+            if path is None:
+                self._kept[digest] = self._condensed(body(), change)
+            else:
+                found = _read(path, count, self.precision)
+                if found is None:
+                    _write(path, self._condensed(body(), change))
+                    found = _read(path, count, self.precision)
+                if found is None:
+                    raise InputError(
+                        f"{path}: expected the compliance that was just written, found a file that "
+                        "cannot be read; check disk and folder"
+                    )
+                self._kept[digest] = found
+        return self._kept[digest]
+
+    def _condensed(
+        self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
+    ) -> FloatArray:
+        found = compliance(body)
+        kept = found if change is None else change(found)
+        return np.ascontiguousarray(kept, dtype=self.precision)
+
+
+class Kept(NamedTuple):
+    """A layer, the digest of what is kept, and the function that computes this, (C, C) [m/N]."""
+
+    layer: MeshedLayer
+    digest: str
+    get: Callable[[], FloatArray]
+
+
+def condense(
+    layers: list[Kept], store: ComplianceStore, progress: Callable[[str], None] | None
+) -> None:
+    """Condense the layers that a store does not keep yet, side by side; report to `progress`."""
+    new = [each for each in layers if not store.is_kept(each.digest, len(each.layer.candidates))]
+    if progress is not None and new:
+        unknowns = sum(3 * len(each.layer.mesh.nodes) for each in new)
+        nodes = sum(len(each.layer.candidates) for each in new)
+        progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
+    # One thread of BLAS each, so that the bits do not depend on the number of cores.
+    with one_thread, ThreadPoolExecutor() as pool:
+        list(pool.map(lambda each: each.get(), layers))
+
+
+def _read(path: Path, count: int, precision: str) -> FloatArray | None:
+    """Return the array (count, count) of a file, mapped; None where there is no such array."""
+    try:
+        # A plain array over the mapped file: a memmap is slow to index.
+        found = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError):
+        return None
+    # The kernels read the array without checks of their indices.
+    whole = found.shape == (count, count) and found.dtype == precision
+    return found if whole and found.flags.c_contiguous else None
+
+
+def _write(path: Path, array: FloatArray) -> None:
+    """Write a file under another name first: an interrupted run leaves no half of a file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as partial, partial.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(
+            f"{path}: the condensed compliance cannot be written ({error.strerror}); make the "
+            f"folder writable, and free {1e-9 * array.nbytes:.1g} GB on the disk"
+        ) from error
+
+
+#: Seconds of the condensation per candidate squared and per unknown, of one core (measured).
+_PER_CANDIDATE_SQUARED, _PER_UNKNOWN = 5e-7, 8e-5
+#: Arrays of candidates squared that the condensation needs at a time, in double precision.
+_ARRAYS = 4.0
+#: Bytes of an unknown in the condensation.
+_BYTES_PER_UNKNOWN = 200.0
+#: Part of the memory of the machine that a condensation may take.
+_USABLE = 0.9
+
+
+@dataclass(frozen=True)
+class LayerSize:
+    """Size of the layers of a knee."""
+
+    #: Nodes that may come into contact, per layer: medial and lateral, tibial layers first.
+    candidates: tuple[int, ...]
+    #: Of the mesh of each layer.
+    unknowns: tuple[int, ...]
+    #: Of the condensation of all layers side by side [bytes].
+    memory: float
+    #: Of the compliances, which all processes share [bytes].
+    storage: float
+    #: Estimate for the condensation on one core [s].
+    seconds: float
+
+
+def size_of(layers: list[MeshedLayer], precision: str) -> LayerSize:
+    """Return the size of layers, kept in a precision ("float64" or "float32")."""
+    candidates = tuple(len(layer.candidates) for layer in layers)
+    unknowns = tuple(3 * len(layer.mesh.nodes) for layer in layers)
+    width = {"float64": 8, "float32": 4}[precision]
+    return LayerSize(
+        candidates,
+        unknowns,
+        memory=_memory(candidates) + _BYTES_PER_UNKNOWN * sum(unknowns),
+        storage=float(sum(width * c * c for c in candidates)),
+        seconds=sum(
+            _PER_CANDIDATE_SQUARED * c * c + _PER_UNKNOWN * u
+            for c, u in zip(candidates, unknowns, strict=True)
+        ),
+    )
+
+
+def check_area(name: str, area: float, spacing: float) -> None:
+    """Raise an InputError, before anything is meshed, if too many nodes fit on an area [m²]."""
+    nodes = area / spacing**2
+    check_memory(
+        _memory([nodes]), f"a {name} compartment of {1e4 * area:.3g} cm² has {nodes:,.0f} nodes"
+    )
+
+
+def check_memory(needed: float, what: str) -> None:
+    """Raise an InputError about `what` if it needs more memory [bytes] than there is."""
+    available = machine_memory()
+    if available is not None and needed > _USABLE * available:
+        raise InputError(
+            f"{{name}}: {what}, and the condensation needs {1e-9 * needed:,.1f} GB of memory "
+            f"(expected at most {_USABLE:.0%} of the {1e-9 * available:.1f} GB of this machine); "
+            "increase {name}, or check the unit of the surfaces",
+            "spacing",
+        )
+
+
+def machine_memory() -> float | None:
+    """Return the memory of this machine [bytes]; None where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return None
+
+
+def _memory(candidates: Sequence[float]) -> float:
+    """Return the memory of the dense arrays of layers with numbers of candidates [bytes]."""
+    return sum(8.0 * _ARRAYS * count * count for count in candidates)

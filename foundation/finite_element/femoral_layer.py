@@ -15,10 +15,9 @@ from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, Record, address, addresses, integers
-from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
-from foundation.finite_element.compliance_store import ComplianceStore
-from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.condensed_layer import ComplianceStore, MeshedLayer, meshed_layer
 from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.surface_grid import Chart, femoral_chart, tibial_chart
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 from foundation.surfaces.triangle_mesh import TriangleMesh
 

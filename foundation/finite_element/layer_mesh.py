@@ -15,7 +15,7 @@ from scipy.spatial import KDTree
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
-from foundation.finite_element.hexahedra import scaled_jacobian
+from foundation.finite_element.condensation import scaled_jacobian
 from foundation.finite_element.surface_grid import SurfaceGrid
 from foundation.surfaces.triangle_mesh import MeshWarning
 
@@ -111,7 +111,7 @@ class LayerMesh:
     grid: SurfaceGrid
     #: Positions (N, 3) [m], level after level: the base first and the bearing surface last.
     nodes: FloatArray
-    #: Nodes (E, 8) of each element, as `foundation.finite_element.hexahedra.CORNERS`.
+    #: Nodes (E, 8) of each element, as `foundation.finite_element.condensation.CORNERS`.
     hexahedra: IntArray
     #: Number of levels of nodes.
     levels: int

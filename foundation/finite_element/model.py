@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,20 +17,35 @@ from scipy.spatial import Delaunay, KDTree
 from foundation.base.checks import FloatArray, IntArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
-from foundation.base.loads import COMPARTMENTS, SpringState
+from foundation.base.loads import (
+    AREA,
+    AXIAL_FORCE,
+    CENTRE,
+    COMPARTMENTS,
+    PEAK_PRESSURE,
+    SpringState,
+)
 from foundation.base.pose import Pose
-from foundation.finite_element.charts import tibial_chart
 from foundation.finite_element.compartment import CompartmentContact, PatchState
-from foundation.finite_element.compliance_store import ComplianceStore, Kept, condense
-from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.condensed_layer import (
+    ComplianceStore,
+    Kept,
+    LayerSize,
+    MeshedLayer,
+    check_area,
+    check_memory,
+    condense,
+    meshed_layer,
+    size_of,
+)
 from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.size import LayerSize, check_area, check_memory, size_of
+from foundation.finite_element.surface_grid import tibial_chart
 from foundation.surface_contact import NodalContact, PressurePlaces
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.smooth_surface import smooth_surface
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
 
 def check_layer(name: str, layer: Any) -> None:
@@ -288,21 +305,48 @@ class FiniteElementContact(NodalContact):
         The thicknesses of the elements are in proportion: `growth` becomes its power of the ratio.
         """
         ratio = spacing / self.spacing
-        return type(self)(
-            self.femur,
-            self.tibia,
-            self.layer,
-            femur_layer=self.femur_layer,
+        return self._like(
             spacing=spacing,
             femur_spacing=self.femur_spacing * ratio,
             growth=min(self.growth**ratio, 2.0),
-            compartments=self.compartments,
-            compartment_names=self.compartment_names,
-            candidates=self.candidates,
-            precision=self.store.precision,
-            folder=self.store.folder,
-            search_depth=self._reach,
         )
+
+    def with_material(
+        self, youngs_modulus: float | None = None, poissons_ratio: float | None = None
+    ) -> Self:
+        """Return the same model with another material of the tibial layer.
+
+        Parameters
+        ----------
+        youngs_modulus : float, optional
+            Young's modulus [Pa]; by default that of the layer.
+        poissons_ratio : float, optional
+            Poisson's ratio [1]; by default that of the layer.
+
+        Raises
+        ------
+        InputError
+            If a value is out of range.
+        """
+        given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return self._like(layer=replace(self.layer, **changes))
+
+    def _like(self, **changes: Any) -> Self:
+        arguments: dict[str, Any] = {
+            "layer": self.layer,
+            "femur_layer": self.femur_layer,
+            "spacing": self.spacing,
+            "femur_spacing": self.femur_spacing,
+            "growth": self.growth,
+            "compartments": self.compartments,
+            "compartment_names": self.compartment_names,
+            "candidates": self.candidates,
+            "precision": self.store.precision,
+            "folder": self.store.folder,
+            "search_depth": self._reach,
+        }
+        return type(self)(self.femur, self.tibia, **(arguments | changes))
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
@@ -401,3 +445,69 @@ class FiniteElementContact(NodalContact):
             )
             for side, layer in enumerate(self.layers)
         )
+
+
+#: Order of convergence in the spacing.
+_ORDER = 2.0
+
+Model = TypeVar("Model", bound=NodalContact)
+
+
+@dataclass(frozen=True)
+class SpacingError:
+    """Root mean square of the estimated errors over poses and compartments in contact."""
+
+    #: Error of the axial force, relative to the largest [1].
+    force: float
+    #: Error of the peak pressure, relative to the largest [1].
+    peak_pressure: float
+    #: Error of the area, relative to the largest [1].
+    area: float
+    #: Error of the centre of pressure [m].
+    centre: float
+    #: Number of poses.
+    poses: int
+    #: Poses with a flagged peak pressure: that of an edge has no limit to extrapolate to.
+    unresolved: int
+
+
+def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> FloatArray:
+    """Return loads (..., 12) [N, N m, m², Pa, m] by Richardson's extrapolation."""
+    return fine + (fine - coarse) / (ratio**_ORDER - 1.0)
+
+
+def coarser(model: Model) -> Model:
+    """Return the model with nodes twice as far apart, without repeated warnings about its mesh."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        return model.with_spacing(2.0 * model.spacing)
+
+
+def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
+    """Estimate the error of a model's spacing at poses, by extrapolation from twice the spacing."""
+    second = coarser(model)
+    found = model.loads(poses)
+    fine, coarse = found.values, second.loads(poses).values
+    error = extrapolated(coarse, fine) - fine
+    touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)
+    if not touching.any():
+        raise InputError(
+            "poses: expected poses in contact for the error of the node spacing, found none"
+        )
+
+    def relative(column: int) -> float:
+        return _mean_square(error[..., column][touching]) / float(fine[..., column].max())
+
+    moved = np.linalg.norm(error[..., CENTRE], axis=-1)[touching]
+    return SpacingError(
+        relative(AXIAL_FORCE),
+        relative(PEAK_PRESSURE),
+        relative(AREA),
+        _mean_square(moved),
+        len(poses),
+        sum(map(peak_unresolved, found.flags)),
+    )
+
+
+def _mean_square(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2)))

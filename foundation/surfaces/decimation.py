@@ -6,6 +6,10 @@ facets balance on both sides; the patches of the contact model go through the ve
 therefore moved onto the smooth patches of the full surface. Two vertices may come to the same place
 there: flat triangles are removed. The library bounds no distance: the deviation of both
 surfaces is measured, and a mesh that deviates too far is decimated again to more triangles.
+
+Of triangles with next to no area, a needle has two vertices at nearly the same place, which become
+one; a cap has a vertex on its longest edge, which is exchanged for the other diagonal with the
+neighbour. The surface stays manifold and moves by less than the height of the flat triangle.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
 from foundation.surfaces.mesh_io import read_surfaces
-from foundation.surfaces.readers.surface_file import UNITS, SurfaceFile
+from foundation.surfaces.readers.polygons import UNITS, SurfaceFile
 from foundation.surfaces.triangle_mesh import (
     MeshError,
     MeshWarning,

@@ -17,7 +17,7 @@ from foundation.surfaces.mesh_topology import (
     is_repeated,
     label_pieces,
 )
-from foundation.surfaces.readers.surface_file import UNITS
+from foundation.surfaces.readers.polygons import UNITS
 from foundation.surfaces.surface_shape import (
     BODY,
     is_closed,

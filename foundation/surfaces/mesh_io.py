@@ -14,9 +14,9 @@ from foundation.surfaces.readers.legacy_vtk import read_legacy_vtk
 from foundation.surfaces.readers.obj import read_obj
 from foundation.surfaces.readers.off import read_off
 from foundation.surfaces.readers.ply import read_ply
+from foundation.surfaces.readers.polygons import SurfaceFile, UnsupportedContent, plain_text
 from foundation.surfaces.readers.step import read_step
 from foundation.surfaces.readers.stl import read_stl
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, plain_text
 from foundation.surfaces.readers.threemf import read_3mf
 from foundation.surfaces.readers.xml_vtk import read_xml_vtk
 from foundation.surfaces.triangle_mesh import MeshError, stacked

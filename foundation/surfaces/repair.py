@@ -141,8 +141,8 @@ class Repaired(NamedTuple):
 def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     """Return a mesh with consistent, connected triangles, and what was repaired.
 
-    In this order: repeated triangles and copies of the surface are removed, seams welded
-    (`foundation.surfaces.repair`), triangles removed that lose their area or are repeated by this,
+    In this order: repeated triangles and copies of the surface are removed, seams welded,
+    triangles removed that lose their area or are repeated by this,
     stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
     condyles or plateaus turned that are inside out, small holes filled
     (`foundation.surfaces.hole_filling`), and spikes levelled (`foundation.surfaces.spikes`). The

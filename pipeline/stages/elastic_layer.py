@@ -15,7 +15,7 @@ from foundation.base.loads import AREA, AXIAL_FORCE, MEAN_PRESSURE, PEAK_PRESSUR
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import coupled_laws, single_laws
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.finite_element.resolution import spacing_error
+from foundation.finite_element.model import spacing_error
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.schema import Config

@@ -11,7 +11,11 @@ from typing import Any
 import pandas as pd
 
 import surrogates
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
+from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.protocol import OriginalModel, contact_model
@@ -40,6 +44,26 @@ def opened(
     config = load_config(folder / "config.toml")
     check_configuration(folder)
     return config, surrogates.load(folder / "knee.npz")
+
+
+@dataclass(frozen=True, eq=False)
+class PressureMap:
+    """Pressure on a tibial surface."""
+
+    tibia: TriangleMesh
+    #: Pressure at the middle of each triangle (F,) [Pa].
+    pressure: FloatArray
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the pressure [MPa] on the plateau seen from above; return the axes of matplotlib."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.gca() if axes is None else axes
+        x, z = 1e3 * self.tibia.vertices[:, 0], 1e3 * self.tibia.vertices[:, 2]
+        shades = axes.tripcolor(z, x, self.tibia.faces, facecolors=1e-6 * self.pressure)
+        axes.figure.colorbar(shades, ax=axes, label="pressure [MPa]")
+        axes.set(xlabel="lateral [mm]", ylabel="anterior [mm]", aspect="equal")
+        return axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +119,41 @@ class TrainedRun:
         axes.set(xlabel=over, ylabel=column)
         axes.legend()
         return axes
+
+    def plot_held_out(self, column: str = "peak_pressure_Pa", axes: Any = None) -> Any:
+        """Draw predicted over true values of a load [SI] at the held-out samples; return the axes.
+
+        Raises `InputError` if the column is not one of `foundation.base.loads.LOAD_COLUMNS`.
+        """
+        import matplotlib.pyplot as plt
+
+        axes = plt.gca() if axes is None else axes
+        predicted = f"predicted_{check_in('column', column, LOAD_COLUMNS)}"
+        file = self.folder / "samples" / "heldout_prediction.parquet"
+        table = read_table(file, ("compartment", column, predicted))
+        for name, rows in table.groupby("compartment", sort=False):
+            axes.plot(rows[column], rows[predicted], ".", label=name)
+        axes.axline((0.0, 0.0), slope=1.0, color="0.7", zorder=0)
+        axes.set(xlabel=f"contact model: {column}", ylabel=f"surrogate: {column}")
+        axes.legend()
+        return axes
+
+    def pressure_map(self, pose: Pose, model: str = "original") -> PressureMap:
+        """Return the pressure on the tibia at a pose, of the "original" or of the "surrogate".
+
+        Raises `InputError` for another model, a surrogate without pressure fields, or a run whose
+        original model is a table.
+        """
+        contact = self.reference_model
+        if check_in("model", model, ("original", "surrogate")) == "original":
+            return PressureMap(contact.tibia, contact.spring_state(pose).pressure)
+        return PressureMap(contact.tibia, self.surrogate.pressure_field(pose).pressure)
+
+    def compare(self, other: TrainedRun) -> pd.DataFrame:
+        """Return the figures of this run and of another one, and their difference, by key."""
+        pair = self.figures.value.rename("this"), other.figures.value.rename("other")
+        table = pd.concat(pair, axis=1, join="inner")
+        return table.assign(difference=table.other - table.this)
 
     @cached_property
     def gait(self) -> GaitSimulation:

@@ -173,7 +173,7 @@ class Speed(Part):
 
 
 class SpacingErrors(Part):
-    """Errors of the node spacing: `foundation.finite_element.resolution.SpacingError`.
+    """Errors of the node spacing: `foundation.finite_element.model.SpacingError`.
 
     Shares are those of the largest value.
     """

@@ -175,7 +175,7 @@ def export_fmu(
     """Return the content of an FMU, a ZIP file to be named ``<prefix>.fmu``.
 
     Inputs are the six coordinates of the pose, outputs the loads, the generalised forces and three
-    flags: `surrogates.export.fmu.variables_of` the compartments. The same knee and
+    flags (`variables_of`). The same knee and
     compiler give the same bytes.
 
     Parameters

@@ -10,8 +10,7 @@ import numpy as np
 from foundation.base.checks import FloatArray, check_fields
 from foundation.base.pose import rotation_matrix
 from foundation.core.library import BLOCK, CORE, GROUP, Struct, address
-from surrogates.fields.condyle_surface import CondyleSurface
-from surrogates.fields.outline import Outline, outline_of
+from surrogates.fields.condyle_surface import CondyleSurface, Outline, outline_of
 
 
 @dataclass(frozen=True, eq=False)

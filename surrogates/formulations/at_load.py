@@ -1,4 +1,10 @@
-"""What a compartment that learns heights predicts at given axial loads, with standard errors."""
+"""What a compartment that learns heights predicts at given axial loads, with standard errors.
+
+The error of the height at a given load becomes an error of the loads at a given height by the
+change of the loads with the height (error propagation of first order). Where a femur is expected to
+be lifted by less than the error of the height of first contact, the errors are the loads of the
+remaining depth; where the femur is lifted farther, zero.
+"""
 
 from __future__ import annotations
 

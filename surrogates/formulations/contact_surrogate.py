@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,13 @@ from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import Domain
+from surrogates.formulations.lessons import Samples
 from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
 from surrogates.sampling.parameters import NO_PARAMETERS, Design, Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,6 +296,39 @@ class ContactSurrogate(ArrayRecord):
         errors = np.concatenate([part.standard_error(poses) for part in self.parts])
         errors[beyond(loads.variables[0]).any(axis=1)] = np.nan
         return errors
+
+    def errors(self, samples: Mapping[str, Samples]) -> pd.DataFrame:
+        """Return the errors at samples that the fit did not use.
+
+        Parameters
+        ----------
+        samples : mapping
+            Samples of each compartment by its name (`surrogates.samples_of`).
+
+        Returns
+        -------
+        DataFrame
+            A row for each compartment and load [SI], with the columns of
+            `surrogates.formulations.validation.ErrorFigures`.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, or a compartment has fewer than two samples.
+        """
+        import pandas as pd
+
+        from surrogates.formulations.validation import errors_at_pose
+
+        rows = {
+            (name, quantity): figures.to_dict()
+            for name, own in samples.items()
+            for quantity, figures in errors_at_pose(
+                self.compartment(name), own.poses, own.loads
+            ).items()
+        }
+        found = pd.DataFrame.from_dict(rows, orient="index")
+        return found.rename_axis(["compartment", "quantity"])
 
     def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
         """Return how poses of variables (N, C, 7) [1] leave the trained domain, for each pose.

@@ -1,7 +1,5 @@
 """The frame of the benchmarks: cells in units, tables, the command."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

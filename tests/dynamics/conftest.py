@@ -1,7 +1,5 @@
 """A knee with exact answers: two spheres in shallow parabolic dishes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 

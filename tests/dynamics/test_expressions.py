@@ -1,7 +1,5 @@
 """Expressions of the simulator's forces against the library, in three packages."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of motions, waveforms and ligaments: round trips, and what damage does to a file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from damage import files, read_or_refuse, reading

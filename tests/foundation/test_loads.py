@@ -1,7 +1,5 @@
 """Loads of compartments and their totals, and the quantities of poses and loads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

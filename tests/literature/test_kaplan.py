@@ -4,8 +4,6 @@ The figures are missing from the scan, and no lengths, masses, postures or param
 are printed: they are chosen here. A docstring opens with the place in the paper.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Only the formulas of the abstract survive in the scan, and no figure does. A doc
 the place in the document; A, B, X and Y are those of eq. 1: Y = A X + B.
 """
 
-from __future__ import annotations
-
 import itertools
 import runpy
 from fractions import Fraction
@@ -24,10 +22,9 @@ from dynamics.mechanics.unilateral import (
     UnilateralLink,
     complementarity,
     simulate_links,
-    solve_complementarity,
     solve_structure,
 )
-from dynamics.mechanics.unilateral.complementarity import free_terms
+from dynamics.mechanics.unilateral.complementarity import free_terms, solve_complementarity
 from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "mechanics"

@@ -7,8 +7,6 @@ Elastic layers are solved by an integral equation. A row or docstring opens with
 document.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from functools import cache
@@ -26,11 +24,11 @@ from studies import ROOT
 from dynamics.mechanics.planar_knee import (
     LigamentLimitWarning,
     machado_knee,
-    machado_laws,
     machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
+from dynamics.mechanics.planar_knee.machado import machado_laws
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.contact_laws import (
     CompliantFriction,
@@ -42,13 +40,12 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
     effective_modulus,
-    exact_factors,
-    relative_radii,
     returned_restitution,
     sphere_stiffness,
 )
+from foundation.contact_laws.hertz import exact_factors, relative_radii
+from foundation.contact_laws.normal import LinearHysteresisLaw
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
 from foundation.implant import CondylarImplant

@@ -5,8 +5,6 @@ to h. A docstring opens with the place there. Slow tests read a coarse study of 
 implant, a quarter of the samples of configs/implant.toml and fewer.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -5,8 +5,6 @@ them. The paper states no measure for "practically the same" and "no significant
 than 5 % here. A docstring opens with the place in the paper.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,19 +18,16 @@ from scipy.integrate import solve_ivp
 from dynamics.ligaments.bundles import TRANSITION_STRAIN
 from dynamics.mechanics.contact import Mode
 from dynamics.mechanics.planar_knee import (
-    PROFILE_KINDS,
-    PROXIMAL,
-    ContactLocation,
     PolarProfile,
-    Pull,
     machado_clearance_knee,
-    machado_data,
     machado_knee,
-    machado_laws,
     machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
+from dynamics.mechanics.planar_knee.knee import PROXIMAL, Pull
+from dynamics.mechanics.planar_knee.machado import machado_data, machado_laws
+from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, ContactLocation
 from foundation.contact_laws import LankaraniNikraveshLaw, returned_restitution, sphere_stiffness
 
 #: Table 2: insertions on femur and tibia, rest length [m], k [N/m²], limits of strain and force.

@@ -6,8 +6,6 @@ centres of mass, then y, then the angles; E X = S exp(i θ) + b joins the centre
 distances d from a joint to the next centre and l from a centre to the next joint.
 """
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Matrices of complementarity problems, by class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

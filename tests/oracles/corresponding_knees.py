@@ -1,7 +1,5 @@
 """Corresponding knees: one of the real knees in many smooth shapes, with the same triangles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ Gauss-Legendre nodes along each spoke and the trapezoidal rule round the spokes 
 no load suffers from cells cut by the edge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -10,8 +10,6 @@ window is not periodic: it is padded to twice the window, and its kernel is the 
 infinite layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -83,7 +81,7 @@ class Demand:
     name: str
     value: float
 
-    def scaled(self, factor: float) -> Demand:
+    def scaled(self, factor: float) -> "Demand":
         """Return the demand with its value times a factor."""
         return replace(self, value=factor * self.value)
 

@@ -10,8 +10,6 @@ with t from -a to a, g even, k from 0 to ∞, and U(x) = d/dx ∫ r (δ - s(r)) 
 5:541-551), whose kernel is smooth, so that Gauss-Legendre nodes converge exponentially.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,8 +9,6 @@ so that the layer is the half-space, whose compliance between squares is closed 
 smooth function of the distance alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf, pi

@@ -4,8 +4,6 @@ model = FlatLayer(POLYETHYLENE, (78e-3, 183e-3), spacing=0.5e-3, half=(8e-3, 10e
 model.at_load(1000.0)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

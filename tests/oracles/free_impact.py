@@ -5,8 +5,6 @@ equation m δ̈ = -F(δ, δ̇, v) is integrated in δ/L and δ̇/v, with the lar
 elastic part, so that the tolerance is independent of mass, stiffness and speed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

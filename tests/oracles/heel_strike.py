@@ -3,8 +3,6 @@
 The postures and speeds at the start are chosen, in the range of walking, and not measured.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """OpenSim-JAM's solution of its walking example."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

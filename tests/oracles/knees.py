@@ -1,7 +1,5 @@
 """The real knees; the data lies in `$KNEE_DATA` or ../shared/data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from foundation.surfaces import TriangleMesh, load_mesh

@@ -5,8 +5,6 @@ depths of the plateaus, sides, axes, origins, units and formats differ. Nothing 
 goes into this repository.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A table of poses and loads with errors, its study, and what its surrogate is worth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

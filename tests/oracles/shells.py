@@ -1,7 +1,5 @@
 """Surfaces closed to a shell, and layers of tetrahedra below them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray

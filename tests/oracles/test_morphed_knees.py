@@ -1,7 +1,5 @@
 """Morphed knees: side and anterior directions of knees that nobody has seen are found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from some_slow import first_of

@@ -1,7 +1,5 @@
 """Runs that the test processes make once for all, and what the tests of the pipeline share."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

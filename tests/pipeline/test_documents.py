@@ -5,8 +5,6 @@ Commands in ```sh blocks are read by the real parser, the cheap ones carried out
 configurations, unless `<!-- excerpt -->` stands before them.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

@@ -3,6 +3,7 @@
 import importlib.util
 import runpy
 import sys
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -15,6 +16,7 @@ from studies import ROOT
 import pipeline
 import surrogates
 from dynamics import KneeSimulator, height_at_load, settle
+from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose, generalised_force, twist_jacobian
 from pipeline.store.samples import read_table
 
@@ -34,12 +36,28 @@ def knee(tiny_run):
     return surrogates.load(tiny_run / "knee.npz")
 
 
-def test_plain_python_as_a_script(tiny_run, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["plain_python.py", str(tiny_run)])
-    runpy.run_path(str(EXAMPLES / "plain_python.py"), run_name="__main__")
+def test_everyday_tasks_as_a_script(tiny_run, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["everyday.py", str(tiny_run)])
+    found = runpy.run_path(str(EXAMPLES / "everyday.py"))["main"](tiny_run)
     out = capsys.readouterr().out
     assert "1500 N are carried" in out
-    assert "degrees" in out
+    assert "flexion by 109 deg beyond" in out
+    run = pipeline.open_run(tiny_run)
+    knee, model = run.surrogate, run.reference_model
+    pose = knee.reference_pose(flexion_deg=20.0)
+    pose = replace(pose, superior=height_at_load(knee, pose, 1500.0))
+    assert found["height"] == pose.superior
+    assert found["axial_force"] == pytest.approx(1500.0, abs=1e-3)
+    # Linear springs are proportional to their modulus.
+    assert found["share"] == pytest.approx(0.5, rel=1e-9)
+    assert found["pressed"] == pytest.approx(0.5e-3, abs=1e-8)
+    assert found["peak"] == pytest.approx(model.spring_state(pose).pressure.max(), rel=1e-12)
+    assert found["q2"] > 0.5
+    assert found["forward"] > 0.0
+    assert found["turned"] > 0.0
+
+
+def test_pictures_of_a_run_show_its_tables(tiny_run):
     run = pipeline.open_run(tiny_run)
     assert run.figures.value["knee.medial_peak_pressure_MPa"] > 1.0
     axes = run.plot("medial_force_y_N", over="flexion_rad", axes=Figure().subplots())
@@ -47,6 +65,18 @@ def test_plain_python_as_a_script(tiny_run, monkeypatch, capsys):
     cycle = read_table(tiny_run / "simulation.parquet", ("model", "medial_force_y_N"))
     wanted = cycle.medial_force_y_N[cycle.model == "original"]
     assert_allclose(axes.lines[1].get_ydata(), wanted, rtol=1e-12)
+    axes = run.plot_held_out("area_m2", axes=Figure().subplots())
+    names = [line.get_label() for line in axes.lines[:2]]
+    assert names == ["medial", "lateral"]
+    predicted = np.concatenate([line.get_ydata() for line in axes.lines[:2]])
+    table = read_table(tiny_run / "samples" / "heldout_prediction.parquet", ("predicted_area_m2",))
+    assert sorted(predicted) == sorted(table.predicted_area_m2)
+    pressure = run.pressure_map(run.surrogate.reference_pose(20.0))
+    shades = pressure.plot(Figure().subplots()).collections[0]
+    assert_allclose(shades.get_array(), 1e-6 * pressure.pressure, rtol=1e-12)
+    with pytest.raises(InputError, match="train the surrogate with a section"):
+        run.pressure_map(run.surrogate.reference_pose(20.0), model="surrogate")
+    assert (run.compare(run).difference == 0.0).all()
 
 
 @pytest.mark.slow

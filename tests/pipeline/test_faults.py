@@ -1,7 +1,5 @@
 """Faults of the program are told as such, and what users give never looks like one."""
 
-from __future__ import annotations
-
 import copy
 import json
 import traceback

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.surface_contact import SurfaceContact
 from pipeline import runner
 from pipeline.cli.main import main

@@ -1,7 +1,5 @@
 """A trained surrogate needs NumPy alone: other packages are blocked."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Bad arguments of the whole package are refused with a message that names the argument."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,7 @@
 """Assemblies that strike the ground: compliant contact with stick-slip friction, rigid impact."""
 
-from dynamics.mechanics.contact import ContactChange, StrikeResult
-from dynamics.mechanics.ground.impact import RigidImpact, newton_impact, path_impact
+from dynamics.mechanics.contact import StrikeResult
+from dynamics.mechanics.ground.impact import newton_impact, path_impact
 from dynamics.mechanics.ground.legs import striking_legs
 from dynamics.mechanics.ground.strike import (
     CompliantGround,
@@ -13,10 +13,8 @@ from dynamics.mechanics.ground.strike import (
 
 __all__ = [
     "CompliantGround",
-    "ContactChange",
     "ContactPoint",
     "PenaltyGround",
-    "RigidImpact",
     "StrikeResult",
     "newton_impact",
     "path_impact",

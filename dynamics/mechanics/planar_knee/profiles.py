@@ -8,6 +8,17 @@ outward normal and curvature (positive where the body is convex). The splines of
 - "akima": once continuously differentiable, local (Akima 1970, J ACM 17:589-602);
 - "pchip": once continuously differentiable, without extrema between the samples (Fritsch &
   Butland 1984, SIAM J Sci Stat Comput 5:300-304).
+
+Contact points of two profiles have a common normal. The tibia stands at (x, y, φ) in the frame of
+the femur, which is fixed and global. With the points P, unit tangents t and outward normals n of
+femur (f) and tibia (t), and d = P_t - P_f, the conditions n_f × n_t = 0 and d · t_f = 0, with n_f ·
+n_t < 0, are regular at the touch, d = 0. Newton's method on the two angles has the analytic
+Jacobian, in arc lengths at the solution
+
+    [ κ_f                -κ_t ]
+    [ -1 - κ_f gap       -1   ],     determinant -(κ_f + κ_t + κ_f κ_t gap),
+
+gap = d · n_f, negative in penetration. The separation is a minimum if the bracket is positive.
 """
 
 from __future__ import annotations

@@ -13,8 +13,12 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import check_corners
-from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, left_out
+from foundation.surfaces.readers.polygons import (
+    SurfaceFile,
+    UnsupportedContent,
+    check_corners,
+    left_out,
+)
 
 #: Modes of primitives that trimesh reads as triangles, and those that are no polygons.
 _TRIANGLES, _STRIP = 4, 5

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import check_corners, of_strips, triangulated
-from foundation.surfaces.readers.surface_file import (
+from foundation.surfaces.readers.polygons import (
     SurfaceFile,
     UnsupportedContent,
+    check_corners,
     left_out,
+    of_strips,
     plain_text,
+    triangulated,
 )
 
 #: Numbers of the types of cells in VTK, and their names where the cells are no polygons.

@@ -12,8 +12,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import triangulated
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out, plain_text
+from foundation.surfaces.readers.polygons import SurfaceFile, left_out, plain_text, triangulated
 
 #: Keywords whose values may be three or more numbers, and those with names, which may be any words.
 _KEYS = frozenset(

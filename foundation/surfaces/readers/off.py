@@ -10,12 +10,12 @@ from typing import TypeVar
 import numpy as np
 
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import triangulated
-from foundation.surfaces.readers.surface_file import (
+from foundation.surfaces.readers.polygons import (
     SurfaceFile,
     UnsupportedContent,
     left_out,
     plain_text,
+    triangulated,
 )
 
 #: First words of files whose lines of vertices begin with x y z.

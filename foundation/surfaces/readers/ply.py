@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import of_strips, triangulated
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out, plain_text, trailing
+from foundation.surfaces.readers.polygons import (
+    SurfaceFile,
+    left_out,
+    of_strips,
+    plain_text,
+    trailing,
+    triangulated,
+)
 
 #: NumPy types of the scalars of PLY.
 TYPES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.surface_file import UNITS, SurfaceFile
+from foundation.surfaces.readers.polygons import UNITS, SurfaceFile
 from foundation.surfaces.triangle_mesh import MeshError
 
 #: Largest distance of the triangles from the surfaces of a file [mm], for a knee; and the extent of

@@ -10,7 +10,7 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
-from foundation.surfaces.readers.surface_file import SurfaceFile, plain_text, trailing
+from foundation.surfaces.readers.polygons import SurfaceFile, plain_text, trailing
 
 #: Triangle of a binary file, after a header of 80 bytes and the number of triangles.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])

@@ -13,8 +13,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.polygons import check_corners
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
+from foundation.surfaces.readers.polygons import SurfaceFile, check_corners, left_out
 
 #: Units of 3MF: one of `UNITS`, and how many of them a unit of 3MF has.
 _UNITS = {

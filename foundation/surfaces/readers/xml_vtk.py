@@ -11,7 +11,7 @@ import numpy as np
 from foundation.base.checks import IntArray
 from foundation.base.errors import InputError
 from foundation.surfaces.readers.legacy_vtk import surface_of_cells
-from foundation.surfaces.readers.surface_file import SurfaceFile
+from foundation.surfaces.readers.polygons import SurfaceFile
 from foundation.surfaces.triangle_mesh import MeshError
 
 #: Number of cells of a piece that are polygons, or may be.

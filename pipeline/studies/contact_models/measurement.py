@@ -23,7 +23,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AXIAL_FORCE, CENTRE
 from foundation.base.pose import Pose
-from foundation.finite_element.resolution import extrapolated
+from foundation.finite_element.model import extrapolated
 from foundation.surface_contact import SurfaceContact
 from pipeline.errors import StageError
 from pipeline.execution.worker_checks import ExecutionError

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dynamics.protocol import ContactModel
-from foundation.finite_element.resolution import coarser
+from foundation.finite_element.model import coarser
 from pipeline.originals.spring_bed import build_bed
 from pipeline.studies.calibration import fit_law, free_springs, linear_springs
 from pipeline.studies.contact_models.knee import (

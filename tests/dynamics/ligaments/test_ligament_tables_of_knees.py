@@ -1,7 +1,5 @@
 """Ligament tables of right and left knees: frames, sides by names, units, place about the bones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """Ligament bundles: laws, potential, generalised forces and tables."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Examples of mechanics: each runs, and figures of each are those of another computation."""
 
-from __future__ import annotations
-
 import runpy
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rules between arguments of mechanical systems, and choices, with messages that name them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +20,7 @@ from dynamics.mechanics.chains import (
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
-from foundation.contact_laws import LinearHysteresisLaw
+from foundation.contact_laws.normal import LinearHysteresisLaw
 from tests.oracles.heel_strike import heel_strike, reversing_impact
 
 REFUSED = (ValueError, SimulationError, unilateral.ComplementarityError)

@@ -1,7 +1,5 @@
 """Segments of the leg from body mass and height."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.testing import assert_allclose
 

@@ -1,7 +1,5 @@
 """Tables of motions and forces: OpenSim's formats and CSV, and what is wrong with them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -92,12 +92,6 @@ def test_settle_on_a_plane_balances_every_load(knee):
     assert pose.adduction > 1e-4
 
 
-@pytest.mark.parametrize("torque", [-1.0, 6.0])
-def test_torque_turns_against_the_rotational_spring(knee, torque):
-    pose = at_rest(knee(**PLANE), HELD, internal_torque=torque)
-    assert_allclose(pose.rotation, torque / 30.0, rtol=1e-5)
-
-
 def test_random_knees_settle_from_far_starts(knee):
     rng = np.random.default_rng(7)
     for _ in range(20):

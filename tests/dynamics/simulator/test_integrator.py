@@ -5,6 +5,7 @@ from dataclasses import replace
 import naive_simulator
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 import dynamics.simulator.integrator
@@ -14,12 +15,14 @@ from dynamics import (
     KneeSimulator,
     Ligament,
     SimulationError,
+    gait,
     load_gait_cycle,
     settle,
     simulate,
 )
 from dynamics.simulator.knee_simulator import FREE_COORDINATES
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
 
@@ -84,16 +87,6 @@ def test_energy_is_kept_without_damping(knee, constant):
     kinetic = 0.5 * result.rates[:, 1:] ** 2 @ simulator.inertia
     drift = kinetic + potential - kinetic[0] - potential[0]
     assert np.abs(drift).max() < 1e-6 * np.ptp(kinetic)
-
-
-def test_symmetric_knee_stays_symmetric(knee, walking):
-    symmetric = replace(walking, internal_torque=np.zeros(101))
-    simulator = KneeSimulator(medial_offset=0.0)
-    result = simulate(knee(offset=(4e-3, 3e-3)), simulator, symmetric, samples=51)
-    assert_allclose(result.poses[:, [1, 2, 5]], 0.0, rtol=0.0, atol=1e-12)
-    medial, lateral = result.compartment_loads
-    assert_allclose(medial[:, :3], lateral[:, :3] * [1.0, 1.0, -1.0], rtol=1e-9, atol=1e-6)
-    assert np.ptp(result.poses[:, 3]) > 1e-3
 
 
 def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
@@ -213,3 +206,21 @@ def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
         Shifted(), KneeSimulator(), constant(0.01), start=Pose(superior=0.042), samples=3
     )
     assert_allclose(result.loads[:, 1], 1000.0, rtol=1e-3)
+
+
+def test_gait_is_the_shipped_cycle_about_the_reference_pose(knee, walking):
+    class Known(type(linear(knee))):
+        def reference_pose(self, flexion_deg):
+            return Pose(adduction=0.01, rotation=0.02, anterior=flexion_deg, superior=1e-3)
+
+    model = linear(knee)
+    neutral = Pose(superior=1e-3)
+    expected = simulate(model, KneeSimulator(neutral=neutral), walking, samples=11)
+    model.__class__ = Known
+    result = gait(model, samples=11)
+    assert np.array_equal(result.poses, expected.poses)
+    assert result.to_frame().shape == (11, len(result.columns()))
+    axes = result.plot("anterior_m", over="flexion_rad", axes=Figure().subplots())
+    assert np.array_equal(axes.lines[0].get_ydata(), result.poses[:, 3])
+    with pytest.raises(InputError, match=r"simulator: expected one .* KneeSimulator\(neutral"):
+        gait(linear(knee))

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics import GaitCycle, KneeSimulator, Ligament, SimulationError, VariedContact, simulate
+from dynamics import GaitCycle, KneeSimulator, Ligament, SimulationError, simulate
 from dynamics.simulator.knee_simulator import REDUCED
+from dynamics.simulator.variation import VariedContact
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
 from foundation.core.library import CONSTANTS

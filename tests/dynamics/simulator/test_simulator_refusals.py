@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dynamics import GaitCycle, KneeSimulator, VariedContact, settle, simulate
+from dynamics import GaitCycle, KneeSimulator, settle, simulate
+from dynamics.simulator.variation import VariedContact
 from foundation.base.pose import Pose
 
 NAN = np.nan

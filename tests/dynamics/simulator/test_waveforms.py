@@ -218,17 +218,6 @@ def test_peaks_and_ranges_are_the_published_ones(pattern):
     assert_allclose(found, flexion, atol=0.01)
 
 
-def test_patterns_are_smooth_over_the_end_of_the_cycle(pattern):
-    """The step over the end is no larger than the largest step within the cycle."""
-    _, cycle = pattern
-    for name in cycle.signals:
-        signal = getattr(cycle, name)
-        assert signal[0] == signal[-1]
-        steps = np.abs(np.diff(signal, 2))
-        over_the_end = abs(signal[1] - 2.0 * signal[0] + signal[-2])
-        assert over_the_end <= steps.max()
-
-
 PERCENT = np.linspace(0.0, 100.0, 51)
 PHASE = 2.0 * np.pi * PERCENT / 100.0
 FLEXION = 20.0 - 15.0 * np.cos(PHASE)

@@ -1,7 +1,5 @@
 """Bearing surfaces of sheets, shells, closed solids and whole bones in any position."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial import KDTree

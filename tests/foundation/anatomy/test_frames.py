@@ -1,7 +1,5 @@
 """Frames of femurs and tibias: known shapes, any position, real knees, and shapes that are none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

@@ -1,7 +1,5 @@
 """Compliant friction: stiffness at rest, Coulomb's limit in sliding, passivity, continuity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """Elastic contact laws against their formulas, and the checks that all laws share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,8 +11,8 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
 )
+from foundation.contact_laws.normal import LinearHysteresisLaw
 
 K = 3e5
 LAWS = [

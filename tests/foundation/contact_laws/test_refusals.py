@@ -1,7 +1,5 @@
 """Arguments of contact laws that are refused: the message names the argument and its range."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import partial
@@ -19,14 +17,12 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    LinearHysteresisLaw,
-    approximate_factors,
     effective_modulus,
-    exact_factors,
-    relative_radii,
     returned_restitution,
     sphere_stiffness,
 )
+from foundation.contact_laws.hertz import approximate_factors, exact_factors, relative_radii
+from foundation.contact_laws.normal import LinearHysteresisLaw
 
 K = 3e5
 #: Constructors that take stiffness and restitution.

@@ -1,7 +1,5 @@
 """Contact in the library: builds for processors, scratch memory, damaged input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

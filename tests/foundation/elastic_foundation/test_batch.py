@@ -1,7 +1,5 @@
 """Same pose, same loads: whatever came before, in threads, in copies, one compartment alone."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
@@ -36,15 +34,6 @@ def one_by_one(model):
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_batch_is_one_by_one(model, one_by_one, threads):
     np.testing.assert_array_equal(model.loads(POSES, threads=threads).values, one_by_one)
-
-
-def test_order_does_not_matter(model, one_by_one):
-    """Between the poses the model also does other things."""
-    for k in np.random.default_rng(0).permutation(len(POSES)):
-        pose = Pose.from_array(POSES[k])
-        np.testing.assert_array_equal(model.loads(pose).values, one_by_one[k])
-        model.stored_energy(Pose.from_array(POSES[k - 1]))
-        np.testing.assert_array_equal(model.loads(pose, 1).values, one_by_one[k])
 
 
 def test_calls_from_threads_do_not_disturb_each_other(model, one_by_one):

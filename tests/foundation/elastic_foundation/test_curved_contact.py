@@ -1,7 +1,5 @@
 """Contact of curved surfaces against exact answers: a sphere, and the built-in implant's shapes."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import beds

@@ -1,7 +1,5 @@
 """Derivatives: Jacobians against differences, and loads that are the gradient of an energy."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import beds

@@ -1,7 +1,5 @@
 """Damping and friction against exact answers and the second law."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import beds

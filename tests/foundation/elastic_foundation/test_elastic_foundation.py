@@ -1,7 +1,5 @@
 """The contact model against exact answers, by order, and identities; a naive twin."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import beds
@@ -109,16 +107,6 @@ def test_thickness_per_triangle_or_vertex_follows_the_mesh(saddle, surface):
         model = model_of(femur, tibia, LinearLaw(E, NU, thickness), surface=surface)
         found = model.spring_state(pose).pressure
         np.testing.assert_allclose(found, even.pressure * H / by_triangle, rtol=1e-12)
-
-
-@BOTH
-def test_no_contact_gives_exactly_nothing(saddle, surface):
-    femur, tibia, _ = saddle
-    loads = model_of(femur, tibia, surface=surface).loads(Pose(superior=5e-3), order=1)
-    assert not loads.wrench.any()
-    assert not loads.jacobian.any()
-    assert loads.area == loads.peak_pressure == loads.mean_pressure == 0.0
-    assert np.isnan(loads.centre_of_pressure).all()
 
 
 @BOTH

@@ -1,7 +1,5 @@
 """Spring laws: published limits, series springs, identities for any layer."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise
 

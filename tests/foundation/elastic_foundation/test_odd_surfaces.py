@@ -1,7 +1,5 @@
 """Odd surfaces: creases, rims, stray vertices, steep sides, walls and edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapes

@@ -1,7 +1,5 @@
 """The customary bed (one spring per triangle) against OpenSim-JAM's results on the real meshes."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 

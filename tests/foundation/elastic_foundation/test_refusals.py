@@ -1,7 +1,5 @@
 """Arguments of laws and models that are refused: the message names the argument and its range."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

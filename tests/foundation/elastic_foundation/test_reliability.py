@@ -1,7 +1,5 @@
 """The contact model at poses that no knee takes: finite loads, zero, or a flag."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Smoothing at the edge of the patch, and the rules and groups of the bed."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np
@@ -12,7 +10,7 @@ from scipy.integrate import quad
 from smooth_shapes import RADIUS, sphere, torus
 
 from foundation.core.library import LANES
-from foundation.elastic_foundation.spring_bed import (
+from foundation.elastic_foundation.springs import (
     EDGE_END,
     composite_rule,
     curved_bed,

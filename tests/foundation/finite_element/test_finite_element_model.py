@@ -14,7 +14,7 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 from foundation.finite_element.base import ThicknessBase
-from foundation.finite_element.resolution import coarser, extrapolated, spacing_error
+from foundation.finite_element.model import coarser, extrapolated, spacing_error
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.flat_layer import flat_elements
 
@@ -155,17 +155,6 @@ def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio
     limit, slope = np.array([3.0, -2.0]), np.array([0.7, 5.0])
     found = extrapolated(limit + slope * ratio**2, limit + slope, ratio)
     np.testing.assert_allclose(found, limit, rtol=1e-14)
-
-
-@pytest.mark.slow
-def test_estimate_is_of_the_size_of_the_error():
-    """The model with nodes half as far apart stands for the truth."""
-    model, poses = layers.plate_contact(spacing=1.5e-3), [INSIDE]
-    truth = model.with_spacing(0.75e-3).loads(poses[0]).force[1]
-    error = abs(model.loads(poses[0]).force[1] / truth - 1.0)
-    found = spacing_error(model, poses).force
-    assert error < 3.0 * found
-    assert found < 0.01
 
 
 def test_poses_out_of_contact_and_layers_that_are_too_small_are_refused():

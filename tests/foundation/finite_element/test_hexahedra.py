@@ -7,10 +7,15 @@ import pytest
 from hexahedral_blocks import NU, E, assembled, block
 
 from foundation.base.errors import InputError
-from foundation.finite_element import compliance_store, condensation
-from foundation.finite_element.compliance_store import ComplianceStore
-from foundation.finite_element.condensation import ElasticBody, compliance
-from foundation.finite_element.hexahedra import elasticity, scaled_jacobian, stiffness
+from foundation.finite_element import condensation, condensed_layer
+from foundation.finite_element.condensation import (
+    ElasticBody,
+    compliance,
+    elasticity,
+    scaled_jacobian,
+    stiffness,
+)
+from foundation.finite_element.condensed_layer import ComplianceStore
 
 
 @pytest.mark.parametrize("poissons_ratio", [0.3, 0.4999])
@@ -136,7 +141,7 @@ class Body:
 
     def __init__(self, monkeypatch):
         self.count = 0
-        monkeypatch.setattr(compliance_store, "compliance", self.compliance)
+        monkeypatch.setattr(condensed_layer, "compliance", self.compliance)
 
     def compliance(self, body):
         self.count += 1

@@ -11,10 +11,14 @@ from scipy.spatial import KDTree
 
 from foundation.base.errors import InputError
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart
-from foundation.finite_element.hexahedra import scaled_jacobian
+from foundation.finite_element.condensation import scaled_jacobian
 from foundation.finite_element.layer_mesh import layer_mesh
-from foundation.finite_element.surface_grid import lay_grid
+from foundation.finite_element.surface_grid import (
+    CylinderChart,
+    PlaneChart,
+    femoral_chart,
+    lay_grid,
+)
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
 UP = PlaneChart(np.array([0.0, -0.1, 0.0]), np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]))

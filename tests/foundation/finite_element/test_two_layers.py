@@ -1,7 +1,5 @@
 """Two deformable layers: the femoral compliance between moving points of contact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapes
@@ -15,7 +13,6 @@ from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.surfaces.mesh import TriangleMesh
-from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.exact_layer_compliance import Layer
 
 E, NU, T = 10e6, 0.45, 3e-3
@@ -66,16 +63,6 @@ def test_subtracted_layer_agrees_with_the_exact_compliance():
     rest = layer.deficit_transform(j0, np.array([r]))[0]
     assert -matrix[0, 1] == pytest.approx((1.0 / r - rest) / (np.pi * layer.plane_modulus), 1e-6)
     assert matrix[0, 1] == matrix[1, 0]
-
-
-@pytest.mark.slow
-def test_two_equal_layers_are_a_layer_of_half_the_modulus():
-    # The compliances add: the exact solution for one layer holds.
-    exact = exact_contact(Layer(0.5 * E, NU, T), paraboloid(1.0, 1.0), approach=30e-6, cells=96)
-    both = model(bowl(1.0, 16e-3), ElasticLayer(E, NU, ThicknessBase(T)), half=16e-3)
-    found = both.loads(Pose(superior=-30e-6)).medial
-    assert found.force[1] == pytest.approx(exact.load, rel=0.01)
-    assert found.peak_pressure == pytest.approx(exact.peak_pressure, rel=0.01)
 
 
 def test_force_does_not_depend_on_the_femoral_nodes(contact):

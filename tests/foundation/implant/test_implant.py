@@ -1,7 +1,5 @@
 """The built-in condylar implant against its own geometry, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial

@@ -7,12 +7,12 @@ from scipy.optimize import nnls
 from scipy.special import j0
 
 from foundation.core.library import CORE
-from foundation.layer_theory.complementarity import solve_contact
 from foundation.layer_theory.flat_layer import (
     PER_STEP,
     deficit_table,
     deficit_transform,
     own_part,
+    solve_contact,
     strength,
 )
 

@@ -1,7 +1,5 @@
 """The height at which a compartment carries a load: exact cases, any start, what has no answer."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Medial and lateral compartment of tibial surfaces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapes

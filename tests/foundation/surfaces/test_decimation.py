@@ -1,7 +1,5 @@
 """Decimation, offset and nearest points of surfaces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

@@ -1,7 +1,5 @@
 """Searches on the femoral surface against brute force over all patches."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files of meshes: what libraries write is read, and damaged files are refused by name."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import re

@@ -1,7 +1,5 @@
 """Loading of articular surfaces: units, axes, sides, placement, and the real knees."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

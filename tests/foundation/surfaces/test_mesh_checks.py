@@ -1,7 +1,5 @@
 """Checks of articular surfaces, each with a mesh that has just that fault."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapes

@@ -1,7 +1,5 @@
 """Triangles of polygons and strips, against areas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Files, arrays and options that are refused: the message names the thing and the remedy."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Thickness measured on a closed solid: slabs in closed form, the built-in insert, wrong solids."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

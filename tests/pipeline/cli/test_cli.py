@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import warnings
@@ -281,8 +280,6 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
 
 # ---- completion ----------------------------------------------------------------------------------
 
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_of_each_shell(shell, capsys):
@@ -290,34 +287,6 @@ def test_completion_of_each_shell(shell, capsys):
     script = capsys.readouterr().out
     for word in ("knee-contact", *COMMANDS, "--sources-only", "--json"):
         assert word.removeprefix("--") in script
-
-
-@needs_bash
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["knee-contact", "che"], {"check"}),
-        (["knee-contact", "run", "mi"], {"mine.toml", "mine.csv"}),
-        (["knee-contact", "run", "--res"], {"--resume"}),
-        (["knee-contact", "init", "--side", ""], {"left", "right"}),
-        (["knee-contact", "report", "ru"], {"runs"}),
-    ],
-)
-def test_completion_in_bash(tmp_path, capsys, words, expected):
-    assert main(["completion", "bash"]) == 0
-    (tmp_path / "script").write_text(capsys.readouterr().out)
-    (tmp_path / "mine.toml").write_text("")
-    (tmp_path / "mine.csv").write_text("")
-    (tmp_path / "runs").mkdir()
-    body = (
-        f"source ./script; complete -p knee-contact > /dev/null || exit 1; "
-        f"COMP_WORDS=({' '.join(shlex.quote(w) for w in words)}); COMP_CWORD={len(words) - 1}; "
-        f'_knee_contact; printf "%s\\n" "${{COMPREPLY[@]}}"'
-    )
-    done = subprocess.run(
-        ["bash", "-c", body], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert set(done.stdout.split()) == expected
 
 
 # ---- progress ------------------------------------------------------------------------------------

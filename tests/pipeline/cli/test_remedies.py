@@ -1,7 +1,5 @@
 """Remedies in messages, taken out of the message and followed literally, cure what is told."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """A run over designs from its configuration to its report, and its parts."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Designs that are drawn, their configurations, and one taken out of a run over designs."""
 
-from __future__ import annotations
-
 import json
 
 import designs_run
@@ -169,15 +167,6 @@ def told(config, figures):
     findings = Findings()
     check_design_space(config, findings, figures)
     return findings, [each.text for each in findings.ordered()]
-
-
-def test_designs_and_time_are_told():
-    figures = dict(FIGURES)
-    findings, texts = told(designs_run.config_of(), figures)
-    assert not findings.has_errors
-    assert any("infeasible" in text for text in texts)
-    assert any(text.startswith("a run over 13 designs takes about") for text in texts)
-    assert figures["run_s"] > 0.0
 
 
 def test_finite_elements_are_condensed_for_every_design(monkeypatch):

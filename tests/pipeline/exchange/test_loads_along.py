@@ -1,7 +1,5 @@
 """Loads along a motion and the commands for it, OpenSim's set-up file, fields for ParaView."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Work in parallel on this machine: losses, held folders, memory, interrupts."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Displaced components: signs, loads in the displaced frames, and what moves with the tibia."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -12,9 +12,9 @@ from studies import SMOKE, TINY, slab_study
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS
-from foundation.finite_element import size
+from foundation.finite_element import condensed_layer
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
@@ -109,14 +109,14 @@ def test_base_of_a_mesh_is_its_solid(monkeypatch, tmp_path):
 
 
 def test_more_memory_than_the_machine_has_is_refused(monkeypatch):
-    assert size.machine_memory() > 1e8
+    assert condensed_layer.machine_memory() > 1e8
     config = load_config(SMOKE, (*TINY, *ELEMENTS))
-    monkeypatch.setattr(size, "machine_memory", lambda: 1e6)
+    monkeypatch.setattr(condensed_layer, "machine_memory", lambda: 1e6)
     with pytest.raises(
         InputError, match=r"node_spacing_mm: .*nodes, and the .* needs .* 0\.0 GB of this machine"
     ):
         build_knee(config)
-    monkeypatch.setattr(size, "machine_memory", lambda: None)
+    monkeypatch.setattr(condensed_layer, "machine_memory", lambda: None)
     build_knee(config)
 
 

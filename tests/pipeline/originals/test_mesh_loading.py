@@ -1,7 +1,5 @@
 """Meshes of a study: huge ones are decimated, missing ones named; coarse and rough surfaces."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The natural knee: its cartilage and ligaments rest and walk."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

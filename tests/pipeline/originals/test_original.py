@@ -1,7 +1,5 @@
 """The original model of a study: evaluation over tables, kinds, implausible layers, sides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -238,16 +236,6 @@ def test_mesh_files_make_the_knee_of_the_built_in_shapes(tmp_path):
 UNDERSIDE = ("contact.thickness_mm='underside'",)
 
 
-@pytest.mark.slow
-def test_thickness_is_measured_on_the_solid(tmp_path):
-    study = slab_study(tmp_path, side="left")
-    built = build_knee(load_config(study, UNDERSIDE))
-    z = built.model.tibia.vertices[:, 2]
-    # PLY holds single precision.
-    np.testing.assert_allclose(built.model.law.thickness, 7e-3 + 0.05 * z, rtol=1e-6, atol=0.0)
-    assert built.digest != build_knee(load_config(study)).digest
-
-
 def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
     study = slab_study(tmp_path)
     measured = build_knee(load_config(study, UNDERSIDE))
@@ -285,10 +273,6 @@ def study(name: str) -> Config:
     spacing = CONTACT_WORDS[name].spacing_key
     coarse = [f"{spacing}=2.0"] if spacing else []
     return load_config(SMOKE, (*TINY, f"contact.model='{name}'", *coarse))
-
-
-def test_all_packages_know_the_same_models() -> None:
-    assert [*CONTACT_KINDS] == [*CONTACT_WORDS] == [*CONTACT_MODELS]
 
 
 @pytest.mark.parametrize("law", ["linear", "modified"])

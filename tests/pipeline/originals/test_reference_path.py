@@ -1,7 +1,5 @@
 """The settled reference path: the same from every start, and plain words where there is none."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Samples near a motion, and joints of shipped configurations along a published walk."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

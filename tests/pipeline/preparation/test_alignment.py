@@ -1,7 +1,5 @@
 """Proposed frames and side of a pair of meshes: placements, mirrored knees, open questions."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

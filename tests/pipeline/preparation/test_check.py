@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 from studies import WAVEFORMS, export
 
-from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensed_layer import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space

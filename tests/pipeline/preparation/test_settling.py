@@ -1,7 +1,5 @@
 """Whether a knee settles and swings, what init adds for it, and peak pressures that stop init."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """First configurations of whole bones, and surfaces of closed shells in a study."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

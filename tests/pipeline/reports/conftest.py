@@ -1,7 +1,5 @@
 """The browser in which the pages are tested."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two runs of the built-in implant on one page: dishes of 45 and of 80 mm."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from html import escape

@@ -1,7 +1,5 @@
 """The contact model against the elastic layer in the report: third mark, summary, budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verdict of a run goes with what is made of the run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,14 +1,11 @@
 """Figures of the knee and the contact, and the pressure picture's data."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -136,11 +133,6 @@ def test_low_point_of_a_ball_is_below_its_centre(balls: Frames) -> None:
         for side, across in enumerate((-APART, APART)):
             centre = pose.rotation_matrix @ [0.0, 0.0, across] + pose.translation
             assert_allclose(found[k, side], centre - [0.0, RADIUS, 0.0], atol=6e-5)
-
-
-def test_medial_share() -> None:
-    cycle = pd.DataFrame({"medial_force_y_N": [60.0, 0.0], "lateral_force_y_N": [40.0, 0.0]})
-    assert_allclose(medial_share(cycle), [60.0, np.nan], rtol=1e-15)
 
 
 def test_content_is_that_of_the_cycle(files: RunFiles) -> None:

@@ -1,7 +1,5 @@
 """The pressure picture and the line figures of the report in a browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

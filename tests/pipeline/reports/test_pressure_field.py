@@ -1,7 +1,5 @@
 """Pressure at the vertices of a mesh: analytic patches and areas; how well a mesh resolves it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

@@ -1,7 +1,5 @@
 """The report: its figures, its page, and what it says of files that are not as they should be."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -9,7 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -207,20 +204,6 @@ def test_learning_curve_is_that_of_the_rounds(tiny_run: Path, content: dict[str,
         assert_allclose([row[shown] for row in rows], wanted, rtol=1e-12)
 
 
-def test_every_output_is_cross_validated_in_its_unit(content: dict[str, Any]) -> None:
-    outputs = {
-        *("height_um", "force_x_over_axial_percent", "force_z_over_axial_percent"),
-        *(f"moment_{axis}_over_axial_mm" for axis in "xyz"),
-        *("area_mm2", "peak_pressure_MPa", "mean_pressure_MPa"),
-        *(f"cop_{axis}_mm" for axis in "xyz"),
-    }
-    rows = [row for row in content["figures"] if row["about"].startswith("cross-validation: ")]
-    for part in COMPARTMENTS:
-        own = [row for row in rows if row["part"] == part]
-        assert {row["quantity"] for row in own if row["statistic"] == "rmse"} == outputs
-        assert len(own) == 2 * len(outputs)  # and the coverage
-
-
 def change_figure(tree: Any, about: str, quantity: str, statistic: str, value: Any) -> None:
     for row in tree["figures"]:
         if (row["about"], row["quantity"], row["statistic"]) == (about, quantity, statistic):
@@ -302,11 +285,6 @@ def test_remarks_stand_in_the_page_and_names_bring_no_markup(light_run: Path) ->
 )
 def test_numbers_for_people(value: Any, text: str) -> None:
     assert number(value) == text
-
-
-def test_plain_makes_strict_json() -> None:
-    tree = {"a": np.float64("nan"), "b": [np.int64(3), np.array([1.0, np.inf])], "c": (True, "x")}
-    assert plain(tree) == {"a": None, "b": [3, [1.0, None]], "c": [True, "x"]}
 
 
 # ---- files that are missing, damaged or without a value ------------------------------------------

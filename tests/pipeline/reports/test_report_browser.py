@@ -1,7 +1,5 @@
 """The report in a browser: phones, print, no network, no script, no WebGL."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The verdict of a report: each of its rules, its words, and the command to run next."""
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from dataclasses import replace

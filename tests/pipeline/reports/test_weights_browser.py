@@ -1,7 +1,5 @@
 """Weights of a comparison of contact models, on its page in a browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rounds of stages c to f: how many samples, which ones, when they end; bounds from gait."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -35,7 +33,7 @@ from pipeline.stages.adaptive_sampling import (
     sample_knee,
 )
 from pipeline.stages.feasibility import with_gait_bounds
-from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
+from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.files.persistence import load
 
 FIRST, CANDIDATES = 40, 160
@@ -250,20 +248,6 @@ def test_followed_pose_takes_the_load_found_there(space):
     answered = kept[kept["status"] == "ok"]
     share = (answered["force_y_N"] / answered["load_N"] - 1.0).abs()
     assert 0.0 < share.median() < 0.5
-
-
-@pytest.mark.slow
-def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
-    """As after a kill in round 2: what is stored is not evaluated again."""
-    desk, whole = carry_out(space, infill="error", family="kriging")
-    resumed = Desk(desk.config.design)
-    for name in ("candidates", "first", "screened-1", "kept-1", "screened-2"):
-        resumed.tables[name] = desk.tables[name]
-    sampled = sample_knee(resumed, Springs(), space)
-    assert set(resumed.asked) == {"kept-2", "kept-3"}
-    assert digest(sampled.training) == digest(whole.training)
-    assert sampled.counts == whole.counts
-    assert sampled.curve == whole.curve
 
 
 #: Loads of two compartments at two instants; at the second the lateral one is out of contact.

@@ -1,7 +1,5 @@
 """Trained surrogates in place of the springs of joint contacts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

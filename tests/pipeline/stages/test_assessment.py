@@ -1,7 +1,5 @@
 """What a surrogate, its pressure fields and a node spacing are worth; the elastic layer."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

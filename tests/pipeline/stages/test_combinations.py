@@ -1,7 +1,5 @@
 """All combinations of inputs, wear and frames: compared, stored, and told by the report."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A finished run goes on with a changed configuration; warnings of its reference path."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stages a to g without files or the original model; domains learnt from the whole box."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Folders with results are replaced on request alone, and no edited configuration attests a run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tomllib

@@ -1,7 +1,5 @@
 """Stored samples seen from outside, and versions of the JSON documents."""
 
-from __future__ import annotations
-
 import io
 import json
 

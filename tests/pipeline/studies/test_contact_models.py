@@ -10,7 +10,7 @@ from studies import SMOKE, TINY
 
 from foundation.base.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
 from foundation.base.pose import SUPERIOR, Pose
-from foundation.finite_element.resolution import coarser
+from foundation.finite_element.model import coarser
 from pipeline.cli.main import main
 from pipeline.config.reading import dump_config, load_config
 from pipeline.originals.contact_original import build_knee

@@ -5,7 +5,7 @@ import made
 import numpy as np
 import pytest
 from c_library import COMPILER, compile_c, needs_compiler, pointer
-from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about, smoothed
+from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about
 from surrogate_arrays import arrays
 
 import surrogates
@@ -43,7 +43,7 @@ def c_loads(library, prefix, poses):
 def library(prefix, tmp_path):
     """A knee compiled without a warning.
 
-    Without optimisation, which takes a quarter of the time; the slow tests have it.
+    Without optimisation, which takes a quarter of the time.
     """
     return compiled(prefix, tmp_path, "-O0")
 
@@ -89,7 +89,7 @@ def relative_to_peak(found, wanted):
     return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
-#: Every formulation with and without smoothing, families in turn; the slow tests have all knees.
+#: Every formulation with and without smoothing, families in turn.
 SOME = [
     prefix
     for k, name in enumerate(FORMULATIONS)
@@ -115,38 +115,6 @@ SOME = [
 def test_knees_give_the_same_numbers(prefix, library):
     check_loads(KNEES[prefix], prefix, library, 100)
     check_hessians(KNEES[prefix], prefix, library, 60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("prefix", KNEES)
-def test_a_thousand_poses_give_the_same_numbers(prefix, tmp_path):
-    library = compiled(prefix, tmp_path)
-    check_loads(KNEES[prefix], prefix, library, 500)
-    check_hessians(KNEES[prefix], prefix, library, 500)
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_exchanged_widths_give_the_same_numbers(tmp_path):
-    """The wider smoothing for the other compartment, and so the other family."""
-    chosen = [f"{formulation}_kriging_network" for formulation in FORMULATIONS]
-    knees = {prefix: smoothed(KNEES[prefix], 0.05, 0.005) for prefix in chosen}
-    files = {prefix: c_export.export_knee(knee, prefix) for prefix, knee in knees.items()}
-    library = compile_c(tmp_path, **files)
-    for prefix, knee in knees.items():
-        check_loads(knee, prefix, library, 60)
-        check_hessians(knee, prefix, library, 60)
-
-
-@pytest.mark.parametrize("prefix", [prefix for prefix in KNEES if "smooth" in prefix])
-def test_the_poses_ask_for_smoothing(prefix):
-    """Loads, slopes and second derivatives differ from those without smoothing somewhere."""
-    knee = KNEES[prefix]
-    poses = poses_of(knee, 100)
-    plain = arrays(KNEES[prefix.removeprefix("smooth_")], poses)
-    differs = (knee.loads(poses, 1).jacobian != plain[1]).any(axis=(2, 3))
-    assert (differs.sum(axis=0) > 10).all()
-    assert not differs.all(axis=0).any()
 
 
 @pytest.mark.parametrize("prefix", KNEES)
@@ -188,18 +156,6 @@ def test_the_header_tells_what_it_was_made_of(tmp_path):
     assert "int left_loads(const double pose[6], double loads[2][12],\n" in header
     bad = replace(knee, header={"sha256": "*/ int main;"})
     assert "int main" not in c_export.export_knee(bad).header
-
-
-def test_the_header_tells_of_second_derivatives():
-    plain, smooth = (
-        " ".join(c_export.export_knee(KNEES[prefix]).header.split())
-        for prefix in ("inverted_kriging_network", "smooth_inverted_kriging_network")
-    )
-    assert "void knee_hessian(const double pose[6], double hessian[2][6][6][6]);" in smooth
-    assert "not smoothed: second derivatives jump" in plain
-    assert "continuous second derivatives everywhere" in smooth
-    assert "centre of pressure is NaN" in plain
-    assert "NaN" not in smooth.split("jacobian")[0]
 
 
 def test_export_is_the_same_every_time():

@@ -1,17 +1,14 @@
 """The exported C as an external function of CasADi, with first and second derivatives."""
 
-from __future__ import annotations
-
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from c_library import COMPILER, STRICT, needs_compiler
 from lazily import casadi
-from made_knees import KNEES, middle_of, poses_about, smoothed
+from made_knees import KNEES, middle_of, poses_about
 from surrogate_arrays import arrays
 
 from surrogates.export.c_export import export_knee
@@ -83,12 +80,6 @@ def test_derivatives_are_those_of_python(prefix, functions):
     check(prefix, functions, 30)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prefix", CONTACTS)
-def test_derivatives_at_a_thousand_poses_are_those_of_python(prefix, functions):
-    check(prefix, functions, 1000 // len(CONTACTS[prefix].parts))
-
-
 def test_names_and_shapes(functions):
     function = functions["pair"]
     assert function.name_in() == ["pose"]
@@ -99,31 +90,6 @@ def test_names_and_shapes(functions):
     assert jacobian.name_out() == ["jac_wrench_pose"]
     assert jacobian.size_out(0) == (18, 6)
     assert jacobian.jacobian().size_out(0) == (108, 6)
-
-
-def test_equilibrium_with_exact_second_derivatives(functions):
-    """IPOPT finds the pose at which the contact carries a load, in few steps."""
-    knee, function = SMOOTH, functions["knee"]
-    start = middle_of(knee)[0]
-    load = np.array([0.0, -1.2 * knee.loads(start[None]).values[0, :, 1].sum(), 0.0])
-    size = np.array([0.1, 0.05, 0.05, 1e-3, 1e-4, 1e-3])
-    step = casadi.MX.sym("step", 6)
-    force = casadi.sum2(function(start + size * step))[:3]
-    # least distance from the start at which the superior force carries the load
-    problem = {"x": step, "f": casadi.sumsqr(step), "g": force[1] + load[1]}
-    options = {"ipopt": {"print_level": 0, "tol": 1e-10}, "print_time": False}
-    solver = casadi.nlpsol("solver", "ipopt", problem, options)
-    found = solver(x0=np.zeros(6), lbg=0.0, ubg=0.0)
-    assert solver.stats()["success"]
-    assert solver.stats()["n_call_nlp_hess_l"] > 0
-    assert solver.stats()["iter_count"] < 20
-    pose = start + size * np.array(found["x"])[:, 0]
-    loads, jacobian, _ = arrays(knee, pose[None])
-    assert loads[0, :, 1].sum() == pytest.approx(-load[1], rel=1e-8)
-    # the gradient of the distance is a multiple of that of the force
-    slope, along = jacobian[0].sum(axis=0)[1] * size, np.array(found["x"])[:, 0]
-    across = along - slope * (slope @ along) / (slope @ slope)
-    assert np.abs(across).max() < 1e-7 * np.abs(along).max()
 
 
 def first_and_second(function):
@@ -145,20 +111,6 @@ def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
     np.testing.assert_allclose(np.array(first(pose[0])), wanted, rtol=1e-9, atol=1e-6)
     with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for jac_once_wrench"):
         second()
-
-
-@pytest.mark.slow
-def test_the_formulation_of_an_energy_has_second_derivatives_too(tmp_path):
-    knee = KNEES["smooth_direct_polynomial_poly_fourier"]
-    function = loaded(tmp_path, knee)
-    pose, at = casadi.MX.sym("pose", 6), middle_of(knee)
-    squares = casadi.hessian(casadi.sumsqr(function(pose)), pose)[0]
-    found = np.array(casadi.Function("squares", [pose], [squares])(at[0]))
-    loads, jacobian, _ = arrays(knee, at)
-    jacobian, wrench = jacobian.reshape(12, 6), loads[0, :, :6].ravel()
-    bends = np.tensordot(wrench, knee.loads(at, 2).hessian.reshape(12, 6, 6), 1)
-    wanted = 2.0 * (jacobian.T @ jacobian + bends)
-    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
 
 
 def test_third_derivatives_are_refused(functions):
@@ -187,14 +139,3 @@ def test_threads_share_the_function(functions):
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(work, copies):
             np.testing.assert_array_equal(found, wanted)
-
-
-def test_headers_and_sources_tell_of_casadi():
-    plain = replace(KNEES["inverted_polynomial_poly_fourier"])
-    files = export_knee(plain, "mine", casadi=True)
-    header = " ".join(files.header.split())
-    assert 'casadi.external("mine_wrench", ...)' in header
-    assert "with first and second derivatives." in header
-    assert "not smoothed: second derivatives jump" in header
-    assert "casadi" not in export_knee(plain, "mine").header + export_knee(plain, "mine").source
-    assert "not smoothed" not in export_knee(smoothed(plain), "mine", casadi=True).header

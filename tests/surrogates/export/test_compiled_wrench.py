@@ -1,7 +1,5 @@
 """`compiled_wrench`: the exported C, compiled and loaded by the library itself."""
 
-from __future__ import annotations
-
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +11,7 @@ from made_knees import KNEES, middle_of
 
 from foundation.base.errors import InputError
 from surrogates.export import c_export
-from surrogates.export.casadi_external import compiled_wrench, has_compiler
+from surrogates.export.c_export import compiled_wrench, has_compiler
 
 pytestmark = pytest.mark.casadi
 

@@ -1,7 +1,5 @@
 """The command `export`: C sources and FMUs of a run or a file, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -375,29 +374,6 @@ def test_flags_change_at_events_alone_in_model_exchange(version, unpacked):
     one.freeInstance()
 
 
-@pytest.mark.slow
-@needs_compiler
-def test_models_of_one_name_and_threads_do_not_meet(unpacked):
-    studies = [(_MAIN, "3.0"), (_OTHER, "3.0"), (_MAIN, "3.0")]
-    slaves = [open_slave(unpacked(*study), study[1]) for study in studies]
-    poses = [poses_of(key) for key, _ in studies]
-
-    def drive(k):
-        found = []
-        for pose in poses[k]:
-            slaves[k].put(_INPUTS, pose.tolist())
-            found.append(slaves[k].get(_OUTPUTS))
-        return np.array(found)
-
-    with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(drive, range(3)))
-    for (key, _), q, values in zip(studies, poses, found, strict=True):
-        wanted = wanted_outputs(KNEES[key], q)[0]
-        assert (np.abs(values - wanted) / np.abs(wanted).max(axis=0)).max() < 1e-9
-    for one in slaves:
-        one.freeInstance()
-
-
 @needs_compiler
 @both_versions
 def test_the_library_has_the_functions_of_the_standard_alone(version, unpacked):
@@ -486,12 +462,6 @@ def test_what_an_fmu_holds(version):
     assert model.guid in archive.read("sources/mine_fmu.c").decode()
     other = fmu.export_fmu(KNEES[_OTHER], version, "mine", compiled=False)
     assert fmpy.read_model_description(io.BytesIO(other)).guid != model.guid
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_the_same_knee_gives_the_same_bytes():
-    assert fmu.export_fmu(KNEES[_MAIN], "3.0") == built(_MAIN, "3.0")
 
 
 @both_versions

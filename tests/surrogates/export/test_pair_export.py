@@ -1,8 +1,5 @@
 """C and FMU of contact pairs whose compartments have names of their own."""
 
-import io
-import zipfile
-
 import manufactured
 import numpy as np
 import pytest
@@ -85,13 +82,3 @@ def test_fmu_gives_the_loads_of_python(key, tmp_path):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
     flags = [result[name][-1] for name in outputs[len(wanted) :]]
     assert flags == [False, *(~np.isnan(loads[:, 9]))]
-
-
-def test_the_page_of_an_fmu_lists_the_names():
-    content = export_fmu(PAIRS["one"], "3.0", "pair", compiled=False)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        page = archive.read("documentation/index.html").decode()
-        description = archive.read("modelDescription.xml").decode()
-    assert "patellofemoral_peak_pressure_Pa" in page
-    assert 'name="patellofemoral_contact" valueReference="32"' in description
-    assert "medial_" not in description

@@ -84,13 +84,6 @@ def test_without_smoothing_as_the_kernels(formulation, family):
     assert_like_the_kernels(formulation, family, 30)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_without_smoothing_as_the_kernels_at_many_poses(formulation, family):
-    assert_like_the_kernels(formulation, family, 1000)
-
-
 @pytest.mark.parametrize(
     ("formulation", "family"),
     [

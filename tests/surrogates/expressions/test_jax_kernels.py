@@ -109,15 +109,6 @@ def test_second_derivatives_are_those_of_the_kernels():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family", "width"), KNEES)
-def test_second_derivatives_are_those_of_jax(formulation, family, width):
-    knee = knee_of(formulation, family, width)
-    poses = poses_of(knee, 10)
-    wanted = bends_of(knee, False, jax.jacfwd, poses)
-    assert_close(bends_of(knee, True, jax.jacfwd, poses), wanted, 1e-8)
-
-
-@pytest.mark.slow
 def test_second_derivatives_of_all_loads_are_those_of_jax():
     knee = knee_of("direct", "polynomial", 0.005)
 

@@ -10,7 +10,6 @@ import pytest
 from lazily import casadi as ca
 from lazily import jax
 from some_slow import first_rows, slow_rows
-from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_jax
@@ -23,12 +22,6 @@ FEW = [("inverted", "kriging"), ("inverted", "polynomial"), ("direct", "network"
 #: Compilation is what the tests wait for, not the evaluation.
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 #: Formulation, family, width of smoothing, and what a coordinate of the pose is.
-EVERY_NOT_FINITE = [
-    (*learnt, width, repr(bad))
-    for learnt in FEW
-    for width in (0.0, 0.005)
-    for bad in (np.nan, np.inf, -np.inf)
-]
 NOT_FINITE = [(*FEW[1], 0.0, "nan"), (*FEW[2], 0.005, "inf")]
 
 
@@ -77,17 +70,6 @@ def test_values_and_jacobians_as_by_casadi(formulation, family):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), FEW)
-def test_without_smoothing_as_the_kernels(formulation, family):
-    knee = pair_of(formulation, family)
-    poses = made_knees.poses_about(knee.parts[0], 200)
-    loads, jacobian, _ = arrays(knee, poses)
-    _, (found, _, slopes, _) = both_ways(knee, poses)
-    assert_close(found, loads[:, 0], 1e-9)
-    assert_close(slopes[:, :6], jacobian[:, 0], 1e-9)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("family", ["polynomial", "spline"])
 def test_single_precision_follows_the_pose(family):
     """In single precision within 2e-5 of the peak: rounding of the sums of the made weights."""
@@ -128,15 +110,6 @@ def test_dissipation_needs_the_rate():
     assert np.array(moved)[0, :6] == pytest.approx(1.1 * np.array(still)[0, :6], rel=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), FEW)
-def test_both_outputs_have_the_type_of_the_pose(formulation, family):
-    pair = pair_of(formulation, family, 0.005)
-    pose = made_knees.poses_about(pair.parts[0], 2)[0].astype(np.float32)
-    with jax.disable_jit():
-        assert [found.dtype for found in pair.jax()(pose)] == [np.float32, np.float32]
-
-
 @pytest.mark.parametrize("shape", [(5,), (7,), (), (2, 6)])
 def test_poses_and_rates_of_another_shape_are_refused(shape):
     pair = pair_of("direct", "polynomial")
@@ -150,7 +123,7 @@ def test_poses_and_rates_of_another_shape_are_refused(shape):
 
 @pytest.mark.parametrize(
     ("formulation", "family", "width", "bad"),
-    [*NOT_FINITE, *slow_rows(row for row in EVERY_NOT_FINITE if row not in NOT_FINITE)],
+    [*NOT_FINITE, *slow_rows([(*FEW[0], 0.0, "-inf")])],
 )
 def test_a_number_that_is_not_finite_gives_no_loads(formulation, family, width, bad):
     pair = pair_of(formulation, family, width)

@@ -1,7 +1,5 @@
 """Cross-validation and the model of the standard error."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Families by name, their regressors with fixed inputs, and evaluation in NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import made

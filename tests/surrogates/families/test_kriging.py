@@ -1,7 +1,5 @@
 """Kriging: dense formulas, refits without a row and other packages as oracles."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +11,12 @@ from threadpoolctl import threadpool_limits
 from surrogates.families.cross_validation import coverage
 from surrogates.families.kriging import (
     KrigingSettings,
+    Likelihood,
+    Parameters,
     fit_kriging,
     local_error,
     spread_picks,
 )
-from surrogates.families.kriging_likelihood import Likelihood, Parameters
 from surrogates.families.regressor import CORRELATIONS
 from surrogates.families.training import basis_matrix, polynomial_exponents
 

@@ -1,7 +1,5 @@
 """Networks and SOAP, their optimiser: gradients by differences, small fits, minima."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +8,7 @@ import reference
 from reference import cube
 
 from surrogates.families.cross_validation import coverage
-from surrogates.families.network import NetworkSettings, fit_network
-from surrogates.families.network_training import Layers, Soap, loss_gradient
+from surrogates.families.network import Layers, NetworkSettings, Soap, fit_network, loss_gradient
 
 SMALL = NetworkSettings(hidden=16, networks=1, steps=1000, batch=64, base_degree=1)
 

@@ -1,18 +1,18 @@
 """Polynomial and Poly-Fourier surfaces: dense algebra and refits without a row as oracles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import reference
 from reference import cube
 
 from surrogates.families import polynomial, training
-from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
-from surrogates.families.polynomial_evidence import (
+from surrogates.families.polynomial import (
     Evidence,
+    PolyFourierSettings,
+    PolynomialSettings,
     Prior,
     Ridge,
+    fit_polynomial,
     total_degree_terms,
 )
 from surrogates.families.training import basis_matrix, polynomial_exponents

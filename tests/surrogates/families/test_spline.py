@@ -1,7 +1,5 @@
 """Spline-polynomials: exact cases, refits without a row, orders of convergence, bad data."""
 
-from __future__ import annotations
-
 import made
 import numpy as np
 import pytest

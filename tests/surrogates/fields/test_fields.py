@@ -1,7 +1,5 @@
 """Pressure fields: surfaces of condyles, laws of springs, fields of spheres on beds, and files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import manufactured

@@ -1,7 +1,5 @@
 """Surrogate files: bit-equal answers, headers, atomic writing; those over designs."""
 
-from __future__ import annotations
-
 import json
 
 import designed_condyles as made

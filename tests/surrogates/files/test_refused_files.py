@@ -1,7 +1,5 @@
 """Files that are refused by name: a table of damaged and forged ones, and random damage."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """Domains: the compiled measure and its plain twin, what is learnt of a box, files, flags, C."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import manufactured

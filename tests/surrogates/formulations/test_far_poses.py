@@ -1,7 +1,5 @@
 """Poses far outside the box: loads are bounded and flagged, and derivatives are theirs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import manufactured

@@ -1,7 +1,5 @@
 """Heights at given loads and standard errors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

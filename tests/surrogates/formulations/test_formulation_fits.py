@@ -1,7 +1,5 @@
 """Fits of the formulations: joint, weighted, checked by folds; and where more samples are taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

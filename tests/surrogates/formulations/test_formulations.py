@@ -1,7 +1,5 @@
 """The formulations against a manufactured compartment, a naive twin and central differences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import manufactured
@@ -92,49 +90,6 @@ def test_raised_surfaces_have_the_loads_of_lower_poses(model):
 
 def test_jacobian_is_the_derivative(model):
     assert_jacobian(model, poses_of(model, 20))
-
-
-# ---- first contact -------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=FAMILIES)
-def touching(request):
-    return manufactured.compartment("inverted", request.param)
-
-
-def touch_pose(model):
-    """A pose in the middle of the box at first contact, found by bisection."""
-    pose = truth(model.formulation).poses(np.zeros((1, 5)), np.zeros(1))[0]
-    high, low = 3e-3, -1e-3
-    for _ in range(60):
-        middle = 0.5 * (high + low)
-        loads = model.loads(pose + middle * np.eye(6)[4]).array
-        low, high = (middle, high) if loads[1] > 0.0 else (low, middle)
-    return pose + high * np.eye(6)[4]
-
-
-def test_no_contact_gives_exactly_nothing(touching):
-    touch = touch_pose(touching)
-    for gap in (1e-9, 1e-4, 0.5):
-        loads, jacobian, x = arrays(touching, touch + gap * np.eye(6)[4])
-        assert (loads[:9] == 0.0).all()
-        assert np.isnan(loads[9:]).all()
-        assert (jacobian == 0.0).all()
-        # half a metre is told in place of the load
-        assert x[5] == -1.0 if gap < 0.5 else x[5] < -9.0
-        assert np.abs(x[:5]).max() < 1.0
-
-
-def test_loads_start_continuously_at_first_contact(touching):
-    """Force and area fall to 0 with the depth, by its powers p and 1."""
-    touch = touch_pose(touching)
-    depths = 10.0 ** -np.arange(5.0, 9.0)
-    loads = np.array([touching.loads(touch - d * np.eye(6)[4]).array for d in depths])
-    fall = np.diff(np.log10(np.abs(loads)), axis=0)
-    np.testing.assert_allclose(fall[-1, 1], -2.0, rtol=0, atol=0.05)
-    np.testing.assert_allclose(fall[-1, 6], -1.0, rtol=0, atol=0.05)
-    assert np.abs(loads[-1, :6]).max() < 1e-3
-    assert np.isfinite(loads).all()
 
 
 # ---- the edges of the domain ---------------------------------------------------------------------

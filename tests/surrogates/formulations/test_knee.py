@@ -1,7 +1,5 @@
 """The knee: totals of its compartments, flags in units for people; pairs of other compartments."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from copy import deepcopy
@@ -222,18 +220,6 @@ THREE = ContactSurrogate(
 POSES = manufactured.truth().samples(manufactured.draw(20, 5)).poses
 
 
-def test_one_compartment_gives_its_own_loads():
-    loads, jacobian, x = arrays(ONE, POSES)
-    wanted = arrays(KNEE.compartment("medial"), POSES)
-    assert loads.shape == (len(POSES), 1, 12)
-    for found, own in zip((loads, jacobian, x), wanted, strict=True):
-        np.testing.assert_array_equal(found[:, 0], own)
-    here = ONE.loads(Pose.from_array(POSES[0]), 1)
-    assert here.compartments == ONE.compartments == ("patellofemoral",)
-    np.testing.assert_array_equal(here.patellofemoral.array, wanted[0][0])
-    np.testing.assert_array_equal(here.total_jacobian, wanted[1][0])
-
-
 def test_compartments_of_a_knee_are_the_same_under_other_names():
     loads, jacobian, x = arrays(THREE, POSES)
     both = arrays(KNEE, POSES)
@@ -277,7 +263,3 @@ def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):
     np.savez(tmp_path / "bad.npz", **arrays)
     with pytest.raises(surrogates.SurrogateFileError, match="expected one or more distinct names"):
         surrogates.load(tmp_path / "bad.npz")
-
-
-def test_representation_names_surrogate_and_formulation():
-    assert repr(ONE) == "<ContactSurrogate patella: inverted >"

@@ -1,7 +1,5 @@
 """Choice of the cheapest surrogate of a wanted error, and compression of Kriging."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

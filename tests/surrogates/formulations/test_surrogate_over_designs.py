@@ -1,7 +1,5 @@
 """Surrogates over pose and design: parameters, fits, single designs, derivatives, domains."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import designed_condyles as made
@@ -121,16 +119,6 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
 
 
-def test_slope_by_the_thickness_is_that_of_the_truth():
-    """A thicker insert presses the condyle: dF/dt = 2 K depth, 1 mm of thickness 1e-3 m."""
-    poses = poses_in_contact()
-    force = made.truth(DESIGN, poses, -made.ARM)[:, 1]
-    expected = 2e-3 * np.sqrt(1e9 * DESIGN[0] * force)
-    slopes = made.knee().loads_and_slopes(poses, DESIGN)[1]
-    misses = slopes[:, 0, 1, 2] - expected
-    assert np.sqrt((misses**2).mean()) < 0.03 * expected.max()
-
-
 def test_loads_over_designs_need_a_design():
     part, poses = made.knee().by_name["medial"], poses_in_contact(1)
     with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
@@ -152,12 +140,6 @@ def test_the_path_is_that_of_the_design():
     np.testing.assert_array_equal(
         knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path_of(DESIGN).poses(flexion)
     )
-
-
-def test_designs_outside_the_ranges_are_refused():
-    for method in (made.knee().at, made.knee().path_of):
-        with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
-            method([17.0, 5e-3, 13.0])
 
 
 def test_other_fits_are_refused():

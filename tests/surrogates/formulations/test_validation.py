@@ -1,7 +1,5 @@
 """Error figures: scikit-learn as the oracle, special cases, what a surrogate is asked."""
 
-from __future__ import annotations
-
 import manufactured
 import numpy as np
 import pytest
@@ -41,14 +39,6 @@ def test_figures_are_those_of_scikit_learn(pair):
     assert list(found.to_dict().items()) == [(name, getattr(found, name)) for name in names]
 
 
-def test_figures_of_known_pairs():
-    found = error_figures([-10.0, 2.0], [-9.0, 2.0])
-    assert found.nrmse == pytest.approx(np.sqrt(0.5) / 10.0, rel=1e-14)
-    found = error_figures([1.0, 2.0], [1.0, 2.0])
-    assert (found.rmse, found.mae, found.maximum, found.nrmse, found.q2) == (0, 0, 0, 0, 1)
-    assert error_figures([1.0, 2.0, 6.0], np.full(3, 3.0)).q2 == pytest.approx(0.0, abs=1e-15)
-
-
 def test_predictions_that_are_nan_are_left_out_and_counted(pair):
     truth, guess = pair
     holes = guess.copy()
@@ -69,6 +59,7 @@ def test_a_constant_truth_has_no_scale():
     assert error_figures(np.full(3, 5.0), [5.0, 5.0, 5.3], by_range=True).nrmse == np.inf
     same = error_figures(np.full(3, 5.0), np.full(3, 5.0), by_range=True)
     assert (same.nrmse, same.q2) == (0.0, 1.0)
+    assert error_figures([1.0, 2.0], [1.0, 2.0]).q2 == 1.0  # two values are enough
 
 
 def test_distances_are_those_between_points():

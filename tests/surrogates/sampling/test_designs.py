@@ -1,7 +1,5 @@
 """Designs: range, stratification, determinism, prefixes and subsets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist

@@ -1,7 +1,5 @@
 """The condyle's point from lines of force, the path over flexion, and the sample space."""
 
-from __future__ import annotations
-
 import json
 
 import manufactured

@@ -1,7 +1,5 @@
 """Chains: order of the integrator, energy, straps, drives, failures, prescribed motions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Trees and closed structures: against MuJoCo, and a four-bar and a slider crank in closed form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +18,6 @@ from dynamics.mechanics.chains import (
     Joint,
     PinClosure,
     PrescribedMotion,
-    SlidingJoint,
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
@@ -194,37 +191,6 @@ def test_a_structure_that_cannot_close_is_refused():
     assembly = replace(four_bar(), chains=(four_bar().chains[0], apart))
     with pytest.raises(InputError, match=r"closures: expected"):
         assembly.close(0.0, [0.3, 0.1, 2.0], [0.0] * 3)
-
-
-@pytest.mark.slow
-def test_a_slider_crank_by_its_closed_form():
-    """A crank that turns evenly, a rod, and a piston on a rail: x = r cos θ + √(l² - r² sin² θ)."""
-    turning = PrescribedMotion(TABLE, 0.5 + 4.0 * TABLE[:, None])
-    rod = ChainSegment("rod", 0.6, 1.2, 0.03, [0.25, 0.0])
-    piston = ChainSegment("piston", 0.1, 2.0, 0.01, [0.05, 0.0])
-    assembly = Assembly(
-        (
-            Chain("motor", (CRANK,), angles=turning),
-            Chain("rod", (rod,), Attachment("motor", "crank", [0.2, 0.0])),
-            Chain("piston", (piston,), [0.0, 0.0], (SlidingJoint(),)),
-        ),
-        closures=(PinClosure("pin", ("rod", "rod"), [0.6, 0.0], ("piston", "piston"), [0, 0]),),
-    )
-    theta = 0.5 + 4.0 * TIMES
-    x = 0.2 * np.cos(theta) + np.sqrt(0.36 - 0.04 * np.sin(theta) ** 2)
-    tilt = -np.arcsin(0.2 * np.sin(theta) / 0.6)
-    state = assembly.close(0.0, [tilt[0], x[0]], [0.0, 0.0])
-    found = simulate_chains(
-        assembly, TIMES, state[0][:1], state[1][:1], slides=state[0][1:], slide_rates=state[1][1:]
-    )
-    assert_allclose(found.slides[:, 0], x, rtol=0.0, atol=1e-9)
-    assert_allclose(found.angles[:, 1], tilt, rtol=0.0, atol=1e-9)
-    # The guide carries the weight of the piston and the side force of the pin.
-    side = found.joint_forces[:, 2, 1] + found.closure_forces[:, 0, 1]
-    assert_allclose(side, 2.0 * G, rtol=1e-9)
-    power = found.torques[:, 0] * 4.0
-    slope = np.gradient(found.energy, TIMES, edge_order=2)
-    assert np.abs(power - slope)[1:-1].max() < 0.05 * np.abs(power).max()
 
 
 def test_joints_drive_the_closed_structure_as_prescribed_ones_need():

@@ -1,7 +1,5 @@
 """The planar knee beside tests/literature: impact, energy, sliding, profiles, contact points."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 
@@ -12,7 +10,6 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 
 from dynamics.mechanics.planar_knee import (
-    MACHADO_LAWS,
     LigamentLimitWarning,
     PlanarKnee,
     machado_clearance_knee,
@@ -21,6 +18,7 @@ from dynamics.mechanics.planar_knee import (
     machado_state,
     simulate_planar_knee,
 )
+from dynamics.mechanics.planar_knee.machado import MACHADO_LAWS
 from dynamics.mechanics.planar_knee.profiles import (
     PROFILE_KINDS,
     ClearanceJoint,

@@ -1,7 +1,5 @@
 """Masses on one-way links: impacts, dry friction, contraction, growing and tangential stiffness."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

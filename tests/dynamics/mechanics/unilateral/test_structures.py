@@ -1,7 +1,5 @@
 """Tension-only structures: the two-joint muscles of the source, least energy, infeasible loads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from differences import differences

@@ -1,0 +1,55 @@
+"""Samples of a contact model from a script, for `surrogates.fit`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.base.pose import Pose
+from foundation.statics.height import StaticsError, pose_at_load
+from foundation.surface_contact import SurfaceContact
+from surrogates.formulations.lessons import Samples
+from surrogates.sampling.designs import unit_design
+from surrogates.sampling.space import SampleSpace
+
+
+def sample(
+    model: SurfaceContact, space: SampleSpace, points: int, *, seed: int = 0
+) -> dict[str, Samples]:
+    """Evaluate a contact model at the poses of a Latin hypercube that carry the drawn loads.
+
+    Parameters
+    ----------
+    model : SurfaceContact
+        Contact model.
+    space : SampleSpace
+        Box of the samples.
+    points : int
+        Number of points drawn for each compartment.
+    seed : int
+        Seed of the design.
+
+    Returns
+    -------
+    dict
+        Samples of each compartment by its name; points whose load no height carries are left out.
+
+    Raises
+    ------
+    InputError
+        If no point of a compartment carries its load.
+    """
+    found = {}
+    for place, name in enumerate(model.compartment_names):
+        rng = np.random.default_rng((seed, place))
+        poses, loads = space.draw(unit_design("lhs", points, 6, rng))
+        rows = []
+        for pose, load in zip(poses, loads.tolist(), strict=True):
+            try:
+                rows.append(pose_at_load(model, Pose.from_array(pose), name, load))
+            except StaticsError:
+                continue
+        found[name] = Samples(
+            np.array([row.pose.array for row in rows]).reshape(-1, 6),
+            np.array([row.loads for row in rows]).reshape(-1, 12),
+        )
+    return found

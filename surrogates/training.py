@@ -1,0 +1,97 @@
+"""Fit of a surrogate to samples of any source.
+
+A run (`pipeline`) does more: it chooses samples and family, and learns where loads can be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.base.loads import AXIAL_FORCE, ContactLoads
+from foundation.base.pose import pose_array
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.lessons import Samples
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+
+def samples_of(poses: ArrayLike, loads: ContactLoads) -> dict[str, Samples]:
+    """Return the samples of each compartment from loads of any source at the same poses.
+
+    Parameters
+    ----------
+    poses : (N, 6) array_like
+        Poses of the femur [rad, m].
+    loads : ContactLoads
+        Loads at these poses; a compartment leaves out the poses at which it is out of contact.
+
+    Raises
+    ------
+    InputError
+        If the poses are malformed, or a compartment is never in contact.
+    """
+    rows = pose_array(poses)
+    found = {}
+    for place, name in enumerate(loads.compartments):
+        own = loads.values[:, place]
+        pressed = own[:, AXIAL_FORCE] > 0.0
+        found[name] = Samples(rows[pressed], own[pressed])
+    return found
+
+
+def space_of(samples: Mapping[str, Samples]) -> SampleSpace:
+    """Return the least box around samples, about a path of constant coordinates [rad, m, N]."""
+    poses = np.concatenate([own.poses for own in samples.values()])
+    loads = np.concatenate([own.loads[:, AXIAL_FORCE] for own in samples.values()])
+    low, high = poses.min(axis=0), poses.max(axis=0)
+    path = ReferencePath.constant(float(low[0]), 0.5 * (low + high)[1:])
+    offsets = 0.5 * (high - low)[[1, 2, 3, 5]]
+    return SampleSpace(path, np.array([low[0], high[0]]), offsets, [loads.min(), loads.max()])
+
+
+def fit(
+    samples: Mapping[str, Samples],
+    space: SampleSpace | None = None,
+    *,
+    family: str = "kriging",
+    formulation: str = "inverted",
+    settings: Any = None,
+    seed: int = 0,
+) -> ContactSurrogate:
+    """Fit a surrogate to the samples of each compartment.
+
+    Parameters
+    ----------
+    samples : mapping
+        Samples of each compartment by its name, as of `samples_of` or `pipeline.sample`.
+    space : SampleSpace, optional
+        Box of the samples, beyond which loads are flagged; by default the least box around the
+        samples.
+    family : {"kriging", "polynomial", "poly_fourier", "network", "spline"}
+        Regressor (`surrogates.families.registry.FAMILIES`).
+    formulation : {"inverted", "direct"}
+        What is learnt (docs/theory.md).
+    settings : optional
+        Settings of the family; by default the defaults of its class.
+    seed : int
+        Seed of what a fit draws.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or the samples do not allow a fit.
+    """
+    from surrogates.families.registry import FAMILIES, fit_family
+    from surrogates.formulations.compartment_fit import Fitted, Fitter, fit_compartment
+
+    def regress(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Fitted:
+        return fit_family(family, x, y, settings, np.random.default_rng(seed), weights)
+
+    box = space or space_of(samples)
+    fitter = Fitter(regress, family in FAMILIES and FAMILIES[family].joint)
+    parts = {name: fit_compartment(formulation, box, own, fitter) for name, own in samples.items()}
+    header = {"family": family, "formulation": formulation}
+    return ContactSurrogate({name: part.surrogate for name, part in parts.items()}, header)
