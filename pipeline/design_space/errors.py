@@ -19,7 +19,7 @@ from surrogates.sampling.designs import unit_design
 from surrogates.sampling.parameters import Design
 
 #: RMS over designs of the errors that the surrogate is accepted with: RMS of the height at a load
-#: [µm], of the AP and ML force over the axial load [%], and errors of a gait cycle (`cycle_errors`).
+#: [µm], of the AP and ML force over the axial load [%], and of a gait cycle (`cycle_errors`).
 ACCEPTED = {
     "height_um": 4.0,
     "ap_ratio_percent": 0.1,

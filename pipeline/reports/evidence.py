@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
@@ -134,13 +135,14 @@ class BudgetRow(Part):
 
 def error_budget(evidence: Evidence) -> list[BudgetRow]:
     """Return the sources of error that are known of a run: surrogate, model, mesh and nodes."""
-    return [
-        *_surrogate(evidence),
-        *_model(evidence.layer),
-        *_mesh(evidence),
-        *_nodes(evidence),
-        *_strain(evidence.layer),
-    ]
+    rows = chain(
+        _surrogate(evidence),
+        _model(evidence.layer),
+        _mesh(evidence),
+        _nodes(evidence),
+        _strain(evidence.layer),
+    )
+    return [row.whole() for row in rows]
 
 
 def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:

@@ -263,7 +263,7 @@ def gait_of(files: RunFiles) -> Gait:
     """Return the section on the gait cycle of the report of a run."""
     simulation, maps = files.simulation, files.maps
     if simulation is None:
-        return Gait()
+        return Gait().whole()
     costs = {name: simulation.statistics.get(name) for name in MODELS}
     statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
     peaks = None

@@ -82,6 +82,10 @@ class Part(BaseModel):
         """Return the content for JSON; keys that were not set are left out."""
         return content_of(self)
 
+    def whole(self) -> Self:
+        """Return the part with all keys set, so that none is left out."""
+        return self.model_copy(update=dict(self))
+
 
 class Computed(Part):
     """Base of the parts of documents of studies, which are shown as they are stored.
