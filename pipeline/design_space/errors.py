@@ -166,7 +166,7 @@ def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
 def doubts(expected: Mapping[str, float]) -> list[str]:
     """Return which expected errors exceed the accepted ones, in words."""
     return [
-        f"expected error of {TOLD[name][0]} of {expected[name]:.2g} {TOLD[name][1]} (accepted "
+        f"expected error of {TOLD[name][0]}: {expected[name]:.2g} {TOLD[name][1]} (accepted "
         f"{limit:g})"
         for name, limit in LIMITS.items()
         if expected.get(name, 0.0) > limit
@@ -208,7 +208,7 @@ def exceeded(knee: ContactSurrogate) -> list[str]:
         if name in ACCEPTED and row["rms"] is not None and row["rms"] > row["accepted"]:
             words, unit = TOLD[name]
             found.append(
-                f"error of {words} of {row['rms']:.2g} {unit} (RMS, accepted {row['accepted']:g})"
+                f"error of {words}: {row['rms']:.2g} {unit} (RMS, accepted {row['accepted']:g})"
             )
     return found
 
