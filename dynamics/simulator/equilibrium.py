@@ -15,7 +15,7 @@ from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoa
 from dynamics.simulator.variation import without_variation
 from foundation.base.checks import FloatArray, check_in, check_number
 from foundation.base.errors import InputError, PoseError
-from foundation.base.pose import Pose
+from foundation.base.pose import HIGHEST, Pose
 
 #: Distance above and below the start within which `height_at_load` searches [m].
 SEARCH_RANGE = 15e-3
@@ -90,6 +90,7 @@ def height_at_load(
         If there are no such heights, or the contact model fails.
     """
     target = check_number("axial_force", axial_force, above=0.0, unit="N")
+    check_number("pose superior", pose.superior, at_least=-HIGHEST, at_most=HIGHEST, unit="m")
     known: dict[float, float] = {}
 
     def missing(height: float) -> float:

@@ -145,16 +145,16 @@ def surrogate_wear(
     check_in("field", field, FIELDS)
     aspects = check_sides("aspect", aspect)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
-    volume = np.zeros(2)
-    for side, force in enumerate(load_carried(result, ratio)):
-        at = np.flatnonzero(force)
-        loads = result.compartment_loads[side][at]
-        if field == "centre":
-            arms, shares = np.zeros((len(at), 2, 1)), np.ones(1)
-        else:
-            arms, shares = field_arms(loads, aspects[side])
-        speed = field_speeds(loads, twists[at], arms) @ shares
-        volume[side] = law.factor * float((weights * force)[at] @ speed)
+    force = load_carried(result, ratio)
+    sides, at = np.nonzero(force)
+    loads = result.compartment_loads[sides, at]
+    if field == "centre":
+        arms, shares = np.zeros((len(at), 2, 1)), np.ones(1)
+    else:
+        arms, shares = field_arms(loads, aspects[sides])
+    speed = field_speeds(loads, twists[at], arms) @ shares
+    worn = weights[at] * force[sides, at] * speed
+    volume = law.factor * np.bincount(sides, worn, len(COMPARTMENTS))
     return Wear(volume, law.density)
 
 

@@ -27,10 +27,13 @@ def field_exponent(loads: FloatArray) -> FloatArray:
 
 
 def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
-    """Return the AP and ML semi-axes (N, 2) [m] of ellipses of an AP over ML axis `aspect` [1]."""
+    """Return the AP and ML semi-axes (N, 2) [m] of ellipses of an AP over ML axis `aspect` [1].
+
+    The aspect, here and in `field_arms`, is that of all or one for each of the N fields.
+    """
     root = np.sqrt(aspect)
     radius = np.sqrt(np.maximum(loads[:, AREA], 0.0) / np.pi)
-    return radius[:, None] * np.array([root, 1.0 / root])
+    return np.stack([radius * root, radius / root], axis=1)
 
 
 def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -42,7 +45,7 @@ def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return along, np.cross(along, normal), normal
 
 
-def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, FloatArray]:
+def field_arms(loads: FloatArray, aspect: ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
     """Return quadrature points (N, 2, Q) [m], AP and ML, of the field and their shares (Q,) [1]."""
     # Along `field_axes`, for an AP over ML axis `aspect`. The radii of the rings reproduce the
     # second moments of the field, on which the mean sliding speed primarily depends.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
@@ -81,7 +82,7 @@ def check_number(
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: expected a number, found {value!r}") from error
     inside = (
-        np.isfinite(number)
+        math.isfinite(number)
         and (above is None or number > above)
         and (below is None or number < below)
         and (at_least is None or number >= at_least)

@@ -29,6 +29,8 @@ COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "late
 COORDINATE_UNITS = ("rad", "rad", "rad", "m", "m", "m")
 #: Largest size of a coordinate by its unit: a turn, and more than a leg is long.
 LARGEST = {"rad": 2.0 * math.pi, "m": 1.5}
+#: Largest height from which contact is searched for; steps from higher ones are lost to rounding.
+HIGHEST = 1e3
 _REMEDIES = {"rad": "convert degrees to radians", "m": "convert millimetres to metres"}
 #: Column of each coordinate in tables: its name and unit.
 POSE_COLUMNS = tuple(f"{c}_{u}" for c, u in zip(COORDINATES, COORDINATE_UNITS, strict=True))

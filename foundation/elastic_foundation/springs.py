@@ -505,8 +505,10 @@ def _assembled(
 def _slope_metric(corners: FloatArray) -> FloatArray:
     """Return G (F, 3, 3) [1/m²]: d·G d is the squared slope of corner values d of a triangle."""
     edge_1, edge_2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    edges = np.stack([edge_1, edge_2], axis=1)
-    gram = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+    # The inverse of the edges' products, whose determinant is the square of the cross product.
+    turned = np.stack([edge_2, -edge_1], axis=1)
+    doubled = np.linalg.norm(np.cross(edge_1, edge_2), axis=1)
+    gram = turned @ turned.transpose(0, 2, 1) / (doubled**2)[:, None, None]
     differences = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
     return np.ascontiguousarray(differences.T @ gram @ differences)
 

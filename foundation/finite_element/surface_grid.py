@@ -135,6 +135,8 @@ _LEAST_QUALITY = 0.25
 _HALVINGS = 4
 #: Reach of the lines to the surface [m].
 _REACH = 0.5
+#: Most nodes of a grid: those of a square of 250 mm at a spacing of 0.1 mm.
+_MOST_NODES = 6_255_001
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +197,14 @@ def lay_grid(
     smooth = SmoothSurface(whole.corners[part], whole.middles[part], whole.normals[part])
     site = _Site(chosen, _outline(smooth, surface, chosen), smooth, chart)
     whole_range = _ranges(surface, part, chart)
+    width, length = np.ptp(whole_range, axis=1)
+    if not (width / spacing + 1.0) * (length / spacing + 1.0) <= _MOST_NODES:
+        raise InputError(
+            f"{surface.name}: the surface is {1e3 * width:.4g} mm by {1e3 * length:.4g} mm, "
+            f"expected at most {_MOST_NODES:,} nodes there; increase {{name}}, or remove triangles "
+            "far away",
+            "spacing",
+        )
     fine_range = whole_range if fine is None else _ranges(surface, fine, chart)
     axes = [_lines(*ends, spacing, growth) for ends in zip(whole_range, fine_range, strict=True)]
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)

@@ -11,7 +11,7 @@ from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import PoseError
 from foundation.base.flags import worded
 from foundation.base.loads import AXIAL_FORCE, STRAIN_LIMIT
-from foundation.base.pose import Pose
+from foundation.base.pose import HIGHEST, Pose
 from foundation.surface_contact import SurfaceContact
 
 #: A step of Newton's method that is at most this part of the depth below first contact [1] ends the
@@ -25,6 +25,8 @@ _LEAST_PART, _BEYOND = 0.01, 1.02
 _LOW_STRAIN = 0.25 * STRAIN_LIMIT
 #: Newton's method, guarded by bisection, ends sooner.
 _MOST_STEPS = 100
+#: Most steps down to contact.
+_MOST_DOWN = 10_000
 
 
 class StaticsError(PoseError):
@@ -54,8 +56,9 @@ def pose_at_load(
     # that of the search for contact. A step of the search for the load is at most a tenth of it, or
     # the depth so far if the layer is hardly strained.
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
-    check_number("search", search, above=0.0, unit="m")
-    check_number("step", step, above=0.0, unit="m")
+    check_number("search", search, above=0.0, at_most=1.0, unit="m")
+    check_number("step", step, at_least=search / _MOST_DOWN, unit="m")
+    check_number("pose superior", pose.superior, at_least=-HIGHEST, at_most=HIGHEST, unit="m")
     known: dict[float, tuple[FloatArray, FloatArray, FloatArray]] = {}
 
     def at(height: float) -> tuple[FloatArray, FloatArray, FloatArray]:

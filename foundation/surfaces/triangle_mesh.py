@@ -14,8 +14,11 @@ from foundation.base.errors import InputError
 from foundation.base.wording import counted
 
 #: A triangle is degenerate if its area is below this fraction of its longest edge squared. Far
-#: below the slivers of real meshes (1e-6), above the rounding of collinear corners.
-DEGENERATE = 1e-12
+#: below the slivers of real meshes (1e-6), above the rounding of collinear corners. Or below an
+#: area whose square is near the least number [m²].
+DEGENERATE, _LEAST_AREA = 1e-12, 1e-60
+#: Largest size of a coordinate, whose products are far from overflow [any unit].
+_FARTHEST = 1e9
 #: Tolerance of the length of a unit vertex normal; covers files in single precision.
 UNIT_NORMAL = 1e-6
 
@@ -47,9 +50,9 @@ class TriangleMesh:
     Raises
     ------
     MeshError
-        If there is no triangle, a vertex is not finite, an index is out of range, a triangle has
-        no area and therefore no normal, or the vertex normals are not unit vectors on the outer
-        side of the triangles around them.
+        If there is no triangle, a vertex is not finite or beyond 1e9, an index is out of range, a
+        triangle has no area and therefore no normal, or the vertex normals are not unit vectors on
+        the outer side of the triangles around them.
     """
 
     vertices: FloatArray
@@ -150,7 +153,7 @@ def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bo
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     squared = [np.einsum("fi,fi->f", edge, edge) for edge in (b - a, c - b, a - c)]
     areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
-    return np.less_equal(areas, DEGENERATE * np.maximum.reduce(squared))
+    return np.less_equal(areas, np.maximum(DEGENERATE * np.maximum.reduce(squared), _LEAST_AREA))
 
 
 def checked_triangles(
@@ -171,11 +174,12 @@ def checked_triangles(
             f"{name}: expected faces of shape (F, 3) and integer type, found {indices.shape} "
             f"{indices.dtype}"
         )
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    # Negated, so that NaN counts as bad.
+    bad = np.flatnonzero(~(np.abs(points) <= _FARTHEST).all(axis=1))
     if len(bad):
         raise MeshError(
-            f"{name}: {len(bad)} of {len(points)} vertices are NaN or infinite, the first is "
-            f"number {bad[0]}; export the file again"
+            f"{name}: {len(bad)} of {len(points)} vertices are NaN, infinite or beyond "
+            f"{_FARTHEST:g}, the first is number {bad[0]}; export the file again"
         )
     if indices.min() < 0 or indices.max() >= len(points):
         raise MeshError(

@@ -13,58 +13,40 @@ static int together(int n)
 INLINE void rows_of(const int n, int count, const double *row, int across, const double *weights,
                     int stride, double *sums, int between)
 {
-    eight s0 = load8(sums), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0;
-    int t;
-    if (n > 1) s1 = load8(sums + between);
-    if (n > 2) s2 = load8(sums + 2 * between);
-    if (n > 3) s3 = load8(sums + 3 * between);
-    if (n > 4) s4 = load8(sums + 4 * between);
-    if (n > 5) s5 = load8(sums + 5 * between);
+    eight s[SUMS];
+    int t, k;
+    for (k = 0; k < n; k++)
+        s[k] = load8(sums + k * between);
     for (t = 0; t < count; t++, row += across) {
         const eight r = load8(row);
-        s0 = madd8(r, weights[t], s0);
-        if (n > 1) s1 = madd8(r, weights[stride + t], s1);
-        if (n > 2) s2 = madd8(r, weights[2 * stride + t], s2);
-        if (n > 3) s3 = madd8(r, weights[3 * stride + t], s3);
-        if (n > 4) s4 = madd8(r, weights[4 * stride + t], s4);
-        if (n > 5) s5 = madd8(r, weights[5 * stride + t], s5);
+        for (k = 0; k < n; k++)
+            s[k] = madd8(r, weights[k * stride + t], s[k]);
     }
-    store8(sums, s0);
-    if (n > 1) store8(sums + between, s1);
-    if (n > 2) store8(sums + 2 * between, s2);
-    if (n > 3) store8(sums + 3 * between, s3);
-    if (n > 4) store8(sums + 4 * between, s4);
-    if (n > 5) store8(sums + 5 * between, s5);
+    for (k = 0; k < n; k++)
+        store8(sums + k * between, s[k]);
 }
 
 /* One or two sums, in several parts, which do not wait for one another. */
 INLINE void few_rows_of(const int n, int count, const double *row, int across,
                         const double *weights, int stride, double *sums, int between)
 {
-    eight s0 = load8(sums), s1 = spread8(0.0), s2 = s1, s3 = s1, q0 = s1, q1 = s1, q2 = s1, q3 = s1;
-    const double *others = weights + stride;
-    int t;
-    if (n > 1) q0 = load8(sums + between);
-    for (t = 0; t + 4 <= count; t += 4, row += 4 * across) {
-        const eight r0 = load8(row), r1 = load8(row + across), r2 = load8(row + 2 * across);
-        const eight r3 = load8(row + 3 * across);
-        s0 = madd8(r0, weights[t], s0);
-        s1 = madd8(r1, weights[t + 1], s1);
-        s2 = madd8(r2, weights[t + 2], s2);
-        s3 = madd8(r3, weights[t + 3], s3);
-        if (n > 1) {
-            q0 = madd8(r0, others[t], q0);
-            q1 = madd8(r1, others[t + 1], q1);
-            q2 = madd8(r2, others[t + 2], q2);
-            q3 = madd8(r3, others[t + 3], q3);
+    eight s[2][4];
+    int t, k, i;
+    for (k = 0; k < n; k++) {
+        s[k][0] = load8(sums + k * between);
+        s[k][1] = s[k][2] = s[k][3] = spread8(0.0);
+    }
+    for (t = 0; t + 4 <= count; t += 4, row += 4 * across)
+        for (i = 0; i < 4; i++) {
+            const eight r = load8(row + i * across);
+            for (k = 0; k < n; k++)
+                s[k][i] = madd8(r, weights[k * stride + t + i], s[k][i]);
         }
-    }
-    for (; t < count; t++, row += across) {
-        s0 = madd8(load8(row), weights[t], s0);
-        if (n > 1) q0 = madd8(load8(row), others[t], q0);
-    }
-    store8(sums, add8(add8(s0, s1), add8(s2, s3)));
-    if (n > 1) store8(sums + between, add8(add8(q0, q1), add8(q2, q3)));
+    for (; t < count; t++, row += across)
+        for (k = 0; k < n; k++)
+            s[k][0] = madd8(load8(row), weights[k * stride + t], s[k][0]);
+    for (k = 0; k < n; k++)
+        store8(sums + k * between, add8(add8(s[k][0], s[k][1]), add8(s[k][2], s[k][3])));
 }
 
 /* Add `count` rows of eight numbers, `across` apart, times weights to n sums of eight, `between`
@@ -91,28 +73,17 @@ static void add_rows(int count, const double *rows, int across, int n, const dou
 INLINE void products_of(const int n, int count, const double *shared, const double *others,
                         int stride, double *sums, int between)
 {
-    eight s0 = load8(sums), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0;
-    int i;
-    if (n > 1) s1 = load8(sums + between);
-    if (n > 2) s2 = load8(sums + 2 * between);
-    if (n > 3) s3 = load8(sums + 3 * between);
-    if (n > 4) s4 = load8(sums + 4 * between);
-    if (n > 5) s5 = load8(sums + 5 * between);
-    for (i = 0; i < count; i += 8, others += 8) {
+    eight s[SUMS];
+    int i, k;
+    for (k = 0; k < n; k++)
+        s[k] = load8(sums + k * between);
+    for (i = 0; i < count; i += 8) {
         const eight v = load8(shared + i);
-        s0 = dot8(v, load8(others), s0);
-        if (n > 1) s1 = dot8(v, load8(others + stride), s1);
-        if (n > 2) s2 = dot8(v, load8(others + 2 * stride), s2);
-        if (n > 3) s3 = dot8(v, load8(others + 3 * stride), s3);
-        if (n > 4) s4 = dot8(v, load8(others + 4 * stride), s4);
-        if (n > 5) s5 = dot8(v, load8(others + 5 * stride), s5);
+        for (k = 0; k < n; k++)
+            s[k] = dot8(v, load8(others + k * stride + i), s[k]);
     }
-    store8(sums, s0);
-    if (n > 1) store8(sums + between, s1);
-    if (n > 2) store8(sums + 2 * between, s2);
-    if (n > 3) store8(sums + 3 * between, s3);
-    if (n > 4) store8(sums + 4 * between, s4);
-    if (n > 5) store8(sums + 5 * between, s5);
+    for (k = 0; k < n; k++)
+        store8(sums + k * between, s[k]);
 }
 
 /* Add the products of `count` numbers (whole eights) with n lists, `stride` apart, to n sums of eight

@@ -19,11 +19,15 @@ from dynamics.mechanics.chains import (
     ViscoelasticLink,
     simulate_chains,
 )
+from dynamics.mechanics.unilateral.complementarity import (
+    ComplementarityError,
+    solve_complementarity,
+)
 from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws.normal import LinearHysteresisLaw
 from tests.oracles.heel_strike import heel_strike, reversing_impact
 
-REFUSED = (ValueError, SimulationError, unilateral.ComplementarityError)
+REFUSED = (ValueError, SimulationError, ComplementarityError)
 TIME = np.linspace(0.0, 1.0, 11)
 
 
@@ -114,7 +118,7 @@ CHAINS = [
 ONE = unilateral.PinnedSegment("one", [0.0, 0.0])
 TWO = unilateral.PinnedSegment("two", [0.0, 1.0], "three")
 ROD = unilateral.Member("ground", [0.0, 0.0], "one", [1.0, 0.0], 1.0)
-problem = partial(unilateral.solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
+problem = partial(solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
 masses = partial(
     unilateral.simulate_links, mass=np.eye(2), links=[], position=[0.0, 0.0],
     velocity=[1.0, 0.0], step=0.1, n_steps=2,

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics import EquilibriumError, KneeSimulator, height_at_load, settle
+from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose
 
@@ -44,6 +45,8 @@ def test_height_at_load_says_when_contact_is_out_of_reach(knee):
         height_at_load(knee(), Pose(superior=0.041), 500.0)
     with pytest.raises(EquilibriumError, match="still carries more"):
         height_at_load(knee(), Pose(superior=-0.041), 500.0)
+    with pytest.warns(UserWarning, match="superior"), pytest.raises(InputError, match="<= 1000 m"):
+        height_at_load(knee(), Pose(superior=1e15), 500.0)
 
 
 at_rest = partial(settle, flexion=0.0, axial_force=500.0, start=Pose())

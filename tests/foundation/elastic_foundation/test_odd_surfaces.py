@@ -57,6 +57,18 @@ def test_a_crease_stays_sharp():
 
 
 @BOTH
+def test_a_needle_changes_nothing(surface):
+    """A triangle 1e-10 times as high as long, whose edges are parallel but for rounding."""
+    tibia, pose = shapes.plate(16e-3, 16), Pose(superior=-DEPTH)
+    corners = [[-6e-3, 0, 0], [5e-3, 0, 3e-3], [-0.5e-3, 0, 1.5e-3 - 1e-12]]
+    needle = joined(tibia, TriangleMesh(np.array(corners), np.array([[0, 1, 2]])))
+    plain, found = (
+        model_of(cap(2e-3), each, surface=surface).loads(pose) for each in (tibia, needle)
+    )
+    np.testing.assert_allclose(found.values, plain.values, rtol=1e-6, atol=1e-9)
+
+
+@BOTH
 def test_stray_and_repeated_vertices_change_nothing(surface):
     tibia = shapes.plate(16e-3, 16)
     femur = cap(2e-3)

@@ -19,6 +19,8 @@ MODEL = model_of(*PLATES)
 on_plates = partial(model_of, *PLATES)
 modified = partial(ModifiedLaw, E, NU, H)
 at_load = partial(pose_at_load, MODEL, Pose())
+with pytest.warns(UserWarning, match="pose superior"):
+    FAR = Pose(superior=1e15)
 WITHOUT_ENERGY = ModifiedLaw(*POLYETHYLENE, f=3.0, m=1.2)
 NOT_FINITE = np.where(np.arange(30).reshape(5, 6) == 20, np.nan, 0.0)
 
@@ -59,7 +61,11 @@ REFUSED = [
     (partial(Dissipation, transition_speed=0.0), "transition_speed: expected > 0"),
     (partial(at_load, "medial", 0.0), "load: expected > 0 N, found 0.0"),
     (partial(at_load, "medial", 100.0, search=0.0), "search: expected > 0 m"),
-    (partial(at_load, "medial", 100.0, step=0.0), "step: expected > 0 m"),
+    (partial(at_load, "medial", 100.0, step=0.0), "step: expected >= 1e-06 m"),
+    (
+        partial(pose_at_load, MODEL, FAR, "medial", 100.0),
+        "superior: expected >= -1000 m and <= 1000",
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ import layers
 import numpy as np
 import pytest
 import shapes
+from solids import joined
 
 from foundation.base.errors import InputError
 from foundation.finite_element import (
@@ -39,6 +40,17 @@ def test_surfaces_in_millimetres_are_refused(unmeshed):
     words = r"spacing: a medial compartment of 4e\+06 cm² has 100,000,000 nodes, .* check the unit"
     with pytest.raises(InputError, match=words):
         contact(large, labels)
+
+
+def test_a_triangle_far_away_is_refused():
+    """It has next to no area, but the grid is laid over the rectangle around the surface."""
+    tibia, labels = layers.two_plates()
+    far = tibia.vertices[tibia.faces[:1]].reshape(3, 3) + np.array([30.0, 0.0, 30.0])
+    lone = TriangleMesh(far, np.array([[0, 1, 2]]))
+    with pytest.raises(
+        InputError, match=r"surface is 3e\+04 mm by 3e\+04 mm, expected .* increase spacing, or rem"
+    ):
+        contact(joined(tibia, lone), np.append(labels, labels[0]))
 
 
 def test_normals_that_point_down_are_refused(unmeshed):

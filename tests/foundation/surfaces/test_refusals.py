@@ -30,7 +30,7 @@ FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
         ("none.stl", "solid none\n  facet_count 0\nendsolid none\n", "(no triangles|truncated)"),
         ("a.obj", f"{START}v 1 1\nf 1 2 3\n", "truncated, .*line 3: expected three coordinates"),
         ("a.obj", f"{START}v 0 0 1\nf 1 2 {'9' * 400}\n", "line 4: expected vertex numbers up to"),
-        ("a.obj", f"{START}v nan 0 1\nf 1 2 3\n", "1 of 3 vertices are NaN or infinite"),
+        ("a.obj", f"{START}v nan 0 1\nf 1 2 3\n", "1 of 3 vertices are NaN, infinite or beyond"),
         ("a.obj", f"{START}v 2 0 0\nf 1 2 3\n", "all 1 triangles have no area"),
     ],
 )
@@ -57,7 +57,12 @@ def test_folder_in_place_of_a_file(tmp_path):
         ((np.eye(3), [[0.0, 1.0, 2.0]]), "integer"),
         ((np.eye(3), [[0, 1, 3]]), "expected 0 to 2"),
         ((np.diag([1.0, np.nan, 1.0]), [[0, 1, 2]]), "1 of 3 vertices are NaN.* number 1"),
+        (
+            (np.diag([1.0, 1.0, 1e160]), [[0, 1, 2]]),
+            "1 of 3 vertices are .* beyond 1e.09.* number 2",
+        ),
         ((np.eye(3), [[0, 1, 2], [0, 1, 1]]), "1 degenerate triangle .* number 1"),
+        ((1e-100 * np.eye(3), [[0, 1, 2]]), "1 degenerate triangle .* number 0"),
         *(
             ((CORNERS, [[0, 1, 2]], normals), message)
             for normals, message in (
