@@ -14,8 +14,9 @@ from typing import Any
 
 import tomli_w
 
+from foundation.base.errors import InputError
 from pipeline.advice import in_folder
-from pipeline.config.reading import dump_config
+from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
 from pipeline.reports import accuracy as accuracy_panels
@@ -43,6 +44,7 @@ from pipeline.reports.evidence import (
 )
 from pipeline.reports.gait_section import Gait, gait_of, knee_lines, knee_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
+from pipeline.reports.live_knee import live_data
 from pipeline.reports.model_section import layer_lines, spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
@@ -57,6 +59,8 @@ from pipeline.reports.pages import glossary_of, write_page
 from pipeline.reports.pictures import peak_picture
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.verdict import verdict, verdict_lines
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.run_folder import read_path
 from pipeline.store.run_documents import Part, StoredFinding
 from pipeline.store.verdict_document import Verdict
 from pipeline.store.workspace_lock import flat_keys
@@ -127,6 +131,7 @@ def write_report(folder: Path) -> Report:
         largest_height=height_error(files.figures, "maximum"),
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
+        live=_live(files, folder),
         next_command=in_folder(report.verdict.next.command, folder),
         glossary=glossary_of(model_of(files.config["contact"])),
         settings=setting_rows(files.config["contact"], report.overview.settings),
@@ -135,6 +140,17 @@ def write_report(folder: Path) -> Report:
     )
     write_document(folder / "report.json", report)
     return report
+
+
+def _live(files: RunFiles, folder: Path) -> dict[str, Any] | None:
+    """Return what the page computes with, None without a knee, a cycle or its waveforms."""
+    if files.knee is None or not files.cycles:
+        return None
+    try:
+        gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, read_path(folder))
+        return live_data(files.knee, gait)
+    except (ConfigError, InputError):  # a table of the cycle is no longer there
+        return None
 
 
 def report_of(files: RunFiles) -> Report:
