@@ -112,12 +112,7 @@ FORCE = "force_at_pose_percent"
 
 
 class FittedKnee(NamedTuple):
-    """A knee in a run over modes of shape.
-
-    `errors` are those of the surrogate at samples of the knee that did not correct the heights:
-    `sample_errors`, and `FORCE`, the axial force at a pose, RMS over the range, the worse
-    compartment's [%]. They are NaN without feasible samples.
-    """
+    """A knee in a run over modes of shape, with errors at samples that correct no height."""
 
     #: Value of each parameter of the run: weights of modes, and others.
     values: dict[str, BaseValue]
@@ -243,14 +238,7 @@ def _force_at_pose(config: Config, surrogate: ContactSurrogate, rows: pd.DataFra
 
 
 class FitDocument(TakenDesign):
-    """A new knee as a design of a run: its fit, measured errors, and gait cycle.
-
-    `placed` is the part of the vertices of the modes that have a place on the knee, `rms_mm` and
-    `largest_mm` are distances between the knee and its shape by the modes, `ends` the weights at
-    the end of their range. `heights` are by compartment [um, um/deg], and `measured` the errors, of
-    `FittedKnee`; `expected` errors are those that are not measured. The model `original` of the
-    gait cycle is that of the knee itself.
-    """
+    """A new knee as a design: its fit, heights [um, um/deg], errors and gait cycle."""
 
     placed: float
     rms_mm: float

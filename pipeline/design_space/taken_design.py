@@ -32,13 +32,7 @@ _OF_ALL_DESIGNS = (
 
 
 class TakenDesign(Computed):
-    """A design with its expected errors and the outputs of its gait cycle.
-
-    `values` are those of the parameters, `origins` where values that were not given come from;
-    `infeasible` is why there is no such design, or "". `expected` are the `expected_errors`,
-    `doubts` those above the accepted ones. `outputs` of a cycle are by model and output, `errors`
-    of the surrogate those of `cycle_errors`, and `failures` why a model has no cycle.
-    """
+    """A design with its expected errors and the outputs of its gait cycle by model."""
 
     run: str
     values: dict[str, float]
