@@ -16,8 +16,7 @@ from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE, ContactLoads
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
-from foundation.finite_element.base import ThicknessBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from foundation.implant import CondylarImplant
 from foundation.surfaces import TriangleMesh

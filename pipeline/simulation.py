@@ -25,7 +25,7 @@ from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimu
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.wear_law import WearLaw
+from dynamics.wear.cycle_wear import WearLaw
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement

@@ -20,8 +20,8 @@ from surrogates.files.persistence import (
     save,
 )
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarning
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
 from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 from surrogates.training import fit, samples_of

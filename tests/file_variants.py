@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from foundation.surfaces.mesh_io import read_surface
+from foundation.surfaces.mesh import read_surface
 
 #: Five points of a surface 50 mm wide [m], exact in single precision; two triangles and one that
 #: stands on them.

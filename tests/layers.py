@@ -5,8 +5,7 @@ from functools import cache
 import numpy as np
 import shapes
 
-from foundation.finite_element.base import PlaneBase, ThicknessBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, PlaneBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import TriangleMesh

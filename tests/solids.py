@@ -5,12 +5,12 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from foundation.surfaces.mesh_topology import half_edges
+from foundation.surfaces.smooth_surface import angle_weighted_normals
 from foundation.surfaces.triangle_mesh import (
     TriangleMesh,
     area_vectors,
     degenerate_triangles,
 )
-from foundation.surfaces.vertex_normals import angle_weighted_normals
 
 
 def closed_insert(rows: int = 40, columns: int = 64) -> tuple[TriangleMesh, int]:

@@ -7,16 +7,25 @@ triangles of the insert, `surrogate_wear` only the loads of the result.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.footprint import field_arms, field_speeds
-from dynamics.wear.sliding import femoral_twists, sliding_speed
-from dynamics.wear.wear_law import Wear, WearLaw
-from foundation.base.checks import FloatArray, check_array, check_in
+from dynamics.wear.footprint import femoral_twists, field_arms, field_speeds, sliding_speed
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_count,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    frozen,
+)
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, CENTRE, COMPARTMENTS, FORCE, MEAN_PRESSURE
 from foundation.base.pose import Pose
@@ -154,7 +163,7 @@ def surrogate_wear(
         arms, shares = field_arms(loads, aspects[sides])
     speed = field_speeds(loads, twists[at], arms) @ shares
     worn = weights[at] * force[sides, at] * speed
-    volume = law.factor * np.bincount(sides, worn, len(COMPARTMENTS))
+    volume = law.factor * np.asarray(np.bincount(sides, worn, len(COMPARTMENTS)), np.float64)
     return Wear(volume, law.density)
 
 
@@ -226,3 +235,153 @@ def volumes(depth: FloatArray, tibia: Surface, sides: NDArray[np.int8]) -> Float
     """Return the worn volumes (2,) [m³] of the compartments from the depths (F,) [m]."""
     worn = depth * tibia.areas
     return np.array([worn[sides == side].sum() for side in range(2)])
+
+
+class FieldModel(Protocol):
+    """Surrogate with pressure fields (`surrogates.ContactSurrogate`)."""
+
+    def pressure_field(self, pose: Pose) -> Any:
+        """Return the `pressure` (F,) [Pa] of the tibial triangles at a pose, and its `flags`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FieldContact:
+    """A surrogate with pressure fields as a `SpringContact`."""
+
+    model: FieldModel
+    tibia: Surface
+    #: 0 for medial and 1 for lateral triangles (F,) of the samples' mesh.
+    compartments: NDArray[np.int8]
+
+    def __post_init__(self) -> None:
+        count = len(self.tibia.areas)
+        if np.shape(self.compartments) != (count,):
+            raise InputError(
+                f"compartments: expected shape ({count},), found {np.shape(self.compartments)}"
+            )
+
+    def spring_state(self, pose: Pose) -> Any:
+        """Return the field at a pose, with the `pressure` (F,) [Pa] of the triangles."""
+        found = self.model.pressure_field(pose)
+        if len(found.pressure) != len(self.tibia.areas):
+            raise InputError(
+                f"tibia: expected the mesh of the fields with {len(found.pressure)} triangles, "
+                f"found {len(self.tibia.areas)}"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class WearLaw:
+    """Material of the insert; by default ultra-high molecular weight polyethylene.
+
+    Parameters
+    ----------
+    factor : float
+        Wear factor k [1/Pa = m³/(N m)], >= 0; all results are proportional to it. The default,
+        1e-7 mm³/(N m), is the order of magnitude for polyethylene on polished metal; the factor of
+        a material depends on roughness, pressure and cross-shear.
+    density : float
+        Density [kg/m³], > 0.
+    """
+
+    factor: float = 1e-16
+    density: float = 940.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self, at_least=0.0, factor="1/Pa")
+        check_numbers(self, above=0.0, density="kg/m³")
+
+
+@dataclass(frozen=True, eq=False)
+class Wear:
+    """Wear of the insert.
+
+    Parameters
+    ----------
+    volume : (2,) float64
+        Worn volume, medial and lateral [m³].
+    density : float
+        Density of the insert [kg/m³].
+    depth : (F,) float64, optional
+        Worn depth along the normal of each tibial triangle [m], where known.
+    """
+
+    volume: FloatArray
+    density: float = WearLaw.density
+    depth: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, volume=(2,), depth=(None,))
+
+    @property
+    def total_volume(self) -> float:
+        """Worn volume of both compartments [m³]."""
+        return float(self.volume.sum())
+
+    @property
+    def mass(self) -> float:
+        """Worn mass of both compartments [kg]."""
+        return self.density * self.total_volume
+
+    def after(self, cycles: float) -> Wear:
+        """Return the wear after a number of cycles of equal wear."""
+        factor = check_number("cycles", cycles, at_least=0.0)
+        depth = None if self.depth is None else factor * self.depth
+        return replace(self, volume=factor * self.volume, depth=depth)
+
+
+Contact = TypeVar("Contact", bound=SpringContact)
+
+
+@dataclass(frozen=True, eq=False)
+class LifetimeWear(Generic[Contact]):
+    """Wear of many cycles in B blocks, as volumes (B + 1, 2) [m³] over cycles (B + 1,)."""
+
+    #: Number of cycles at the end of each block, from 0 (B + 1,) [1].
+    cycles: FloatArray
+    #: Medial and lateral volume by then (B + 1, 2) [m³].
+    volume: FloatArray
+    #: Wear of one cycle at the start of each block.
+    blocks: tuple[Wear, ...]
+    #: Contact of the worn insert.
+    model: Contact
+    #: Wear of all cycles, with the depth of each triangle of the unworn surface.
+    wear: Wear
+
+
+def extrapolate_wear(
+    model: Contact,
+    simulate_cycle: Callable[[Contact], SimulationResult],
+    lower_surface: Callable[[Contact, FloatArray], Contact],
+    law: WearLaw,
+    cycles: float,
+    blocks: int,
+) -> LifetimeWear[Contact]:
+    """Return the wear of cycles in equal blocks, the surface lowered (F,) [m] after each block."""
+    # The wear of one cycle at the start of a block represents the whole block. `InputError` names
+    # the block that wears through the insert.
+    check_number("cycles", cycles, above=0.0)
+    count = check_count("blocks", blocks)
+    each = cycles / count
+    wears: list[Wear] = []
+    worn, depth = model, np.zeros(len(model.tibia.faces))
+    for block in range(count):
+        wear = bed_wear(worn, simulate_cycle(worn), law)
+        wears.append(wear)
+        depth = depth + each * np.asarray(wear.depth)
+        try:
+            # From the unworn surface, so that errors do not accumulate.
+            worn = lower_surface(model, depth)
+        except InputError as error:
+            raise InputError(
+                f"block {block + 1} of {count}, {each:g} cycles each: {error}; take more blocks or "
+                "fewer cycles"
+            ) from error
+    steps = each * np.array([wear.volume for wear in wears])
+    volume = np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
+    total = Wear(volume[-1], law.density, depth)
+    return LifetimeWear(
+        frozen(np.linspace(0.0, cycles, count + 1)), frozen(volume), tuple(wears), worn, total
+    )

@@ -70,3 +70,28 @@ def field_speeds(loads: FloatArray, twists: FloatArray, arms: FloatArray) -> Flo
     forward = (velocity * along).sum(axis=1)[:, None] + spin * arms[:, 1]
     sideways = (velocity * across).sum(axis=1)[:, None] - spin * arms[:, 0]
     return np.sqrt(forward**2 + sideways**2)
+
+
+def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return twists (N, 6) [m/s, rad/s] of the femur, `twist_jacobian(pose) @ rates`."""
+    adduction, rotation, position = poses[:, 1], poses[:, 2], poses[:, 3:]
+    ca, sa, cr, sr = np.cos(adduction), np.sin(adduction), np.cos(rotation), np.sin(rotation)
+    # The axes of the angles as in `foundation.base.pose.rotation_axes`.
+    flexed, adducted, rotated = rates[:, :3].T
+    angular = np.stack(
+        [
+            -sr * ca * flexed - cr * adducted,
+            sa * flexed - rotated,
+            cr * ca * flexed - sr * adducted,
+        ],
+        axis=1,
+    )
+    return np.concatenate([rates[:, 3:] - np.cross(angular, position), angular], axis=1)
+
+
+def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
+    """Return the speed [m/s] along a surface at (..., 3), |v - (v.n) n| with v = u + w x x."""
+    # Of twists (u; w) (..., 6), points x (..., 3) [m] and unit normals n (..., 3); axes broadcast.
+    velocity = twists[..., :3] + np.cross(twists[..., 3:], points)
+    # |v x n| is the tangential part without the cancellation of |v|² - (v.n)².
+    return np.linalg.norm(np.cross(velocity, normals), axis=-1)

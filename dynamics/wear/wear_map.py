@@ -11,15 +11,20 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import (
     SpringContact,
     Surface,
+    WearLaw,
     check_sides,
     load_carried,
     load_ratio,
     nearest_triangle,
     time_weights,
 )
-from dynamics.wear.footprint import field_axes, field_exponent, semi_axes
-from dynamics.wear.sliding import femoral_twists, sliding_speed
-from dynamics.wear.wear_law import WearLaw
+from dynamics.wear.footprint import (
+    femoral_twists,
+    field_axes,
+    field_exponent,
+    semi_axes,
+    sliding_speed,
+)
 from foundation.base.checks import FloatArray, check_count
 from foundation.base.loads import CENTRE, FORCE
 from foundation.base.pose import Pose

@@ -16,9 +16,9 @@ from foundation.anatomy.condyle_outlines import directions_away, find_condyles, 
 from foundation.anatomy.walls import FACING, large_pieces, outer_wall_of_shell, outer_walls
 from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.smooth_surface import facing_normals
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from foundation.surfaces.vertex_normals import facing_normals
 
 #: The bearing surface of a femur lies within this distance of the flexion axis [m], and between
 #: these angles of inferior, towards posterior [rad] (measured on cartilage and implants: 47 mm,

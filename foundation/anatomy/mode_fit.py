@@ -19,10 +19,9 @@ from scipy.spatial.transform import Rotation
 from foundation.anatomy.shape_modes import Bounds, ShapeModes, distances_left
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.smooth_surface import SmoothSurface, smooth_surface
+from foundation.surfaces.smooth_surface import SmoothSurface, angle_weighted_normals, smooth_surface
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from foundation.surfaces.vertex_normals import angle_weighted_normals
 
 #: Pieces of triangles among which the nearest point is sought.
 _NEAR = 8

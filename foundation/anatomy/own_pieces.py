@@ -21,7 +21,6 @@ from foundation.anatomy.tibial_frame import tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.surface_shape import (
     is_closed,
     is_nearly_closed,
@@ -29,6 +28,7 @@ from foundation.surfaces.surface_shape import (
     principal_axes,
     selected,
 )
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: A piece below this part of the area of the largest one is none of its own, and largest number of

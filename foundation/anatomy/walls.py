@@ -14,10 +14,10 @@ from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import half_edges, label_pieces
-from foundation.surfaces.nearest_points import SurfaceTree
+from foundation.surfaces.smooth_surface import averaged_normals, facing_normals
 from foundation.surfaces.surface_shape import enclosed, is_closed, selected, volume
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from foundation.surfaces.vertex_normals import averaged_normals, facing_normals
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
 FACING = 0.34

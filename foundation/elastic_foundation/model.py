@@ -36,12 +36,11 @@ from foundation.elastic_foundation.springs import (
 )
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
-from foundation.surfaces.femur_patches import PLANE_REACH, facet_order, femur_patches
-from foundation.surfaces.line_hits import LineTracer
-from foundation.surfaces.nearest_points import SurfaceTree
+from foundation.surfaces.femur_patches import PLANE_REACH, LineTracer, facet_order, femur_patches
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.thickness import spring_normals
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 

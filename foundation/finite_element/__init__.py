@@ -1,7 +1,6 @@
 """Finite-element contact: an elastic layer condensed to its bearing surface."""
 
-from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 
 __all__ = [

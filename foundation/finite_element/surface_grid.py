@@ -12,7 +12,7 @@ from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.smooth_surface import SmoothSurface, shape_functions, smooth_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh

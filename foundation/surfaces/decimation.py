@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import find_edges
-from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, angle_weighted_normals, arc_rises
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors, degenerate_triangles
-from foundation.surfaces.vertex_normals import angle_weighted_normals
 
 #: Area over longest edge squared below which a triangle is flat, and shortest over longest edge
 #: below which a flat triangle is a needle.

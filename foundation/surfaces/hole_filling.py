@@ -25,9 +25,8 @@ from foundation.surfaces.mesh_topology import (
     half_edges,
     label_pieces,
 )
-from foundation.surfaces.smooth_surface import CREASE_ANGLE
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, angle_weighted_normals, tangents
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
-from foundation.surfaces.vertex_normals import angle_weighted_normals, tangents
 
 #: A hole is small up to this size across [m], and up to this number of edge lengths.
 SMALL, _SMALL_EDGES = 4e-3, 3.0

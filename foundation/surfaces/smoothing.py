@@ -17,14 +17,14 @@ from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.core.library import CORE, address, addresses
-from foundation.surfaces.smooth_surface import CREASE_ANGLE
-from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
-from foundation.surfaces.vertex_normals import (
+from foundation.surfaces.smooth_surface import (
+    CREASE_ANGLE,
     angle_weighted_normals,
     determined_modes,
     facing_normals,
     tangents,
 )
+from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 
 #: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
 #: about three times as many vertices as a quadratic function has coefficients.

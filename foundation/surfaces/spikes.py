@@ -9,8 +9,8 @@ from scipy.sparse import coo_array, csr_array
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.smooth_surface import tangents
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
-from foundation.surfaces.vertex_normals import tangents
 
 #: Least distance of a vertex from the plane of its neighbours over their distance (measured: up to
 #: 0.24 on open surfaces), least distance [m], and largest distance of a neighbour over that of the

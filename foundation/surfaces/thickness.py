@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, check_number
-from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh

@@ -13,8 +13,8 @@ import surrogates
 from dynamics.motion.knee_motion import KneeColumns, knee_motion_table
 from dynamics.motion.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
 from dynamics.protocol import ContactModel
+from dynamics.simulator.integrator import counted_flags
 from dynamics.simulator.result import CountedFlag
-from dynamics.simulator.result_assembly import counted_flags
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS

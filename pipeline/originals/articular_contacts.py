@@ -16,7 +16,7 @@ from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.compartments import LATERAL, find_compartments
-from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.contact_layers import ContactSurfaces, contact_law

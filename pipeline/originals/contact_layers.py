@@ -16,8 +16,8 @@ from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.surfaces.line_hits import LineTracer
-from foundation.surfaces.mesh_io import read_surface
+from foundation.surfaces.femur_patches import LineTracer
+from foundation.surfaces.mesh import read_surface
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 

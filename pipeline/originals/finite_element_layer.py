@@ -13,9 +13,8 @@ from foundation.base.findings import Finding
 from foundation.base.loads import AREA
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.condensed_layer import LayerSize
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact, coarser
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load

@@ -13,8 +13,14 @@ from foundation.anatomy.joint_end import is_long
 from foundation.anatomy.walls import shell_thickness
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import UNITS, RawMesh, load_mesh, load_raw_mesh, rotation_of
-from foundation.surfaces.mesh_io import EXTENSIONS
+from foundation.surfaces.mesh import (
+    EXTENSIONS,
+    UNITS,
+    RawMesh,
+    load_mesh,
+    load_raw_mesh,
+    rotation_of,
+)
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.mesh_loading import mesh_of_files, own_part

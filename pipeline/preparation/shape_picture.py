@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from foundation.anatomy.shape_modes import ShapeModes
 from foundation.base.checks import FloatArray
+from foundation.surfaces.smooth_surface import angle_weighted_normals
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from foundation.surfaces.vertex_normals import angle_weighted_normals
 from pipeline.files import writing
 from pipeline.preparation.surface_picture import (
     DOTS_PER_INCH,

@@ -28,8 +28,8 @@ from pipeline.store.run_documents import Part
 from pipeline.store.samples import FAILED, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.domain import beyond
 from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
-from surrogates.formulations.outside import beyond
 from surrogates.sampling.space import VARIABLES, SampleSpace
 
 

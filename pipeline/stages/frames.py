@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
-from dynamics.wear.field_contact import FieldContact, FieldModel
-from dynamics.wear.wear_law import WearLaw
+from dynamics.wear.cycle_wear import FieldContact, FieldModel, WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import measured_patch, wear_map
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.loads import LOAD_COLUMNS

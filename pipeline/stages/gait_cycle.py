@@ -17,7 +17,7 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.wear_law import WearLaw
+from dynamics.wear.cycle_wear import WearLaw
 from dynamics.wear.wear_map import Patch
 from foundation.base.checks import FloatArray
 from foundation.surface_contact import NodalContact, SurfaceContact

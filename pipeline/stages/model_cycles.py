@@ -13,8 +13,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
-from dynamics.wear.wear_law import Wear, WearLaw
+from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dynamics.musculoskeletal import ComakFile, OsimModel
 from dynamics.musculoskeletal.forward_settings import read_forward_tool
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh_io import EXTENSIONS
+from foundation.surfaces.mesh import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes

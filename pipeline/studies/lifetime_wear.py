@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.lifetime_wear import extrapolate_wear
+from dynamics.wear.cycle_wear import extrapolate_wear
 from foundation.elastic_foundation.model import ElasticFoundation, worn_model
 from pipeline.files import write_document, write_npz
 from pipeline.originals.spring_bed import springs_of

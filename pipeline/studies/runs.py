@@ -18,7 +18,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
-from dynamics.wear.wear_law import WearLaw
+from dynamics.wear.cycle_wear import WearLaw
 from dynamics.wear.wear_map import Patch
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, worded

@@ -17,15 +17,32 @@ the features phi being, one after the other,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.base.checks import FloatArray
+from foundation.base.checks import FloatArray, frozen
 from foundation.base.errors import InputError
-from surrogates.core.array_record import ArrayRecord
+
+
+class ArrayRecord:
+    """Base of frozen dataclasses whose array fields are read-only, also in other processes."""
+
+    # A copy has the fields alone; what is computed from the fields is computed anew.
+
+    def __getstate__(self) -> dict[str, Any]:
+        record: Any = self
+        return {field.name: getattr(self, field.name) for field in fields(record)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            kept = frozen(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, kept)
+
 
 #: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.
 CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}

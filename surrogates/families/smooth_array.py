@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedRegressor
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.regressor import linear_in
 from surrogates.families.training import basis_matrix, polynomial_exponents
 

@@ -18,10 +18,17 @@ from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, address
 from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.kriging import Likelihood, factorise_safely, maximise, solve
 from surrogates.fields.condyle_surface import CondyleSurface
-from surrogates.fields.knee_fields import CompartmentField, PairFields, fields_of
-from surrogates.fields.layer_response import MEASURES, TERMS, LayerResponse
-from surrogates.fields.skin import Skin, parts_of
-from surrogates.fields.spring_response import SpringResponse
+from surrogates.fields.knee_fields import (
+    MEASURES,
+    TERMS,
+    CompartmentField,
+    LayerResponse,
+    PairFields,
+    Skin,
+    SpringResponse,
+    fields_of,
+    parts_of,
+)
 
 #: Of the polynomial of the pressure over a patch, as of the library.
 DEGREE, SHAPES = int(CONSTANTS["PATCH_DEGREE"]), TERMS - 1

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import (
     FloatArray,
     IntArray,
+    check_array,
     check_fields,
     check_in,
     check_number,
@@ -20,11 +21,284 @@ from foundation.base.checks import (
 )
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
+from foundation.base.pose import rotation_matrix
+from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, Struct, address
 from surrogates.families.regressor import part_of, under
-from surrogates.fields.condyle_surface import CondyleSurface
-from surrogates.fields.layer_response import LayerResponse
-from surrogates.fields.skin import Skin, parts_of
-from surrogates.fields.spring_response import SpringResponse
+from surrogates.fields.condyle_surface import CondyleSurface, Outline, outline_of
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """Indentations of a bed (P, 7) [m, 1, m²], neighbours side by side, by a condyle."""
+
+    bed: FloatArray
+    surface: CondyleSurface
+
+    def __post_init__(self) -> None:
+        check_fields(self, bed=(None, 7))
+
+    @cached_property
+    def groups(self) -> tuple[FloatArray, FloatArray]:
+        """Balls (G, 8) around groups and blocks of places, as of the library's `skin` [m, 1]."""
+        return self._balls(GROUP), self._balls(BLOCK)
+
+    def _balls(self, count: int) -> FloatArray:
+        found = []
+        for start in range(0, len(self.bed), count):
+            own = self.bed[start : start + count]
+            centre, normal = own[:, :3].mean(axis=0), own[:, 3:6].mean(axis=0)
+            normal /= np.linalg.norm(normal)
+            arms = own[:, :3] - centre
+            size, flatness = np.linalg.norm(arms, axis=1).max(), np.abs(arms @ normal).max()
+            found.append([*centre, size, *normal, flatness])
+        return np.array(found).reshape(-1, 8)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The coarse outline of the condyle, for groups and blocks of the bed."""
+        own = self.surface
+        group, block = (float(balls[:, 3].max(initial=0.0)) for balls in self.groups)
+        return outline_of(own.frame, own.coefficients, own.known, (group, block))
+
+    @cached_property
+    def _packed(self) -> Struct:
+        groups, blocks = self.groups
+        return Struct("skin", {
+            "condyle": _packed_surface(self.surface), "outline": _packed_surface(self.outline),
+            "limits": self.outline.limits, "places": len(self.bed), "bed": self.bed,
+            "groups": groups, "blocks": blocks,
+        })  # fmt: skip
+
+    def indentations(
+        self, rotation: FloatArray, translation: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return indentations (P,) [m], 0 or less out of contact, and the largest anywhere."""
+        depth = np.empty(len(self.bed))
+        turned, moved = np.ascontiguousarray(rotation), np.ascontiguousarray(translation)
+        largest = CORE.skin_indentations(
+            self._packed.address, address(turned), address(moved), address(depth)
+        )
+        return depth, largest
+
+
+def _packed_surface(own: CondyleSurface | Outline) -> Struct:
+    rows, columns = own.known.shape
+    return Struct("surface", {
+        "frame": np.append(own.frame, 1.0 / own.frame[8]), "rows": rows, "columns": columns,
+        "spline": own.coefficients, "known": own.known,
+    })  # fmt: skip
+
+
+def parts_of(pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return rotation (3, 3) and translation (3,) [m] of a pose (6,) [rad, m]."""
+    return rotation_matrix(*pose[:3]), np.ascontiguousarray(pose[3:])
+
+
+#: Names of the arrays in a file.
+_NAMES = ("exponent", "scaling", "points", "lengths", "weights")
+
+
+MEASURES, TERMS = (int(CONSTANTS[name]) for name in ("MEASURES", "PATCH_TERMS"))
+
+
+@dataclass(frozen=True, eq=False)
+class LayerResponse:
+    """Pressure p ~ max(s(a, b), 0)^m over coordinates of the patch, of 15 terms, (15,) [SI]."""
+
+    # The terms of the polynomial s, and the load, are functions of measures of the overlap, with
+    # Matern 5/2 correlations; see `layer_pressures` of the library.
+
+    #: m [1].
+    exponent: float
+    #: Middle and half range of the measures (2, 15).
+    scaling: FloatArray
+    #: Scaled measures of the samples over the lengths (15, N) [1].
+    points: FloatArray
+    #: Correlation lengths over √5 (15,) [1].
+    lengths: FloatArray
+    #: Weights of trend and correlations (16 + N, 16) [1].
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        check_number("exponent", self.exponent, above=0.0)
+        count = np.shape(self.points)[-1]
+        check_fields(
+            self, scaling=(2, MEASURES), points=(MEASURES, count), lengths=(MEASURES,),
+            weights=(1 + MEASURES + count, TERMS),
+        )  # fmt: skip
+        check_array("scaling", self.scaling[1], (MEASURES,), above=0.0)
+        check_array("lengths", self.lengths, (MEASURES,), above=0.0)
+
+    def pressures(self, depth: FloatArray, bed: FloatArray) -> FloatArray:
+        """Return the pressures (P,) [Pa] of overlaps (P,) [m] and of the `bed` (P, 7) of a skin."""
+        pressure = np.empty(len(depth))
+        CORE.layer_pressures(
+            self._packed.address, len(depth), address(depth), address(bed), address(pressure)
+        )
+        return pressure
+
+    @cached_property
+    def _packed(self) -> Struct:
+        fields = {name: getattr(self, name) for name in _NAMES}
+        return Struct("layer", fields | {"samples": self.points.shape[1]})
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays, such as scaling (2, 15) [SI]; see `from_arrays`."""
+        return {name: np.array(getattr(self, name)) for name in _NAMES}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Build from the arrays of `to_arrays`, such as scaling (2, 15) [SI], checked."""
+        missing = [name for name in _NAMES if name not in arrays]
+        if missing:
+            raise InputError(f"arrays: missing {missing} of a layer's response")
+        exponent, *others = (np.asarray(arrays[name]) for name in _NAMES)
+        return cls(float(check_array("exponent", exponent, ())), *others)
+
+
+#: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
+POWER, LOGARITHMIC = 0, 1
+#: Largest RMS error of the law, over the RMS pressure, with which a bed counts as springs.
+LARGEST_ERROR = 0.01
+#: Shares of the largest indentation that are tried, and rounds that refine them.
+_SHARES, _ROUNDS = np.linspace(0.0, 0.9, 19), 3
+#: Smallest pressure that tells the law, over the largest of all.
+_LEAST = 0.02
+#: Moduli of the logarithmic law that are tried, over the largest pressure.
+_MODULI = np.geomspace(0.3, 300.0, 61)
+
+
+@dataclass(frozen=True, eq=False)
+class SpringResponse:
+    """Pressure of independent springs: c x^m, or -c ln(1 - x/h), with x = d - share d0."""
+
+    # d is the indentation of the spring and d0 the largest of the compartment.
+
+    #: Kind (`POWER`, `LOGARITHMIC`), exponent m and share (3,) [1].
+    constants: FloatArray
+    #: c [Pa/m^m, or Pa] and h [m] of each triangle of the compartment's bed (T, 2).
+    law: FloatArray
+
+    def __post_init__(self) -> None:
+        check_array("law", self.law, (None, 2), above=0.0)
+        check_fields(self, constants=(3,), law=(None, 2))
+        kind, exponent, share = self.constants.tolist()
+        if kind not in (POWER, LOGARITHMIC):
+            raise InputError(f"constants: expected kind {POWER} or {LOGARITHMIC}, found {kind:g}")
+        check_number("exponent", exponent, above=0.0)
+        check_number("share", share, at_least=0.0, below=1.0)
+
+    def pressures(self, depth: FloatArray, largest: float) -> FloatArray:
+        """Return the pressures (T,) [Pa] of indentations (T,) [m], with the largest one [m]."""
+        found = np.empty(len(depth))
+        CORE.spring_pressures(
+            len(depth), address(depth), largest, address(self.constants), address(self.law),
+            address(found),
+        )  # fmt: skip
+        return found
+
+    @classmethod
+    def fit(
+        cls, place: IntArray, depth: FloatArray, largest: FloatArray, pressure: FloatArray
+    ) -> tuple[Self | None, IntArray]:
+        """Return the law of springs in contact (K,) [m, Pa], and triangles (T,) that it knows."""
+        # None instead of the law: pressure is no function of indentations, the layer no bed of
+        # springs.
+        known, number = np.unique(place, return_inverse=True)
+        telling = pressure > _LEAST * pressure.max(initial=0.0)
+        chosen = number[telling], depth[telling], largest[telling], pressure[telling]
+        error, constants, law = min(
+            (_power_law(*chosen, len(known)), _logarithmic_law(*chosen, len(known))),
+            key=lambda found: found[0],
+        )
+        if not error <= LARGEST_ERROR:
+            return None, known
+        told = np.isfinite(law).all(axis=1) & (law > 0.0).all(axis=1)
+        return cls(constants, law[told]), known[told]
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays, such as law (T, 2) [SI]; the inverse of `from_arrays`."""
+        return {"constants": np.array(self.constants), "law": np.array(self.law)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Build from the arrays of `to_arrays`, such as law (T, 2) [SI], or raise InputError."""
+        missing = [name for name in ("constants", "law") if name not in arrays]
+        if missing:
+            raise InputError(f"arrays: missing {missing} of a spring law")
+        return cls(np.asarray(arrays["constants"]), np.asarray(arrays["law"]))
+
+
+_Found = tuple[float, FloatArray, FloatArray]
+
+
+def _power_law(
+    place: IntArray, depth: FloatArray, largest: FloatArray, pressure: FloatArray, count: int
+) -> _Found:
+    """Return relative RMS error, constants and law (T, 2) of c (d - share d0)^m."""
+    shares = _SHARES
+    best: _Found = (np.inf, np.zeros(3), np.empty((0, 2)))
+    for _ in range(_ROUNDS):
+        found = [_power_of(s, place, depth, largest, pressure, count) for s in shares]
+        best = min([best, *found], key=lambda each: each[0])
+        step, centre = shares[1] - shares[0], best[1][2]
+        shares = np.unique(np.clip(centre + np.linspace(-step, step, 21), 0.0, 0.95))
+    return best
+
+
+def _power_of(
+    share: float,
+    place: IntArray,
+    depth: FloatArray,
+    largest: FloatArray,
+    pressure: FloatArray,
+    count: int,
+) -> _Found:
+    bearing = depth - share * largest
+    if bearing.min(initial=np.inf) <= 0.0:
+        return np.inf, np.zeros(3), np.empty((0, 2))
+    x, y = np.log(bearing), np.log(pressure)
+    means = [_means(place, values, count) for values in (x, y)]
+    across, up = x - means[0][place], y - means[1][place]
+    exponent = float(across @ up / max(float(across @ across), 1e-300))
+    # A linear law is the common case, and exact.
+    exponent = 1.0 if abs(exponent - 1.0) < 1e-4 else exponent
+    coefficient = np.exp(means[1] - exponent * means[0])
+    fitted = coefficient[place] * bearing**exponent
+    law = np.column_stack([coefficient, np.ones(count)])
+    return _error(fitted, pressure), np.array([float(POWER), max(exponent, 1e-6), share]), law
+
+
+def _logarithmic_law(
+    place: IntArray, depth: FloatArray, __: FloatArray, pressure: FloatArray, count: int
+) -> _Found:
+    """Return relative RMS error, constants and law (T, 2) of -c ln(1 - d/h)."""
+    moduli = _MODULI * pressure.max(initial=1e-300)
+    best: tuple[float, float, FloatArray] = (float("inf"), 0.0, np.empty(0))
+    for _ in range(_ROUNDS):
+        for modulus in moduli:
+            thickness = _means(place, depth / -np.expm1(-pressure / modulus), count)
+            strain = np.minimum(depth / thickness[place], 0.99)
+            error = _error(-modulus * np.log1p(-strain), pressure)
+            if error < best[0]:
+                best = (error, float(modulus), thickness)
+        ratio = (moduli[1] / moduli[0]) ** np.linspace(-1.0, 1.0, 21)
+        moduli = best[1] * ratio
+    law = np.column_stack([np.full(count, max(best[1], 1e-300)), best[2]])
+    return best[0], np.array([float(LOGARITHMIC), 1.0, 0.0]), law
+
+
+def _means(place: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Return the means (count,) of values (K,) by their place; NaN without values."""
+    with np.errstate(invalid="ignore"):
+        return np.bincount(place, values, count) / np.bincount(place, minlength=count)
+
+
+def _error(fitted: FloatArray, truth: FloatArray) -> float:
+    """Return the RMS error over the RMS of the truth; infinite if a value is not finite."""
+    error = float(np.sqrt(((fitted - truth) ** 2).mean() / (truth**2).mean()))
+    return error if np.isfinite(error) else np.inf
+
 
 #: Version of the arrays of the fields in a file.
 VERSION = 2

@@ -15,9 +15,8 @@ from foundation.base.errors import InputError
 from foundation.base.loads import CompartmentLoads, check_order
 from foundation.base.pose import Pose, pose_array
 from foundation.core.library import LEAST_FALL, REACH
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedCompartment, PackedContact
-from surrogates.core.regressor_data import CORRELATIONS
+from surrogates.core.regressor_data import CORRELATIONS, ArrayRecord
 from surrogates.families.fixed_inputs import FIRST_PARAMETER, FixedInputs
 from surrogates.families.regressor import (
     Regressor,

@@ -18,15 +18,14 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads, check_names, check_order
 from foundation.base.pose import Pose, pose_array
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import PackedContact
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.expressions.casadi_knee import casadi_knee
 from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
-from surrogates.formulations.domain import Domain
+from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
 from surrogates.sampling.parameters import NO_PARAMETERS, Design, Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

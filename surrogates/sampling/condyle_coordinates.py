@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
-from surrogates.core.array_record import ArrayRecord
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.sampling.space import HEIGHT, ReferencePath
 

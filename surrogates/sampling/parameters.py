@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray, check_array, check_fields, check_unique
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
-from surrogates.core.array_record import ArrayRecord
+from surrogates.core.regressor_data import ArrayRecord
 
 #: Most parameters of a design space.
 MOST_PARAMETERS = 8

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
 from foundation.core.library import FOLLOWED, Struct
-from surrogates.core.array_record import ArrayRecord
 from surrogates.core.packing import packed_path
+from surrogates.core.regressor_data import ArrayRecord
 from surrogates.families.smooth_array import SmoothArray
 
 #: Variables of the sample space; the offsets count from the reference path.

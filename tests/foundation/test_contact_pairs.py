@@ -10,8 +10,7 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LogarithmicLaw, ModifiedLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.finite_element.base import PlaneBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
 
 E, NU, H = 10e6, 0.45, 3e-3

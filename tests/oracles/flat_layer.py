@@ -14,8 +14,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, SpringLaw
-from foundation.finite_element.base import PlaneBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surfaces import TriangleMesh
 from tests.oracles.exact_layer import Case, ExactContact

@@ -6,8 +6,13 @@ import pytest
 from scipy.special import gamma
 
 from dynamics.wear.cycle_wear import FIELDS, Wear, WearLaw, load_carried, load_ratio, surrogate_wear
-from dynamics.wear.footprint import field_arms, field_axes, field_speeds
-from dynamics.wear.sliding import femoral_twists, sliding_speed
+from dynamics.wear.footprint import (
+    femoral_twists,
+    field_arms,
+    field_axes,
+    field_speeds,
+    sliding_speed,
+)
 from foundation.base.pose import Pose
 
 LAW = WearLaw()

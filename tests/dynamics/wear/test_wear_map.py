@@ -8,8 +8,7 @@ import pytest
 import shapes
 from plates import H, covered_plate, round_implant
 
-from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
-from dynamics.wear.lifetime_wear import extrapolate_wear
+from dynamics.wear.cycle_wear import WearLaw, bed_wear, extrapolate_wear, surrogate_wear
 from dynamics.wear.wear_map import measured_aspect, wear_map
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.model import SpringState, worn_model

@@ -13,7 +13,7 @@ from some_slow import first_of
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
-from foundation.finite_element.base import ThicknessBase
+from foundation.finite_element.layer import ThicknessBase
 from foundation.finite_element.model import coarser, extrapolated, spacing_error
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.flat_layer import flat_elements

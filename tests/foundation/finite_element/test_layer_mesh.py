@@ -10,8 +10,8 @@ from layers import implant
 from scipy.spatial import KDTree
 
 from foundation.base.errors import InputError
-from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.condensation import scaled_jacobian
+from foundation.finite_element.layer import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer_mesh import layer_mesh
 from foundation.finite_element.surface_grid import (
     CylinderChart,

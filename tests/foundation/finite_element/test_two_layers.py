@@ -8,8 +8,7 @@ from scipy.special import j0
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, address
-from foundation.finite_element.base import ThicknessBase
-from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.layer import ElasticLayer, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.surfaces.mesh import TriangleMesh

@@ -9,8 +9,8 @@ from foundation.base.errors import InputError
 from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from foundation.surfaces.mesh_topology import find_edges
-from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.smoothing import moved_outwards
+from foundation.surfaces.tree import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 RADIUS = 25e-3

@@ -15,8 +15,14 @@ from file_variants import as_set, triangles
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, load_mesh, load_raw_mesh
-from foundation.surfaces.mesh_io import read_surface
+from foundation.surfaces.mesh import (
+    UNITS,
+    MeshError,
+    MeshWarning,
+    load_mesh,
+    load_raw_mesh,
+    read_surface,
+)
 from foundation.surfaces.readers import step
 
 GOOD = file_variants.GOOD | container_variants.GOOD

@@ -11,9 +11,15 @@ from scipy.spatial.transform import Rotation
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.compartments import find_compartments, find_split
-from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.surfaces.mesh import (
+    UNITS,
+    MeshError,
+    MeshWarning,
+    TriangleMesh,
+    load_mesh,
+    read_surface,
+)
 from foundation.surfaces.mesh_checks import check_mesh
-from foundation.surfaces.mesh_io import read_surface
 from foundation.surfaces.surface_shape import is_closed
 
 

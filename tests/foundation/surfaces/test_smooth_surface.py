@@ -8,8 +8,14 @@ from smooth_shapes import RADIUS, grid, sphere, strip, torus, torus_distance, tw
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import TriangleMesh
-from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
-from foundation.surfaces.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
+from foundation.surfaces.smooth_surface import (
+    CREASE_ANGLE,
+    angle_weighted_normals,
+    cut_at_creases,
+    flat_surface,
+    jet_normals,
+    smooth_surface,
+)
 
 #: Barycentric coordinates of c1 and c2 at points all over a patch.
 U, V = np.array([(i / 6, j / 6) for i in range(7) for j in range(7 - i)]).T

@@ -13,7 +13,7 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.originals.articular_contacts import (

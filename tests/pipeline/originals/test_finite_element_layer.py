@@ -13,8 +13,8 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS
 from foundation.finite_element import condensed_layer
-from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.condensed_layer import ComplianceStore
+from foundation.finite_element.layer import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution

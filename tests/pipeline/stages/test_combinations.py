@@ -15,7 +15,7 @@ from shapes import plate
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from dynamics.wear.wear_law import Wear, WearLaw
+from dynamics.wear.cycle_wear import Wear, WearLaw
 from foundation.base.flags import Flag, FlagKind
 from pipeline.reports.gait_section import (
     above,

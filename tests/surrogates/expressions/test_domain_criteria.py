@@ -9,8 +9,7 @@ import pytest
 from made_knees import knee_of
 from surrogate_arrays import arrays
 
-from surrogates.formulations.domain import Domain
-from surrogates.formulations.outside import beyond
+from surrogates.formulations.domain import Domain, beyond
 
 pytestmark = pytest.mark.casadi
 

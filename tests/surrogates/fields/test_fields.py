@@ -10,17 +10,22 @@ from some_slow import first_of
 from surrogate_files import parts, signed
 
 import surrogates
-from dynamics.wear.field_contact import FieldContact
+from dynamics.wear.cycle_wear import FieldContact
 from foundation.base.errors import InputError
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.field_fit import FieldSettings, fit_fields
-from surrogates.fields.knee_fields import KneeFields
-from surrogates.fields.layer_response import LayerResponse
-from surrogates.fields.skin import Skin, parts_of
-from surrogates.fields.spring_response import LOGARITHMIC, POWER, SpringResponse
+from surrogates.fields.knee_fields import (
+    LOGARITHMIC,
+    POWER,
+    KneeFields,
+    LayerResponse,
+    Skin,
+    SpringResponse,
+    parts_of,
+)
 
 CENTRE = np.array([3e-3, -2e-3, 20e-3])
 

@@ -16,7 +16,7 @@ from foundation.base.pose import Pose
 from foundation.core.library import CORE, address
 from surrogates.files import persistence
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarning
 
 
 @pytest.fixture(scope="module")
