@@ -37,7 +37,12 @@ from pipeline.preparation.findings import Findings
 from pipeline.progress import StageCounter, say
 from pipeline.reports.report import Report, write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
-from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
+from pipeline.stages.adaptive_sampling import (
+    Sampled,
+    candidates_along_gait,
+    learning_point,
+    sample_knee,
+)
 from pipeline.stages.assessment import (
     assess,
     compared,
@@ -46,11 +51,9 @@ from pipeline.stages.assessment import (
     held_out_point,
     prediction_table,
 )
-from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
 from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
-from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Fitted, Validation
@@ -105,8 +108,6 @@ def run_study(
         `resume` nor `replace` is true.
     """
     config = completed(config)
-    if resume:
-        config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with Run(config, folder) as run, one_thread:
         return _carry_out(run, resume=resume, replace=replace, despite_errors=despite_errors)
@@ -349,7 +350,6 @@ def _provenance(
         hashes={"original": original.digest, **hashes, **digests},
         triangles=triangles,
         counts=sampled.counts,
-        budgets=sampled.added,
         seconds=run.seconds,
         original=description,
         remarks=[StoredFinding.of(finding) for finding in findings],

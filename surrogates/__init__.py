@@ -17,15 +17,12 @@ from pathlib import Path
 from surrogates.files.persistence import (
     SurrogateFileError,
     load,
-    load_parametric,
     save,
-    save_parametric,
 )
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarning
 from surrogates.formulations.lessons import Samples
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 from surrogates.training import fit, samples_of
 
@@ -34,7 +31,6 @@ __all__ = [
     "OutsideDomainError",
     "OutsideDomainWarning",
     "Parameters",
-    "ParametricSurrogate",
     "ReferencePath",
     "SampleSpace",
     "Samples",
@@ -42,10 +38,8 @@ __all__ = [
     "export_c",
     "fit",
     "load",
-    "load_parametric",
     "samples_of",
     "save",
-    "save_parametric",
 ]
 
 

@@ -8,12 +8,11 @@ from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import rotation_matrices
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.formulations.compartment_fit import Fitter
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.design_fit import DesignSamples, fit_parametric
 from surrogates.formulations.lessons import Samples
-from surrogates.parametric.compartment import ParametricPath, ParametricSpace
-from surrogates.parametric.fit import DesignSamples, fit_parametric
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Stiffness of a condyle, AP force over the axial load for each mm off the middle, and insert.
@@ -85,8 +84,9 @@ def samples_of(values, side, count=80, seed=0):
 
 def parametric_space(values):
     """Sample space of all designs from the paths of some."""
-    path = ParametricPath.fit(PARAMETERS.scaled_rows(values), [path_of(each) for each in values])
-    return ParametricSpace(path, FLEXION, OFFSETS, LOAD)
+    paths = [path_of(each) for each in values]
+    path = ReferencePath.over_designs(PARAMETERS.scaled_rows(values), paths)
+    return SampleSpace(path, FLEXION, OFFSETS, LOAD)
 
 
 def polynomial_fitter(degree=3):
@@ -107,4 +107,4 @@ def knee(formulation="inverted", fitter=None):
         ]
         found = fit_parametric(formulation, space, rows, fitter or polynomial_fitter())
         parts[name] = found.surrogate
-    return ParametricSurrogate(PARAMETERS, parts, {"name": "designed condyles"})
+    return ContactSurrogate(parts, {"name": "designed condyles"}, parameters=PARAMETERS)

@@ -8,19 +8,11 @@ import numpy as np
 from made_knees import compartment, groups, poses_about, random_regressor
 
 from surrogates.families.regressor import no_outputs
+from surrogates.families.smooth_array import SmoothArray
 from surrogates.families.training import polynomial_exponents
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import Domain
-from surrogates.parametric.compartment import (
-    ParametricCompartment,
-    ParametricCoordinates,
-    ParametricDomain,
-    ParametricPath,
-    ParametricSpace,
-)
-from surrogates.parametric.fit import whole_box
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.smooth_array import SmoothArray
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath
 
 #: Changes of a path with the parameters [rad, m].
@@ -38,7 +30,8 @@ def varied_path(path, count, rng):
     exponents = polynomial_exponents(count, 2)
     places = _CHANGES * rng.normal(size=(len(exponents) - 1, len(path.flexion), 5))
     changes = [ReferencePath.through(path.flexion, own).pieces for own in places]
-    return ParametricPath(path.flexion, SmoothArray(exponents, np.array([path.pieces, *changes])))
+    smooth = SmoothArray(exponents, np.array([path.pieces, *changes]))
+    return ReferencePath(path.flexion, smooth.middle, smooth)
 
 
 def domain_of(inputs, seed=4):
@@ -46,10 +39,8 @@ def domain_of(inputs, seed=4):
     learnt = made.polynomial(inputs, 3, 2, seed=seed)
     size, offset = 0.25 * np.array([0.4, 0.4, 0.5]), np.array([0.0, 0.0, -0.7])
     learnt = replace(learnt, y_offset=offset, y_scale=size)
-    domain = Domain(np.array([0.4, 0.4, 2e7]), no_outputs(6), np.ones(12), no_outputs(6), 2e-4)
-    return replace(
-        ParametricDomain.of(domain), regressor=learnt, errors=made.polynomial(inputs, 12, 1)
-    )
+    errors = made.polynomial(inputs, 12, 1)
+    return Domain(np.array([0.4, 0.4, 2e7]), learnt, np.ones(12), errors, 2e-4)
 
 
 @cache
@@ -70,17 +61,12 @@ def over_designs(formulation, family, count=2, seed=0, with_domain=False):
     points = 5e-4 * rng.normal(size=(count, 3)) * own.about_point
     centre = SmoothArray(exponents, np.array([own.centre, *points]))
     path, space = varied_path(own.path, count, rng), middle.space
-    return ParametricCompartment(
-        formulation,
-        ParametricSpace(
-            varied_path(space.path, count, rng), space.flexion, space.offsets, space.load
-        ),
-        ParametricCoordinates(centre, path, own.middle, own.half, own.about_point),
-        middle.largest,
-        middle.degree,
-        middle.depth,
-        tuple(parts),
-        domain_of(inputs) if with_domain else whole_box(inputs),
+    return replace(
+        middle,
+        space=replace(space, path=varied_path(space.path, count, rng)),
+        coordinates=replace(own, centre=centre.middle, path=path, of_design=centre),
+        regressors=tuple(parts),
+        domain=domain_of(inputs) if with_domain else Domain.whole_box(),
     )
 
 
@@ -90,7 +76,7 @@ def knee_over_designs(formulation, family, count=2, width=0.0, with_domain=False
         name: over_designs(formulation, family, count, seed, with_domain).smoothed(width)
         for seed, name in enumerate(("medial", "lateral"))
     }
-    return ParametricSurrogate(parameters(count), parts, {"name": "made"})
+    return ContactSurrogate(parts, {"name": "made"}, parameters=parameters(count))
 
 
 def designs_of(knee, count=2, seed=0):

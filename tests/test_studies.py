@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.reports.accuracy_section import height_error, worst_load
+from pipeline.reports.accuracy import height_error, worst_load
 from pipeline.store.figures import Validation
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -70,8 +70,12 @@ def design(
     $ knee-contact design runs/family dish_coronal_radius_mm=24 \
         youngs_modulus_MPa=500 --out runs/b --original
     """
-    from pipeline.design_space.taken_design import design_lines, design_values, take_design
-    from pipeline.design_space.trained_designs import TrainedDesigns
+    from pipeline.design_space.taken_design import (
+        TrainedDesigns,
+        design_lines,
+        design_values,
+        take_design,
+    )
     from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
@@ -119,7 +123,7 @@ def fit(
         fit_lines,
         fitted_surrogate,
     )
-    from pipeline.design_space.trained_designs import TrainedDesigns
+    from pipeline.design_space.taken_design import TrainedDesigns
     from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)

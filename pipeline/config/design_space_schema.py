@@ -83,7 +83,7 @@ def _value(node: ast.expr, columns: Mapping[str, FloatArray], text: str) -> Any:
 
 #: Sections whose numbers can be parameters of a design.
 _SECTIONS = ("knee.", "contact.")
-#: Most parameters (`surrogates.parametric.parameters.MOST_PARAMETERS`).
+#: Most parameters (`surrogates.sampling.parameters.MOST_PARAMETERS`).
 _MOST = 8
 
 

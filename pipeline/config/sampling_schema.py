@@ -131,11 +131,6 @@ class DesignConfig(Section):
             "largest number of evaluated samples; 0 evaluates all candidates that stage e keeps"
         ),
     )
-    earlier_budgets: tuple[int, ...] = Field(
-        (),
-        description="increasing budgets that were spent before `budget`, each in separate rounds; "
-        "`run --resume` with a larger budget writes this key",
-    )
     infill: Literal["sequence", "error"] = Field(
         "error",
         description="kept candidates that a round adds: the next candidates of the design, or the "
@@ -180,17 +175,6 @@ class DesignConfig(Section):
             )
         if 0 < self.budget < self.first:
             raise InputError(f"budget: expected at least first ({self.first}), found {self.budget}")
-        budgets = (*self.earlier_budgets, self.budget or self.candidates)
-        if any(b <= a for a, b in pairwise(budgets)):
-            raise InputError(
-                f"earlier_budgets: expected increasing numbers below budget ({self.budget}), "
-                f"found {list(self.earlier_budgets)}"
-            )
-        if self.earlier_budgets and self.earlier_budgets[0] < self.first:
-            raise InputError(
-                f"earlier_budgets: expected at least first ({self.first}), found "
-                f"{self.earlier_budgets[0]}"
-            )
         if self.infill == "error" and self.family != "kriging":
             raise InputError('infill = "error" needs family = "kriging"')
         return self

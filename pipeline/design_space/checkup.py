@@ -1,4 +1,4 @@
-"""Checks of a design space before a long run, besides those of its base configuration."""
+"""Stages of a run over designs with their costs, and checks before it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from pipeline.config.designs import check_designs, design_space_of
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import settled_path
-from pipeline.design_space.drawn_designs import HELD_OUT, draw_designs, parameters_of
-from pipeline.design_space.stages import stages_over_designs
+from pipeline.design_space.drawn_designs import HELD_OUT, draw_designs, values_of
 from pipeline.errors import StageError
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import preparation_of
 from pipeline.preparation.findings import Findings
-from pipeline.progress import rounded
+from pipeline.progress import Stage, rounded
 
 _ABOUT = "[design_space]"
 #: Designs whose contact model is built and settled.
@@ -29,10 +28,7 @@ _TRIED = 3
 def with_designs_checked(
     file: Path, overrides: tuple[str, ...], found: list[Finding], figures: dict[str, Any]
 ) -> list[Finding]:
-    """Return the findings on a configuration with those on its design space, if there is one.
-
-    `found` and `figures` are those of `check_study`; a configuration with errors is left.
-    """
+    """Return findings on a configuration with those on its design space, if there is one."""
     if any(finding.level == "error" for finding in found):
         return found
     config = load_config(file, overrides)
@@ -46,11 +42,7 @@ def with_designs_checked(
 
 
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
-    """Check the parameters, draw the designs and settle some; replace the expected time of a run.
-
-    `figures` are those of `check_study` for a single knee; their `run_s` becomes that of all
-    designs [s]. `findings` takes what is found.
-    """
+    """Check the parameters, draw the designs and settle some; tell the time of all designs."""
     if findings.attempt(_ABOUT, _checked, config) is None:
         return
     try:
@@ -65,10 +57,8 @@ def check_design_space(config: Config, findings: Findings, figures: dict[str, An
         f"{lost} of {counted(drawn.drawn, 'drawn design')} infeasible"
         + f": {reasons}" * bool(lost),
     )
-    names = list(parameters_of(config).names)
     tried = drawn.table[drawn.table["use"] == HELD_OUT].head(_TRIED)
-    for row in tried[names].to_numpy():
-        values = dict(zip(names, map(float, row), strict=True))
+    for values in values_of(config, tried).values():
         path, reason = settled_path(config, values)
         if path is None:
             told = ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
@@ -102,3 +92,35 @@ def _tell_time(config: Config, findings: Findings, figures: dict[str, Any]) -> N
         f"a run over {counted(count, 'design')} takes about {rounded(seconds)} with "
         f"{counted(workers, 'worker')}",
     )
+
+
+def stages_over_designs(config: Config) -> list[Stage]:
+    """Return the stages with their expected costs."""
+    space = design_space_of(config)
+    parts = len(config.knee.compartments)
+    each = parts * space.poses
+    per_load, steps = 6.0, config.surrogate.network.steps * config.surrogate.network.networks
+    first = -(-space.designs // space.rounds)
+    rounds = [
+        stage
+        for _ in range(space.rounds - 1)
+        for stage in (
+            Stage("c: first surrogates", seconds=30.0),
+            Stage("d: predicted errors of designs", seconds=10.0),
+            Stage("f: kept designs", first * each, per_load, 0.5 * first),
+        )
+    ]
+    return [
+        Stage("knee", seconds=2.0),
+        Stage("a: designs", seconds=2.0),
+        Stage("reference paths", seconds=2.0 * min(space.designs, 64)),
+        Stage("b: first designs", first * each, per_load, 0.5 * first),
+        *rounds,
+        Stage("unseen designs", space.unseen * each // 2, per_load, 0.5 * space.unseen),
+        Stage("held-out designs", space.held_out * each // 2, per_load, 0.5 * space.held_out),
+        Stage("g: final surrogate", seconds=parts * 1.5e-3 * steps),
+        Stage("g: domain", seconds=parts * 10.0),
+        Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
+        Stage("h: gait of held-out designs", seconds=3.0 * space.held_out),
+        Stage("h: derivatives by parameters", seconds=8.0 * len(space.parameter)),
+    ]

@@ -1,33 +1,41 @@
-"""Contact models of designs, built where their samples are evaluated."""
+"""Contact models of designs, and their gait cycles by the original model and the surrogate."""
 
 from __future__ import annotations
 
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from dynamics.protocol import ContactModel
 from dynamics.simulator.equilibrium import EquilibriumError
+from dynamics.wear.wear_map import Patch
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.designs import design_config
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.progress import without_warnings
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.model_cycles import Comparison, compare
 from pipeline.store.samples import FAILED
+from surrogates.families.smooth_array import SmoothArray
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.sampling.parameters import Design
 from surrogates.sampling.space import ReferencePath
 
 
 def design_knee(config: Config, values: Mapping[str, float]) -> Knee:
-    """Return the contact model of a design; raises as `build_knee`.
-
-    The last models are kept, since several chunks of samples may be of the same design.
-    """
+    """Return the contact model of a design, of which the last are kept, as chunks share them."""
     return _knee_of(dump_config(design_config(config, values)))
 
 
@@ -48,10 +56,7 @@ def silent(text: str) -> None:
 
 
 def evaluate_designs(config: Config, names: Sequence[str], table: pd.DataFrame) -> pd.DataFrame:
-    """Evaluate samples of designs: rows as of `evaluate_rows`, with `design` and parameters.
-
-    The rows of a design that has no contact model are failed, with the reason.
-    """
+    """Evaluate rows as `evaluate_rows`; those of a design without a contact model are failed."""
     parts = []
     for _, rows in table.groupby("design", sort=False):
         values = {name: float(rows.iloc[0][name]) for name in names}
@@ -77,3 +82,87 @@ def settled_path(config: Config, values: Mapping[str, float]) -> tuple[Reference
             return knee.reference_path(config), ""
     except (InputError, EquilibriumError) as error:
         return None, str(error)
+
+
+#: Key of the header of a surrogate with aspect and ratio of the contact patches.
+_PATCH = "wear_patch"
+#: Models of a design.
+BOTH = ("original", "surrogate")
+
+
+class OwnModels(NamedTuple):
+    """Surrogate and original model of a knee, in place of those of its design."""
+
+    surrogate: ContactSurrogate | None = None
+    original: SurfaceContact | None = None
+
+
+#: The models of the design itself.
+OF_DESIGN = OwnModels()
+
+
+def gait_of_design(config: Config, knee: ContactSurrogate, design: Design) -> GaitSimulation:
+    """Return the gait cycle of a design about its reference path."""
+    return GaitSimulation.of(config.simulation, knee.path_of(design))
+
+
+def compared_cycles(
+    config: Config,
+    knee: ContactSurrogate,
+    values: Mapping[str, float],
+    models: tuple[str, ...] = BOTH,
+    own: OwnModels = OF_DESIGN,
+) -> Comparison:
+    """Return the gait cycles of a design by models of `BOTH`; `own` stand for those given."""
+
+    def original() -> ContactModel:
+        return design_knee(config, values).model if own.original is None else own.original
+
+    def surrogate() -> ContactModel:
+        return knee.at(values) if own.surrogate is None else own.surrogate
+
+    makes = {"original": original, "surrogate": surrogate}
+    gait = gait_of_design(config, knee, values)
+    chosen = {name: makes[name] for name in models}
+    return compare(chosen, gait, gait.wear_law, patch_at(knee, values))
+
+
+def cycle_document(
+    config: Config, knee: ContactSurrogate, values: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return outputs of both models for a design, errors [%], flags and patch (4,) [1]."""
+    found = compared_cycles(config, knee, values)
+    if found.failures:
+        return {"reason": next(iter(found.failures.values()))}
+    original, surrogate = (found.cycles[name] for name in BOTH)
+    aspect, ratio = original.patch
+    ratio = np.ones(2) if ratio is None else ratio
+    return {
+        "reason": "",
+        "original": original.outputs,
+        "surrogate": surrogate.outputs,
+        "errors": found.errors,
+        "flagged": surrogate.result.flagged,
+        "instants": len(surrogate.result.time),
+        "statistics": asdict(surrogate.result.statistics),
+        "patch": [*aspect.tolist(), *ratio.tolist()],
+    }
+
+
+def fitted_patch(z: FloatArray, patches: FloatArray) -> dict[str, Any]:
+    """Return the entry of a header for patches (N, 4) of designs z (N, P) [1]."""
+    found = SmoothArray.fit(z, patches)
+    return {_PATCH: {key: array.tolist() for key, array in found.to_arrays().items()}}
+
+
+def patch_at(knee: ContactSurrogate, design: Design) -> Patch:
+    """Return aspect and ratio of the contact patches of a design, for wear."""
+    stored = knee.header.get(_PATCH)
+    if stored is None:
+        return Patch(np.ones(2), None)
+    arrays = {
+        "exponents": np.array(stored["exponents"], dtype=np.int64),
+        "coefficients": np.array(stored["coefficients"], dtype=np.float64),
+    }
+    values = SmoothArray.from_arrays(arrays).at(knee.parameters.scaled(design))
+    return Patch(values[:2], values[2:])

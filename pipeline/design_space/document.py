@@ -10,23 +10,18 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
+from pipeline.design_space.errors import TOLD
 from pipeline.reports import figures as fig
+from pipeline.reports.accuracy import parity_panel
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
-from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS
+from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.store.run_documents import Computed
 
 
 class DesignsDocument(Computed):
-    """Designs, counts, errors at held-out designs, and provenance of a run over designs.
-
-    `unseen` and `held_out` are designs with their `values`, measured `errors`, gait `cycle` of both
-    models, `expected` errors and `doubts`. `errors` have RMS and largest value over the held-out
-    designs, and what is accepted; `derivatives` are those of
-    `pipeline.design_space.validation`.
-    """
+    """Designs, counts, errors at held-out designs and of derivatives, and provenance of a run."""
 
     name: str
     date: str
@@ -46,18 +41,6 @@ class DesignsDocument(Computed):
     workers: int
     seconds: dict[str, float]
     summary: list[str]
-
-
-#: Errors in words, with their unit.
-TOLD = {
-    "height_um": ("height at a load", "um"),
-    "ap_ratio_percent": ("AP force", "% of the axial load"),
-    "ml_ratio_percent": ("ML force", "% of the axial load"),
-    "gait_force_percent": ("axial force over gait", "% of the peak"),
-    "ap_travel_percent": ("AP travel", "%"),
-    "wear_percent": ("wear", "%"),
-    "peak_percent": ("peak pressure over gait", "% of the largest"),
-}
 
 
 def summary_lines(document: DesignsDocument) -> list[str]:
@@ -166,13 +149,4 @@ def _parity(document: DesignsDocument) -> Iterator[Picture]:
     for name in KEY_OUTPUTS if cycles else ():
         truth, other = (np.array([c[m][name] for c in cycles]) for m in ("original", "surrogate"))
         text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
-        yield _parity_picture(text, truth, other, OUTPUTS[name].axis)
-
-
-@picture("svg")
-def _parity_picture(truth: FloatArray, other: FloatArray, label: str) -> Figure:
-    figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=label)
-    ends = [min(truth.min(), other.min()), max(truth.max(), other.max())]
-    axes.plot(ends, ends, color=fig.GREY, lw=1.0)
-    axes.plot(truth, other, "o", color=fig.VERMILLION, ms=5.0, alpha=0.7)
-    return figure
+        yield parity_panel(text, {"designs": truth}, {"designs": other}, OUTPUTS[name].axis)

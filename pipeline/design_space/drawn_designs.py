@@ -15,8 +15,8 @@ from pipeline.config.designs import design_config, design_space_of
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.knee_surfaces import build_implant
-from surrogates.parametric.parameters import Parameters
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Parameters
 
 #: Origin of a value that the base configuration states.
 STATED = "base configuration"
@@ -30,11 +30,7 @@ class BaseValue(NamedTuple):
 
 
 def base_values(config: Config) -> dict[str, BaseValue]:
-    """Return the value of each parameter in the base configuration, by name.
-
-    Of a parameter that the base configuration does not state as a number within the range, the
-    middle of the range.
-    """
+    """Return the value of each parameter in the base configuration, or the middle of its range."""
     tree = config.model_dump()
     found = {}
     for parameter in design_space_of(config).parameter:
@@ -94,13 +90,24 @@ def parameters_of(config: Config) -> Parameters:
     return Parameters(space.names, low, high)
 
 
+def values_of(config: Config, designs: pd.DataFrame) -> dict[int, dict[str, float]]:
+    """Return the values of the parameters of each design of a table, by its number."""
+    names = list(design_space_of(config).names)
+    rows = zip(designs["design"], designs[names].to_numpy(float).tolist(), strict=True)
+    return {int(number): dict(zip(names, row, strict=True)) for number, row in rows}
+
+
+def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:
+    """Return the scaled parameters (N, P) [1] of a table of designs."""
+    parameters = parameters_of(config)
+    return parameters.scaled_rows(designs[list(parameters.names)].to_numpy(float))
+
+
 def draw_designs(config: Config) -> Drawn:
     """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
 
-    The designs that are learnt also lie a little outside of the ranges; part of them and of the
-    unseen designs lies at edges and corners. A design is infeasible if it violates a constraint of
-    [design_space], or if its configuration or implant is refused. Raises `StageError` if hardly any
-    design is feasible.
+    Designs that are learnt also lie a little outside of the ranges. Raises `StageError` if hardly
+    any design is feasible.
     """
     space = design_space_of(config)
     counts = {
@@ -132,8 +139,8 @@ def _feasible(
 ) -> tuple[FloatArray, int]:
     """Return the first feasible designs (count, P) of a Sobol sequence, and how many were drawn.
 
-    The ranges are widened by a `margin` [1], whose infeasible designs do not count; the part
-    `outward` [1] of the designs lies mostly at edges and corners, each of these once.
+    The ranges are widened by a `margin` [1]; the part `outward` [1] lies mostly at edges and
+    corners.
     """
     parameters = parameters_of(config)
     found, known = list[FloatArray](), set[bytes]()

@@ -11,17 +11,15 @@ from scipy.stats import binom
 
 from foundation.base.checks import FloatArray
 from pipeline.config.schema import Config
-from pipeline.design_space.drawn_designs import parameters_of
 from pipeline.stages import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.families.fixed_inputs import with_parameters
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import with_parameters
-from surrogates.parametric.parameters import Design
-from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Design
 
 #: RMS over designs of the errors that the surrogate is accepted with: RMS of the height at a load
-#: [µm], of the AP and ML force over the axial load [%], and errors of a gait cycle (`design_gait`).
+#: [µm], of the AP and ML force over the axial load [%], and of a gait cycle (`cycle_errors`).
 ACCEPTED = {
     "height_um": 4.0,
     "ap_ratio_percent": 0.1,
@@ -30,6 +28,16 @@ ACCEPTED = {
     "ap_travel_percent": 1.0,
     "wear_percent": 1.0,
     "peak_percent": 3.0,
+}
+#: Errors in words, with their unit.
+TOLD = {
+    "height_um": ("height at a load", "um"),
+    "ap_ratio_percent": ("AP force", "% of the axial load"),
+    "ml_ratio_percent": ("ML force", "% of the axial load"),
+    "gait_force_percent": ("axial force over gait", "% of the peak"),
+    "ap_travel_percent": ("AP travel", "%"),
+    "wear_percent": ("wear", "%"),
+    "peak_percent": ("peak pressure over gait", "% of the largest"),
 }
 #: Largest expected error of a single design that is accepted: 95 % of normal errors are below twice
 #: their RMS.
@@ -59,10 +67,10 @@ def error_of(output: str) -> str:
 def sample_errors(
     config: Config, own: ContactSurrogate, rows: pd.DataFrame, spread: float
 ) -> dict[str, float]:
-    """Return the errors at the feasible samples of one design, by the first keys of `ACCEPTED`.
+    """Return RMS errors at the feasible samples of one design, the first ones of `ACCEPTED`.
 
-    All compartments together; NaN without feasible samples. The samples are drawn with a `spread`
-    of the load [1], and weighted as if the load itself were even.
+    The samples were drawn with a `spread` of the load [1] and are weighted as if the load were
+    even.
     """
     found, weights = [], []
     for name in own.compartments:
@@ -89,18 +97,16 @@ def feasible_samples(
 
 
 def fitted_errors(
-    knee: ParametricSurrogate,
+    knee: ContactSurrogate,
     designs: Sequence[Mapping[str, float]],
     errors: Sequence[Mapping[str, float]],
 ) -> dict[str, Any]:
     """Return the entry of a header from which the errors expected at a design follow.
 
-    `designs` have values and `errors` those by `ACCEPTED` of designs that the surrogate was not
-    fitted to. The fits predict errors of heights and ratios at a design from the samples that they
-    held back; measured errors of designs that were not learnt are in proportion, by a factor that
-    few designs exceed (conformal prediction with normalised errors; Lei et al. 2018, J Am Stat
-    Assoc 113:1094-1111, section 5.2). The factor may grow exponentially with the mean square of the
-    scaled parameters. Errors over gait are in proportion to those of the height.
+    Measured errors of designs that were not learnt are in proportion to those that the fits
+    predict, by a factor that few designs exceed (conformal prediction with normalised errors; Lei
+    et al. 2018, J Am Stat Assoc 113:1094-1111, section 5.2). The factor may grow towards the
+    corners.
     """
     predicted = [predicted_errors(knee, design) for design in designs]
     outward = np.array([_outward(knee, design) for design in designs])
@@ -121,36 +127,30 @@ def fitted_errors(
     return {_KEY: factors, _GROWTH: growths}
 
 
-def _outward(knee: ParametricSurrogate, design: Design) -> float:
+def _outward(knee: ContactSurrogate, design: Design) -> float:
     """Return the mean square of the scaled parameters [1]: 0 in the middle, 1 at a corner."""
     return float(np.mean(knee.parameters.scaled(design) ** 2))
 
 
-def predicted_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
-    """Return errors of a design by `ACCEPTED` as the fits predict these, up to factors.
-
-    Standard errors of height and ratios over the box [µm, %]; those over gait are in the place of
-    the height's.
-    """
-    z = knee.parameters.scaled(design)
+def standard_errors(knee: ContactSurrogate, z: FloatArray) -> FloatArray:
+    """Return the standard errors over the box, of height [um] and force ratios [%], at z (P,)."""
     box = 2.0 * unit_design("sobol", _INPUTS, 6, np.random.default_rng(0)) - 1.0
-    squares = np.mean(
-        [
-            np.concatenate(
-                [r.standard_error(with_parameters(box, z)) for r in part.regressors if r.outputs],
-                axis=1,
-            )[:, :3]
-            ** 2
-            for part in knee.by_name.values()
-        ],
-        axis=(0, 1),
-    )
-    sizes = np.sqrt(squares) * (1e6, 100.0, 100.0)
-    found = dict.fromkeys(ACCEPTED, float(sizes[0]))
-    return found | dict(zip(ACCEPTED, sizes.tolist(), strict=False))
+    inputs = with_parameters(box, z)
+    squares = [
+        np.column_stack([r.standard_error(inputs) for r in part.regressors if r.outputs])[:, :3]
+        ** 2
+        for part in knee.by_name.values()
+    ]
+    return np.asarray(np.sqrt(np.mean(squares, axis=(0, 1))) * (1e6, 100.0, 100.0))
 
 
-def expected_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
+def predicted_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
+    """Return errors of a design as fits predict them, up to factors; over gait, the height's."""
+    sizes = standard_errors(knee, knee.parameters.scaled(design)).tolist()
+    return dict.fromkeys(ACCEPTED, sizes[0]) | dict(zip(ACCEPTED, sizes, strict=False))
+
+
+def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
     """Return the error that few designs like this one exceed, by `ACCEPTED`."""
     factors = knee.header.get(_KEY, {})
     if not factors:
@@ -166,8 +166,8 @@ def expected_errors(knee: ParametricSurrogate, design: Design) -> dict[str, floa
 def doubts(expected: Mapping[str, float]) -> list[str]:
     """Return which expected errors exceed the accepted ones, in words."""
     return [
-        f"expected {_WORDS[name]} of {expected[name]:.2g}{_UNITS[name]} (accepted {limit:g}"
-        f"{_UNITS[name]})"
+        f"expected error of {TOLD[name][0]}: {expected[name]:.2g} {TOLD[name][1]} (accepted "
+        f"{limit:g})"
         for name, limit in LIMITS.items()
         if expected.get(name, 0.0) > limit
     ]
@@ -176,8 +176,8 @@ def doubts(expected: Mapping[str, float]) -> list[str]:
 def told_errors(errors: Mapping[str, float], which: str = "expected ") -> list[str]:
     """Return the errors of a design by `ACCEPTED` in words, with what is accepted of it."""
     return [
-        f"{which}{_WORDS[name]}: {errors[name]:.2g}{_UNITS[name]}, accepted "
-        f"{limit:g}{_UNITS[name]}{', exceeded' if errors[name] > limit else ''}"
+        f"{which}error of {TOLD[name][0]}: {errors[name]:.2g} {TOLD[name][1]}, accepted "
+        f"{limit:g}{', exceeded' if errors[name] > limit else ''}"
         for name, limit in LIMITS.items()
         if name in errors
     ]
@@ -201,38 +201,20 @@ def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | 
     return found
 
 
-def exceeded(knee: ParametricSurrogate) -> list[str]:
+def exceeded(knee: ContactSurrogate) -> list[str]:
     """Return which errors at held-out designs exceed the accepted ones, in words."""
     found = []
     for name, row in knee.header.get("errors", {}).items():
         if name in ACCEPTED and row["rms"] is not None and row["rms"] > row["accepted"]:
-            unit, limit = _UNITS[name], row["accepted"]
+            words, unit = TOLD[name]
             found.append(
-                f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {limit:g}{unit})"
+                f"error of {words}: {row['rms']:.2g} {unit} (RMS, accepted {row['accepted']:g})"
             )
     return found
 
 
-def output_errors(knee: ParametricSurrogate, outputs: Iterable[str]) -> dict[str, float]:
+def output_errors(knee: ContactSurrogate, outputs: Iterable[str]) -> dict[str, float]:
     """Return the RMS error at held-out designs of those outputs that have one [%], by name."""
     errors = knee.header.get("errors", {})
     found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
     return {name: error for name, error in found.items() if error is not None}
-
-
-def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:
-    """Return the scaled parameters (N, P) [1] of a table of designs."""
-    parameters = parameters_of(config)
-    return parameters.scaled_rows(designs[list(parameters.names)].to_numpy(float))
-
-
-_WORDS = {
-    "height_um": "error of the height",
-    "ap_ratio_percent": "error of the AP force over the axial load",
-    "ml_ratio_percent": "error of the ML force over the axial load",
-    "gait_force_percent": "error of the forces of gait",
-    "ap_travel_percent": "error of the AP travel",
-    "wear_percent": "error of the wear",
-    "peak_percent": "error of the peak pressure",
-}
-_UNITS = {name: " um" if name.endswith("_um") else " %" for name in ACCEPTED}

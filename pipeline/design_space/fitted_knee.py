@@ -20,20 +20,19 @@ from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.designs import design_space_of
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.schema import Config
-from pipeline.design_space.design_contact import silent
-from pipeline.design_space.design_gait import OwnModels
+from pipeline.design_space.design_contact import OwnModels, silent
 from pipeline.design_space.drawn_designs import BaseValue
 from pipeline.design_space.errors import feasible_samples, sample_errors, told_errors
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.taken_design import (
     TakenDesign,
+    TrainedDesigns,
     design_values,
     error_lines,
     surrogate_of,
     take_design,
     value_lines,
 )
-from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.originals.contact_original import kind_of
 from pipeline.originals.knee import KneeInputs, evaluate_rows
 from pipeline.originals.knee_surfaces import surfaces_of_shape
@@ -55,14 +54,9 @@ def shape_of_knee(
     bounds: Bounds,
     side: str | None = None,
 ) -> FittedShape:
-    """Return the modes of a knee with [knee.shape] fitted to the meshes of another knee.
+    """Return the modes `varied` (K,), within `bounds` [1], fitted to meshes of femur and tibia.
 
-    Unit, axes and frame of the meshes, femur and tibia, are those of [knee.femur] and [knee.tibia].
-    Meshes that correspond to the templates have their weights by their vertices, others by their
-    surfaces; `align = "rigid"` also moves and turns these. The modes `varied` (K,) are fitted
-    within `bounds`, numbers or (K,) [1]; the others keep their weights of [knee.shape]. The side is
-    that of [knee] by default. Raises `InputError`, which names the mesh, if a mesh cannot be used
-    or is too far from those of the modes.
+    By vertices if the triangles are those of the templates, else by surfaces.
     """
     assert knee.shape is not None
     rigid = knee.shape.align == "rigid"
@@ -117,12 +111,7 @@ FORCE = "force_at_pose_percent"
 
 
 class FittedKnee(NamedTuple):
-    """A knee in a run over modes of shape.
-
-    `errors` are those of the surrogate at samples of the knee that did not correct the heights:
-    `sample_errors`, and `FORCE`, the axial force at a pose, RMS over the range, the worse
-    compartment's [%]. They are NaN without feasible samples.
-    """
+    """A knee in a run over modes of shape, with errors at samples that correct no height."""
 
     #: Value of each parameter of the run: weights of modes, and others.
     values: dict[str, BaseValue]
@@ -140,14 +129,10 @@ class FittedKnee(NamedTuple):
 def fit_knee(
     run: TrainedDesigns, files: tuple[str, str], texts: Sequence[str] = (), side: str | None = None
 ) -> FittedKnee:
-    """Return the weights of a new knee in a run over modes of shape, and its models.
+    """Return weights of a new knee in a run over modes of shape, its models and its errors.
 
-    What the modes leave changes heights first. The original model of the knee itself is evaluated
-    at some samples: one half corrects the height of each compartment by a line over flexion, the
-    other half tells the errors. The `files`, meshes of femur and tibia, have unit, axes and frame
-    of the run's own; `texts` are values of other parameters, such as "youngs_modulus_MPa=8", by
-    default the `base_values`; `side` is by default that of the run. Raises `InputError` if the run
-    has no modes of shape, a mesh cannot be used, or a value is refused.
+    Half of some samples of its original model corrects the heights, the other half tells the
+    errors.
     """
     names = _modes(run)
     if given := [text for text in texts if text.partition("=")[0].strip() in names]:
@@ -233,10 +218,7 @@ def _heights(
 
 
 def line_over_flexion(poses: FloatArray, heights: FloatArray) -> tuple[float, float]:
-    """Return height [m] and slope [m/rad] of the line over flexion that is nearest to heights.
-
-    The heights (N,) [m] are those at the poses (N, 6) [rad, m].
-    """
+    """Return height [m] and slope [m/rad] of a line through heights (N,) at poses (N, 6) [rad]."""
     columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
     height, slope = np.linalg.lstsq(columns, heights)[0]
     return float(height), float(slope)
@@ -255,14 +237,7 @@ def _force_at_pose(config: Config, surrogate: ContactSurrogate, rows: pd.DataFra
 
 
 class FitDocument(TakenDesign):
-    """A new knee as a design of a run: its fit, measured errors, and gait cycle.
-
-    `placed` is the part of the vertices of the modes that have a place on the knee, `rms_mm` and
-    `largest_mm` are distances between the knee and its shape by the modes, `ends` the weights at
-    the end of their range. `heights` are by compartment [um, um/deg], and `measured` the errors, of
-    `FittedKnee`; `expected` errors are those that are not measured. The model `original` of the
-    gait cycle is that of the knee itself.
-    """
+    """A new knee as a design: its fit, heights [um, um/deg], errors and gait cycle."""
 
     placed: float
     rms_mm: float
@@ -273,11 +248,7 @@ class FitDocument(TakenDesign):
 
 
 def fit_document(run: TrainedDesigns, fitted: FittedKnee, *, original: bool = False) -> FitDocument:
-    """Return what is told of a new knee.
-
-    With `original`, the original model of the knee simulates the gait cycle too. Raises
-    `InputError` if a value is outside its range.
-    """
+    """Return what is told of a new knee; with `original`, its own model drives the cycle too."""
     taken = take_design(run, fitted.values, original=original, models=fitted.models)
     expected = {name: e for name, e in taken.expected.items() if name not in fitted.errors}
     return FitDocument(

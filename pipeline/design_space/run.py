@@ -1,46 +1,209 @@
-"""A run over the designs of a design space, from its configuration to its report."""
+"""A run over the designs of a design space: stages, validation, files and report."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
+from dataclasses import replace
 from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import surrogates
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import AXIAL_FORCE
+from foundation.base.pose import Pose
 from foundation.base.threads import one_thread
 from pipeline.config.designs import check_designs, design_space_of
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
+from pipeline.design_space.checkup import stages_over_designs
+from pipeline.design_space.design_contact import cycle_document, design_knee, fitted_patch
 from pipeline.design_space.document import DesignsDocument, summary_lines, write_designs_page
-from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
-from pipeline.design_space.errors import worst
-from pipeline.design_space.fitting import FittedDesigns, fit_designs
-from pipeline.design_space.paths import design_paths, parametric_space, path_errors
-from pipeline.design_space.sampling import counts_of, sample_designs, unseen_samples
-from pipeline.design_space.stages import stages_over_designs
-from pipeline.design_space.validation import (
-    JudgedDesign,
-    derivative_errors,
-    held_out_samples,
-    judged_designs,
-    with_domains,
-    with_expected_errors,
+from pipeline.design_space.drawn_designs import (
+    HELD_OUT,
+    UNSEEN,
+    Drawn,
+    draw_designs,
+    scaled_designs,
+    values_of,
+)
+from pipeline.design_space.errors import (
+    doubts,
+    expected_errors,
+    feasible_samples,
+    fitted_errors,
+    sample_errors,
+    worst,
+)
+from pipeline.design_space.sampling import (
+    SPREADS,
+    counts_of,
+    design_paths,
+    fit_designs,
+    parametric_space,
+    path_errors,
+    sample_designs,
+    unlearnt_samples,
 )
 from pipeline.files import writing
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.progress import StageCounter
+from pipeline.stages import infeasibility
+from pipeline.stages.domains import limits_of
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
-from pipeline.store.samples import digest
-from surrogates.parametric.compartment import ParametricSpace
-from surrogates.parametric.surrogate import ParametricSurrogate
+from pipeline.store.samples import digest, loads_of, poses_of, usable
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.design_fit import fit_parametric_domain
+from surrogates.formulations.domain_fit import DomainSamples
+
+
+class JudgedDesign(NamedTuple):
+    """A design with measured errors and gait `cycle` of both models, and expected errors."""
+
+    design: int
+    values: dict[str, float]
+    errors: dict[str, float]
+    cycle: dict[str, Any]
+    expected: dict[str, float]
+    doubts: list[str]
+
+
+def with_domains(
+    run: Run, knee: ContactSurrogate, designs: pd.DataFrame, unseen: pd.DataFrame
+) -> ContactSurrogate:
+    """Return the surrogate with its trained domain, from samples of unseen designs."""
+    jobs = [
+        (run.config, part, designs, usable(unseen, name)) for name, part in knee.by_name.items()
+    ]
+    parts = run.execution.map(_domain, jobs)
+    return replace(knee, by_name=dict(zip(knee.compartments, parts, strict=True)))
+
+
+def _domain(
+    config: Config, part: CompartmentSurrogate, designs: pd.DataFrame, rows: pd.DataFrame
+) -> CompartmentSurrogate:
+    limits, bounds = limits_of(config.feasibility), config.feasibility
+    z = scaled_designs(config, designs.set_index("design").loc[rows["design"]])
+    loads = loads_of(rows)
+    feasible = infeasibility(loads, bounds, 0.0) == ""
+    samples = DomainSamples(poses_of(rows), loads, feasible)
+    return fit_parametric_domain(part, z, samples, limits, bounds.margin)
+
+
+def judged_designs(
+    run: Run, knee: ContactSurrogate, designs: pd.DataFrame, samples: pd.DataFrame, use: str
+) -> list[JudgedDesign]:
+    """Return the errors of the surrogate at designs of a use, in samples and gait cycles."""
+    config, values = run.config, values_of(run.config, designs[designs["use"] == use])
+    jobs = [(config, knee, each) for each in values.values()]
+    cycles, found = run.execution.map(cycle_document, jobs), []
+    for (number, own), cycle in zip(values.items(), cycles, strict=True):
+        rows = samples[samples["design"] == number]
+        errors = sample_errors(config, knee.at(own), rows, SPREADS[use]) | cycle.get("errors", {})
+        expected = expected_errors(knee, own)
+        found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
+    return found
+
+
+def with_expected_errors(
+    run: Run, knee: ContactSurrogate, designs: pd.DataFrame, samples: pd.DataFrame
+) -> tuple[ContactSurrogate, list[JudgedDesign]]:
+    """Return the surrogate with expected errors and contact patches, and the unseen designs."""
+    judged = judged_designs(run, knee, designs, samples, UNSEEN)
+    z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
+    header: dict[str, Any] = dict(knee.header)
+    if judged:
+        errors = [_without_flagged_gait(each) for each in judged]
+        header |= fitted_errors(knee, [each.values for each in judged], errors)
+    patches = {k: each.cycle["patch"] for k, each in enumerate(judged) if "patch" in each.cycle}
+    if patches:
+        header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))
+    return replace(knee, header=header), judged
+
+
+def _without_flagged_gait(judged: JudgedDesign) -> dict[str, float]:
+    """Return the errors of a design, without those of a gait cycle that is flagged anyway."""
+    if not judged.cycle.get("flagged", 0):
+        return judged.errors
+    of_gait = judged.cycle["errors"]
+    return {name: size for name, size in judged.errors.items() if name not in of_gait}
+
+
+#: Held-out designs, and samples of each compartment within a design.
+_DESIGNS, _SAMPLES = 4, 20
+#: Step of the central differences, over the range of a parameter.
+_STEP = 0.02
+
+
+def derivative_errors(
+    run: Run, knee: ContactSurrogate, designs: pd.DataFrame, samples: pd.DataFrame
+) -> dict[str, dict[str, float]]:
+    """Return by parameter how far d(axial force)/d(parameter) at a pose is off, RMS [N per unit].
+
+    "percent" is the error over the size of the derivative of the original model.
+    """
+    names = list(knee.parameters.names)
+    widths = knee.parameters.high - knee.parameters.low
+    found, jobs = list[FloatArray](), []
+    for _, row in designs[designs["use"] == HELD_OUT].head(_DESIGNS).iterrows():
+        values = row[names].to_numpy(float)
+        own = samples[samples["design"] == row["design"]]
+        poses = {
+            part: feasible_samples(run.config, own, part)[0][:_SAMPLES]
+            for part in knee.compartments
+        }
+        slopes = [
+            knee.loads_and_slopes(at, values)[1][:, k, AXIAL_FORCE]
+            for k, at in enumerate(poses.values())
+        ]
+        found += list(np.concatenate(slopes).T)  # (N,) of each parameter
+        for step in np.diag(_STEP * widths):
+            ends = [knee.parameters.named(values + sign * step) for sign in (1.0, -1.0)]
+            jobs.append((run.config, *ends, poses))
+    changes = run.execution.map(_change, jobs)
+    errors = {}
+    for p, name in enumerate(names):
+        every = slice(p, None, len(names))
+        truth = np.concatenate([[], *changes[every]]) / (2.0 * _STEP * widths[p])
+        miss = np.concatenate([[], *found[every]]) - truth
+        known = np.isfinite(truth)
+        if known.any():
+            size, error = (float(np.sqrt(np.mean(x[known] ** 2))) for x in (truth, miss))
+            errors[name] = {"error": error, "size": size, "percent": 100.0 * error / (size or 1.0)}
+    return errors
+
+
+def _change(
+    config: Config,
+    above: Mapping[str, float],
+    below: Mapping[str, float],
+    poses: Mapping[str, FloatArray],
+) -> FloatArray:
+    """Return by how much axial forces [N] of two designs differ at poses (N, 6); NaN if unknown."""
+    forces = []
+    for values in (above, below):
+        try:
+            model = design_knee(config, values).model
+        except InputError:
+            return np.full(sum(map(len, poses.values())), np.nan)
+        loads = [
+            model.compartment_loads(Pose.from_array(pose), part)[0][AXIAL_FORCE]
+            for part, at in poses.items()
+            for pose in at
+        ]
+        forces.append(np.array(loads))
+    return np.asarray(forces[0] - forces[1])
+
 
 _PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
 
@@ -48,12 +211,7 @@ _PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
 def run_designs(
     config: Config, folder: Path, *, resume: bool = False, replace: bool = False
 ) -> DesignsDocument:
-    """Carry out stages a to h over designs and write the run directory; return `designs.json`.
-
-    `resume` and `replace` are as of `pipeline.runner.run_study`. Raises `ConfigError` if a
-    parameter is not a number of the configuration, or its range is refused; `RunError` as
-    `pipeline.runner.run_study`.
-    """
+    """Carry out stages a to h over designs, as `run_study` for one; return `designs.json`."""
     check_designs(config)
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with Run(config, folder) as run, one_thread:
@@ -72,17 +230,16 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     with run.timed("reference paths"):
         paths = design_paths(run, designs)
         space = parametric_space(config, designs, paths)
-        first = space.path.at(_middle(config))
-        run.stages.per_evaluation = seconds_per_evaluation(base.quick, first)
+        run.stages.per_evaluation = seconds_per_evaluation(base.quick, space.path)
     sampled = sample_designs(run, designs, space)
     with run.timed("unseen designs"):
-        unseen = unseen_samples(run, designs, space)
+        unseen = unlearnt_samples(run, designs, space, UNSEEN)
     with run.timed("held-out designs"):
-        held_out = held_out_samples(run, designs, space)
+        held_out = unlearnt_samples(run, designs, space, HELD_OUT)
     with run.timed("g: final surrogate"):
-        trained = fit_designs(config, designs, sampled.training, space, run.execution)
+        knee = fit_designs(config, designs, sampled.training, space, run.execution)
     with run.timed("g: domain"):
-        knee = with_domains(run, trained.knee, designs, unseen)
+        knee = with_domains(run, knee, designs, unseen)
     with run.timed("h: gait of unseen designs"):
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
     with run.timed("h: gait of held-out designs"):
@@ -92,27 +249,21 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     tables = {"training": sampled.training, "unseen": unseen, "held_out": held_out}
     knee = _with_header(run, knee, tables, judged)
     with writing(run.folder / "knee.npz"):
-        surrogates.save_parametric(knee, run.folder / "knee.npz")
-    document = _document(
-        run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged, slopes
-    )
+        surrogates.save(knee, run.folder / "knee.npz")
+    away = path_errors(config, designs, paths, space)
+    document = _document(run, drawn, sampled.evaluated, away, knee, judged_unseen, judged, slopes)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, dump_config(config))
     (run.folder / "times.json").unlink()
     return document
 
 
-def _middle(config: Config) -> FloatArray:
-    """Return the scaled parameters (P,) of the design in the middle of the ranges."""
-    return np.zeros(len(design_space_of(config).parameter))
-
-
 def _with_header(
     run: Run,
-    knee: ParametricSurrogate,
+    knee: ContactSurrogate,
     tables: dict[str, pd.DataFrame],
     judged: list[JudgedDesign],
-) -> ParametricSurrogate:
+) -> ContactSurrogate:
     header = {
         **knee.header,
         "errors": worst([each.errors for each in judged]),
@@ -129,11 +280,9 @@ def _with_header(
 def _document(
     run: Run,
     drawn: Drawn,
-    designs: pd.DataFrame,
-    paths: pd.DataFrame,
-    space: ParametricSpace,
     evaluated: pd.DataFrame,
-    trained: FittedDesigns,
+    away: dict[str, float],
+    knee: ContactSurrogate,
     unseen: list[JudgedDesign],
     judged: list[JudgedDesign],
     slopes: dict[str, dict[str, float]],
@@ -142,15 +291,15 @@ def _document(
     document = DesignsDocument(
         name=config.run.name,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        parameters=trained.knee.parameters.to_header(),
+        parameters=knee.parameters.to_header(),
         constraints=list(design_space_of(config).constraints),
         drawn=drawn.drawn,
         dropped=drawn.dropped,
-        counts=counts_of(designs, evaluated, config),
-        path_errors=path_errors(config, designs, paths, space),
-        family=str(trained.knee.header["family"]),
-        unseen=[each.content() for each in unseen],
-        held_out=[each.content() for each in judged],
+        counts=counts_of(evaluated, config),
+        path_errors=away,
+        family=str(knee.header["family"]),
+        unseen=[each._asdict() for each in unseen],
+        held_out=[each._asdict() for each in judged],
         errors=worst([each.errors for each in judged]),
         derivatives=slopes,
         packages={name: version(name) for name in _PACKAGES},

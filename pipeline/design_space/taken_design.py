@@ -1,22 +1,28 @@
-"""One design of a run over designs: its surrogate, its errors, and its gait cycle."""
+"""A finished run over designs, and one of its designs: surrogate, errors, gait cycle."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from foundation.base.errors import InputError
 from foundation.base.flags import worded
 from foundation.base.wording import counted
+from pipeline.config.designs import design_config
+from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
-from pipeline.design_space.design_gait import OF_DESIGN, OwnModels, compared_cycles
+from pipeline.design_space.design_contact import OF_DESIGN, OwnModels, compared_cycles, design_knee
 from pipeline.design_space.drawn_designs import BaseValue, base_values, infeasible
 from pipeline.design_space.errors import doubts, expected_errors, told_errors
-from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS
+from pipeline.originals.knee import Knee
+from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
+from pipeline.stages.trained_run import opened
+from pipeline.store.job import DESIGNS
+from pipeline.store.job import is_over_designs as is_over_designs
 from pipeline.store.run_documents import Computed
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.parameters import Design
+from surrogates.sampling.parameters import Design
 
 #: Parts of the header of a surrogate over designs that are of no single design.
 _OF_ALL_DESIGNS = (
@@ -26,13 +32,7 @@ _OF_ALL_DESIGNS = (
 
 
 class TakenDesign(Computed):
-    """A design with its expected errors and the outputs of its gait cycle.
-
-    `values` are those of the parameters, `origins` where values that were not given come from;
-    `infeasible` is why there is no such design, or "". `expected` are the `expected_errors`,
-    `doubts` those above the accepted ones. `outputs` of a cycle are by model and output, `errors`
-    of the surrogate those of `cycle_errors`, and `failures` why a model has no cycle.
-    """
+    """A design with its expected errors and the outputs of its gait cycle by model."""
 
     run: str
     values: dict[str, float]
@@ -49,12 +49,7 @@ class TakenDesign(Computed):
 
 
 def design_values(run: TrainedDesigns, texts: Sequence[str]) -> dict[str, BaseValue]:
-    """Return the value of each parameter from texts such as "dish_sagittal_radius_mm=60".
-
-    Parameters that no text names have their `base_values`; the origin of the others is "". Raises
-    `InputError` if a text is not a parameter and a number, a parameter is named twice or is
-    unknown, or a value is outside its range.
-    """
+    """Return the value of each parameter from texts such as "dish_mm=60", else its base value."""
     found = base_values(run.config)
     given: dict[str, BaseValue] = {}
     for text in texts:
@@ -79,10 +74,7 @@ def _number(text: str, number: str) -> float:
 
 
 def surrogate_of(run: TrainedDesigns, values: Design) -> ContactSurrogate:
-    """Return the surrogate of one design, with a header of its own; raises as `at`.
-
-    The header states the design, the errors expected of it, and the run.
-    """
+    """Return the surrogate of one design, with its expected errors in the header."""
     knee = run.knee.at(values)
     expected = expected_errors(run.knee, values)
     own = {name: each for name, each in knee.header.items() if name not in _OF_ALL_DESIGNS}
@@ -96,13 +88,7 @@ def take_design(
     original: bool = False,
     models: OwnModels = OF_DESIGN,
 ) -> TakenDesign:
-    """Return a design of a run with its gait cycle.
-
-    `design` has the value of each parameter in the unit of its name, as of `design_values`; with
-    `original`, the original model simulates the cycle too. `models` are those of a knee that the
-    design stands for, by default those of the design. Raises `InputError` if a value is outside its
-    range.
-    """
+    """Return a design of a run with its gait cycle; with `original`, by the original model too."""
     values = {name: each.value for name, each in design.items()}
     expected = expected_errors(run.knee, values)
     names = ("surrogate", "original") if original else ("surrogate",)
@@ -169,3 +155,29 @@ def _output_line(taken: TakenDesign, name: str, models: Sequence[str]) -> str:
         return line
     surrogate, original = values
     return f"{line}, difference {surrogate - original:+.2g} {output.unit}"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedDesigns:
+    """A finished run over designs: its configuration and its surrogate."""
+
+    folder: Path
+    config: Config
+    knee: ContactSurrogate
+
+    @classmethod
+    def open(cls, folder: Path) -> TrainedDesigns:
+        """Open a run directory; raises `RunError` unless it is a finished run over designs."""
+        of = " of a configuration with [design_space]"
+        return cls(folder, *opened(folder, (DESIGNS,), "run over designs", of))
+
+    def config_of(self, design: Design) -> Config:
+        """Return the configuration of a design, without [design_space]."""
+        return design_config(self.config, self._named(design))
+
+    def original(self, design: Design) -> Knee:
+        """Return the original model of a design; raises as `build_knee`."""
+        return design_knee(self.config, self._named(design))
+
+    def _named(self, design: Design) -> dict[str, float]:
+        return self.knee.parameters.named(self.knee.parameters.values(design))

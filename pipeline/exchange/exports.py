@@ -10,8 +10,7 @@ import numpy as np
 import surrogates
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import dump_config
-from pipeline.design_space.taken_design import surrogate_of
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns, surrogate_of
 from pipeline.files import replacing, write_text
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line
@@ -19,7 +18,7 @@ from pipeline.store.job import check_configuration, check_single_knee
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.parameters import Design
+from surrogates.sampling.parameters import Design
 
 
 def export_c(

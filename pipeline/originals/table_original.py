@@ -232,10 +232,10 @@ def _with_many_samples(config: Config) -> Config:
     design = config.design
     if "budget" in design.model_fields_set and 0 < design.budget < _FEW:
         return config
-    filled = _filled(design, _DENSE).model_dump(exclude={"earlier_budgets"})
+    filled = _filled(design, _DENSE).model_dump()
     if "budget" not in design.model_fields_set:
         filled["budget"] = min(filled["budget"], filled["candidates"])
-    design = DesignConfig.model_validate(filled | {"earlier_budgets": design.earlier_budgets})
+    design = DesignConfig.model_validate(filled)
     return config.model_copy(update={"design": design})
 
 

@@ -39,10 +39,8 @@ def line(
 ) -> Chart:
     """Return a line of a chart through values (N,) [unit of the vertical axis]; NaN leaves a gap.
 
-    The name, for the key and for the header of the CSV, is "" for the only line of a chart. `x`
-    (N,) are places [unit of the horizontal axis], by default those that the lines share, and
-    `along` (N,) instants of the points [% of the cycle]. The width is in points; with `step` each
-    value holds from its place to the next place, and with `points` a dot stands for each value.
+    `x` (N,) are places [unit of the horizontal axis], by default those that the lines share, and
+    `along` (N,) instants [% of the cycle]. With `step` a value holds up to the next place.
     """
     content: Chart = {"name": name, "y": rounded(y), "colour": colour, "width": width}
     if x is not None:
@@ -61,10 +59,7 @@ def line(
 def lines_of(
     values: Mapping[str, ArrayLike], x: Mapping[str, ArrayLike] | None = None, **settings: Any
 ) -> list[Chart]:
-    """Return a line for each row (N,) [any unit] by name, with a colour and dashes of its own.
-
-    `x` are places of the values of each line, and further `settings` those of `line`.
-    """
+    """Return a line for each row (N,) [any unit] by name, with a colour and dashes of its own."""
     return [
         line(
             name,
@@ -98,11 +93,9 @@ def chart(
 ) -> Picture:
     """Return a chart as the pictures of a page are, with lines by `line` and a size [inch].
 
-    `name` is that of the CSV file, unique in a page, `text` what the chart shows, and `x` and `y`
-    are names of the axes with their units. `settings` are `title`, `at` (places that the lines
-    share), `range` and `y_range` (limits of the axes), `equal` (one scale for both axes),
-    `outlines` (closed lines, mappings of x and y), `boxes` (begin, end, low, high), `reference`
-    (name, value), `along` (meaning of the instants of the points), `from_zero`.
+    `settings` are `title`, `at` (places that the lines share), `range` and `y_range` (limits of the
+    axes), `equal` (one scale), `outlines` (mappings of x and y), `boxes` (begin, end, low, high),
+    `reference` (name, value), `along` (meaning of the instants), `from_zero`.
     """
     return Picture("", text, chart_data(name, text, x, y, lines, size=size, **settings))
 
@@ -118,10 +111,7 @@ def chart_data(
     at: ArrayLike | None = None,
     **settings: Any,
 ) -> Chart:
-    """Return a chart, ready for JSON.
-
-    Arguments are those of `chart`; `at` (N,) are the places that the lines share [any unit].
-    """
+    """Return a chart, ready for JSON, of lines at shared places `at` (N,) [any unit]."""
     horizontal: Chart = {"label": x}
     vertical: Chart = {"label": y}
     for axis, key in ((horizontal, "range"), (vertical, "y_range")):
@@ -149,12 +139,9 @@ def cycle_chart(
     reference: tuple[str, float] | None = None,
     expected: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
 ) -> Picture:
-    """Return a chart of up to five quantities over the gait cycle, arguments as for `chart`.
+    """Return a chart of up to five quantities (N,) [unit of `label`] over the gait cycle [%].
 
-    `lines` gives by name instants (N,) [% of the cycle] and values (N,) [unit of `label`]; NaN
-    leaves a gap. `label` has name and unit of the quantities, `reference` name and value of a
-    horizontal line, and `expected` the phase (begin, end) [% of the cycle] and the range (low,
-    high) of each box.
+    `expected` has the phase (begin, end) [% of the cycle] and the range (low, high) of each box.
     """
     instants = [np.asarray(at, dtype=np.float64) for at, _ in lines.values()]
     shared = all(np.array_equal(at, instants[0]) for at in instants)

@@ -15,8 +15,8 @@ from pipeline.files import write_document
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.contact_figures import medial_share
 from pipeline.reports.figures import Picture
+from pipeline.reports.gait_section import FIGURES
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import FIGURES
 from pipeline.reports.pages import write_page
 from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.report import Report, report_of
@@ -38,13 +38,7 @@ _OVERLAID = (
 
 
 def compare_runs(one: Path, other: Path, out: Path, labels: Sequence[str] = ()) -> Comparison:
-    """Write `compared_runs.html` and `compared_runs.json` of two runs, and return the latter.
-
-    The folder `out` is made if it does not exist; `labels` are the names of both runs in tables,
-    figures and lines, by default those of `folder_labels`. Raises `InputError` if both folders are
-    the same, `out` is a file, or there are not two different labels, and `ReportError` if a file of
-    a finished run is missing or damaged.
-    """
+    """Write `compared_runs.html` and `.json` of two runs, named `labels`; return the latter."""
     by_folder = folder_labels(one, other)
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: expected a folder, found a file; choose another name")
@@ -85,11 +79,7 @@ def folder_labels(one: Path, other: Path) -> tuple[str, str]:
 
 
 class Comparison(Part):
-    """`compared_runs.json`: figures in units for people, differing keys, and both verdicts.
-
-    `keys` are those in which the configurations differ, with their values as TOML; `summary` are
-    lines for the terminal.
-    """
+    """`compared_runs.json`: figures in units for people, differing keys, and both verdicts."""
 
     runs: dict[str, dict[str, Any]]
     figures: list[dict[str, Any]]
@@ -129,10 +119,7 @@ def _run(label: str, report: Report) -> dict[str, Any]:
 def _figure(
     key: str, label: str, unit: str, one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a figure of both runs, B less A, and that over A [%].
-
-    A share has no share: its difference is in points already.
-    """
+    """Return a figure of both runs, B less A, and that over A [%], but for shares."""
     before, after = one[key], other[key]
     difference = share = None
     if before is not None and after is not None:

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.cm import ScalarMappable
-from matplotlib.figure import Figure
-from matplotlib.tri import Triangulation
 from scipy.spatial import cKDTree
 
 from foundation.base.checks import FloatArray
@@ -19,7 +16,7 @@ from foundation.base.pose import Pose
 from pipeline.config.contact_schema import DEFAULT_MODEL
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line, shaded
-from pipeline.reports.figures import Picture, Triangles, picture
+from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of
 from pipeline.reports.units import given
@@ -88,10 +85,7 @@ _MAP = (5.2, 3.6)
 
 
 def contact_of(files: RunFiles) -> dict[str, Any] | None:
-    """Return the contact over the cycle of the first model of a run, on its own motion.
-
-    None without frames.
-    """
+    """Return the contact over the cycle of the first model of a run; None without frames."""
     if (fields := files.fields) is None:
         return None
     frames = fields.frames
@@ -137,30 +131,6 @@ def contact_pictures(files: RunFiles) -> Iterator[Picture]:
     )  # fmt: skip
     if fields is not None:
         yield from _area_charts(fields)
-        yield _largest_picture(fields)
-
-
-def _largest_picture(fields: ContactFields) -> Picture:
-    """Return the map of the largest pressure of each place over the cycle."""
-    frames = fields.frames
-    tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
-    bands = fig.bands_of(1e-6 * fields.peak)
-    text = "Largest pressure of each place of the plateau over the gait cycle"
-    return _largest(text, tibia, 1e-6 * fields.largest[MODELS[0]], bands)
-
-
-@picture("png")
-def _largest(tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> Figure:
-    figure, axes = fig.panel(_MAP, x="lateral [mm]", y="anterior [mm]")
-    fig.pressure_map(axes, tibia, pressure, bands)
-    shown = tibia[1][(pressure[tibia[1]] > 0.0).any(axis=1)]
-    if len(shown):
-        mesh = Triangulation(tibia[0][:, 2], tibia[0][:, 0], shown)
-        axes.tricontour(mesh, pressure, levels=bands[1:], colors="white", linewidths=0.3)
-    fig.mark_sides(axes)
-    shades = ScalarMappable(fig.band_scale(bands), fig.SHADES)
-    figure.colorbar(shades, ax=axes, label="largest pressure [MPa]", ticks=bands, shrink=0.9)
-    return figure
 
 
 def medial_share(cycle: pd.DataFrame) -> FloatArray:
@@ -173,9 +143,7 @@ def medial_share(cycle: pd.DataFrame) -> FloatArray:
 def low_points(frames: Frames, poses: FloatArray) -> FloatArray:
     """Return the lowest point of each condyle at poses (K, 6) [rad, m], (K, 2, 3) [m].
 
-    The point, in the tibial frame, is the minimum of a quadratic height through the vertices
-    nearest to the lowest vertex. The plane half-way between the centres of pressure divides the
-    condyles.
+    The point is the minimum of a quadratic height through the vertices nearest to the lowest one.
     """
     middle = middle_of(frames.centre_m)
     used = frames.femur_vertices[np.unique(frames.femur_faces)]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_checks import TRIANGLES_ACROSS
-from pipeline.reports.accuracy_section import worst_load
+from pipeline.reports.accuracy import worst_load
 from pipeline.reports.contact_figures import words_of
-from pipeline.reports.elastic_layer import (
+from pipeline.reports.gait_section import Gait
+from pipeline.reports.inputs import RunFiles
+from pipeline.reports.model_section import (
     element_keys,
     is_layer,
     layer_keys,
     layer_of_run,
+    mesh_resolution,
     strain_words,
 )
-from pipeline.reports.gait_section import Gait
-from pipeline.reports.inputs import RunFiles
-from pipeline.reports.mesh_resolution import mesh_resolution
 from pipeline.reports.units import largest, number, percent
 from pipeline.reports.verdict import JUDGED, Evidence
 from pipeline.store.quantities import FOR_WEAR
@@ -71,12 +72,7 @@ def _flagged_percent(domain: dict[str, Any] | None) -> float | None:
 
 
 def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
-    """Return the error of the surrogate in each quantity of the simulated cycle.
-
-    An error is the RMS difference from the original over the cycle in the unit of the quantity, or
-    relative to the value: of peak pressures the figure of the verdict, of wear the difference of
-    the volumes. Without an original to compare with there are none.
-    """
+    """Return the error of the surrogate in each quantity of the simulated cycle."""
     if files.simulation is None:
         return []
     figures = {part.what: part.figure_percent for part in judged.parts}
@@ -116,11 +112,7 @@ def _peak_difference(files: RunFiles) -> float | None:
 
 
 def more_samples(design: Mapping[str, Any]) -> str:
-    """Return the command that resumes with twice the samples.
-
-    A budget is raised in the same run directory; without a budget, all candidates are evaluated,
-    and other candidates need another directory.
-    """
+    """Return the command that makes the run with twice the samples, in its folder with a budget."""
     keys = [key for key in ("candidates", "budget") if design[key]]
     if design["budget"] and 2 * design["budget"] <= design["candidates"]:
         keys = ["budget"]
@@ -130,40 +122,33 @@ def more_samples(design: Mapping[str, Any]) -> str:
 
 
 class BudgetRow(Part):
-    """A source of error: its part in the loads and in the peak pressure [%], and what it is.
-
-    A `signed` error is that of the largest peak pressure: positive where the model has too much.
-    """
+    """A source of error and its part in the loads and in the peak pressure [%]."""
 
     source: str
     words: str
-    loads_percent: float | None
-    peak_pressure_percent: float | None
-    signed: bool
+    loads_percent: float | None = None
+    peak_pressure_percent: float | None = None
+    #: Whether the error is that of the largest peak pressure, positive for too much.
+    signed: bool = False
 
 
 def error_budget(evidence: Evidence) -> list[BudgetRow]:
     """Return the sources of error that are known of a run: surrogate, model, mesh and nodes."""
-    return [
-        *_surrogate(evidence),
-        *_model(evidence.layer),
-        *_mesh(evidence),
-        *_nodes(evidence),
-        *_strain(evidence.layer),
-    ]
+    rows = chain(
+        _surrogate(evidence),
+        _model(evidence.layer),
+        _mesh(evidence),
+        _nodes(evidence),
+        _strain(evidence.layer),
+    )
+    return [row.whole() for row in rows]
 
 
 def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
     known = {name: share for name, share in evidence.differences.items() if share is not None}
     if not known:
         words = "surrogate against the contact model: worst load at unseen poses"
-        yield BudgetRow(
-            source="surrogate",
-            words=words,
-            loads_percent=evidence.held_out_percent,
-            peak_pressure_percent=None,
-            signed=False,
-        )
+        yield BudgetRow(source="surrogate", words=words, loads_percent=evidence.held_out_percent)
         return
     pressures = [share for name, share in known.items() if name.endswith("_peak_pressure_Pa")]
     yield BudgetRow(
@@ -171,7 +156,6 @@ def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
         words="surrogate against the contact model over the gait cycle, RMS over range",
         loads_percent=max((known[name] for name in JUDGED if name in known), default=None),
         peak_pressure_percent=largest([*pressures, evidence.peak_difference_percent or 0.0]),
-        signed=False,
     )
 
 
@@ -184,7 +168,6 @@ def _model(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
             words=f"not compared with the elastic layer: {layer['reason']}",
             loads_percent=0.0 if is_layer(layer) else None,
             peak_pressure_percent=0.0 if is_layer(layer) else layer["known_error_percent"],
-            signed=False,
         )
         return
     for name, part in layer["compartments"].items():
@@ -204,9 +187,7 @@ def _mesh(evidence: Evidence) -> Iterator[BudgetRow]:
         yield BudgetRow(
             source=f"mesh, {name}",
             words="jumps of the pressure from triangle to triangle, RMS over the peak",
-            loads_percent=None,
             peak_pressure_percent=mesh.roughness_percent,
-            signed=False,
         )
 
 
@@ -219,7 +200,6 @@ def _nodes(evidence: Evidence) -> Iterator[BudgetRow]:
         words=f"nodes {nodes['spacing_mm']:g} mm apart, at a given pose, RMS over the largest",
         loads_percent=None if errors is None else errors["force_percent"],
         peak_pressure_percent=None if errors is None else errors["peak_pressure_percent"],
-        signed=False,
     )
 
 
@@ -231,5 +211,4 @@ def _strain(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
         words=strain_words(strain),
         loads_percent=strain["force_percent"],
         peak_pressure_percent=strain["peak_pressure_percent"],
-        signed=False,
     )

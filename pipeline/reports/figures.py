@@ -69,10 +69,7 @@ PANEL, WIDE, SQUARE = (4.0, 2.7), (4.6, 3.2), (3.3, 3.3)
 
 
 class Picture(NamedTuple):
-    """Data URI of a picture, and the words in its place where it cannot be seen.
-
-    A chart (`pipeline.reports.charts`), which a script draws, has no URI.
-    """
+    """Data URI of a picture, or a chart that a script draws, and words in its place."""
 
     uri: str
     text: str
@@ -167,10 +164,7 @@ def plain_number(value: float, _: float) -> str:
 
 
 def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
-    """Draw positive values (F,), in the unit of the scale, on the plateau seen from above.
-
-    The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
-    """
+    """Draw positive values (F,) [unit of the scale] on the plateau (V, 3) [mm] from above."""
     mesh = _plateau(axes, tibia)
     axes.tripcolor(mesh, facecolors=np.ma.masked_less_equal(values, 0.0), cmap=SHADES, norm=scale)
 
@@ -194,11 +188,7 @@ def pressure_contours(
     pressure: FloatArray,
     bands: FloatArray,
 ) -> None:
-    """Draw bands of a field (V,) at points right, up (V,) [mm], on triangles (F, 3).
-
-    The field and the ends of the bands (B,) have one unit [any unit]. A line marks the edge of the
-    contact; values below zero are out of contact.
-    """
+    """Draw bands (B,) of a field (V,) [any unit] at points (V,) [mm] on triangles (F, 3)."""
     shown = faces[(pressure[faces] > 0.0).any(axis=1)]
     if not len(shown):
         return
@@ -208,10 +198,7 @@ def pressure_contours(
 
 
 def pressure_map(axes: Axes, tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> None:
-    """Draw bands of a field (V,) [unit of the bands] on the plateau seen from above.
-
-    The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
-    """
+    """Draw bands of a field (V,) [unit of the bands] on the plateau (V, 3) [mm] from above."""
     mesh = _plateau(axes, tibia)
     pressure_contours(axes, mesh.x, mesh.y, tibia[1], pressure, bands)
 
@@ -254,11 +241,9 @@ def plateau_pair(
     bands: FloatArray | None = None,
     centres: Sequence[Sequence[ArrayLike]] = (),
 ) -> Figure:
-    """Draw two maps of values (2, F) [unit of `label`] on the plateau beside each other.
+    """Draw two maps of values (2, F), with bands (2, V), [unit of `label`] beside each other.
 
-    The size is in inches. With the ends of bands, the values are a field of pressure at the
-    vertices (2, V). `centres` are centres of pressure (3,) [mm] on each map; without centres,
-    the sides are marked.
+    `centres` are centres of pressure (3,) [mm] on each map; without centres, the sides are marked.
     """
     figure = Figure(figsize=size, layout="constrained")
     halves = list(figure.subplots(1, 2, sharex=True, sharey=True))

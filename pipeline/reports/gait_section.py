@@ -1,4 +1,4 @@
-"""Section of the report on the simulated gait cycle: differences, cost, wear and combinations."""
+"""Sections of the report on the gait cycle: the knee, differences, cost, wear, combinations."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from pydantic import Field
 
+from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.quantities import unit_token
+from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.knee_figures import wears
-from pipeline.reports.mesh_resolution import spacing_of
-from pipeline.reports.units import in_unit, percent, scaled
-from pipeline.stages.frames import Frames, WearOfCycle
+from pipeline.reports.model_section import spacing_of
+from pipeline.reports.units import in_unit, number, percent, scaled
+from pipeline.stages.frames import WearOfCycle
 from pipeline.store.quantities import quantity_of, to_display
 from pipeline.store.run_documents import (
     MODELS,
@@ -63,11 +65,7 @@ Figures = Mapping[str, float | None]
 
 
 def combinations_of(stored: Combinations) -> dict[str, Any]:
-    """Return the comparison on all combinations of inputs.
-
-    `worst` is the name of the combination with the largest magnitude in each column, `within` the
-    number of combinations that keep all bars.
-    """
+    """Return the comparison on all combinations, with the worst of each column."""
     ended = [_compared(row) for row in stored.combinations if isinstance(row, Ended)]
     known = {row["name"]: row for row in ended}
     rows = [
@@ -188,10 +186,7 @@ def met(figures: Figures) -> dict[str, bool]:
 
 
 def above(figures: Figures) -> list[str]:
-    """Return the columns of the accuracy table that miss their bar.
-
-    The two figures of a position are both above their bars or neither is.
-    """
+    """Return the columns of the accuracy table that miss their bar, a position's both or none."""
     bars = met(figures)
     return [
         column
@@ -204,11 +199,7 @@ def above(figures: Figures) -> list[str]:
 def wear_rows(
     volumes: Mapping[str, Sequence[float]], density: float | None = None
 ) -> dict[str, dict[str, float | None]]:
-    """Return the wear per million cycles of each model and the surrogate's difference.
-
-    The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
-    the insert [kg/m³] there is no mass.
-    """
+    """Return the wear per million cycles of volumes [m³ per cycle], and the difference."""
     sides = (*COMPARTMENTS, "total")
     worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
     rows: dict[str, dict[str, float | None]] = {
@@ -247,39 +238,20 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
     }
 
 
-def frames_of(frames: Frames) -> list[dict[str, float]]:
-    """Return instant, flexion and peak pressures of each frame."""
-    columns = {
-        "instant_percent": frames.gait_percent.tolist(),
-        "flexion_rad": frames.poses[:, 0].tolist(),
-        **{
-            f"{name}_peak_Pa": peak.tolist()
-            for name, peak in zip(MODELS, frames.peak_Pa, strict=True)
-        },
-    }
-    rows = zip(*columns.values(), strict=True)
-    return [to_display(dict(zip(columns, row, strict=True))) for row in rows]
-
-
 class Gait(Part):
-    """The simulated gait cycle.
+    """The simulated gait cycle; without an original model, `models` is the surrogate alone."""
 
-    Without an original model `models` is the surrogate alone, and comparisons are None. Without a
-    simulation there are no models.
-    """
-
-    models: list[str]
-    differences: list[dict[str, Any]]
-    statistics: dict[str, dict[str, Any]]
-    speed: dict[str, float | None] | None
-    instants_percent: list[float] | None
-    map_peak_pressure_MPa: dict[str, list[float]] | None
-    flags: list[dict[str, str]]
-    not_trusted: str | None
-    frames: list[dict[str, float]] | None
-    wear: dict[str, Any] | None
-    combinations: dict[str, Any] | None
-    node_spacing: dict[str, Any] | None
+    models: list[str] = Field(default_factory=list)
+    differences: list[dict[str, Any]] = Field(default_factory=list)
+    statistics: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    speed: dict[str, float | None] | None = None
+    instants_percent: list[float] | None = None
+    map_peak_pressure_MPa: dict[str, list[float]] | None = None
+    flags: list[dict[str, str]] = Field(default_factory=list)
+    not_trusted: str | None = None
+    wear: dict[str, Any] | None = None
+    combinations: dict[str, Any] | None = None
+    node_spacing: dict[str, Any] | None = None
 
     @property
     def rms_over_range_percent(self) -> dict[str, float | None]:
@@ -287,28 +259,11 @@ class Gait(Part):
         return {row["column"]: row["rms_over_range_percent"] for row in self.differences}
 
 
-#: The gait cycle of a run without a simulation.
-_NO_GAIT = Gait(
-    models=[],
-    differences=[],
-    statistics={},
-    speed=None,
-    instants_percent=None,
-    map_peak_pressure_MPa=None,
-    flags=[],
-    not_trusted=None,
-    frames=None,
-    wear=None,
-    combinations=None,
-    node_spacing=None,
-)
-
-
 def gait_of(files: RunFiles) -> Gait:
     """Return the section on the gait cycle of the report of a run."""
     simulation, maps = files.simulation, files.maps
     if simulation is None:
-        return _NO_GAIT
+        return Gait().whole()
     costs = {name: simulation.statistics.get(name) for name in MODELS}
     statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
     peaks = None
@@ -329,7 +284,6 @@ def gait_of(files: RunFiles) -> Gait:
             for message in messages
         ],
         not_trusted=_not_trusted(simulation),
-        frames=None if files.frames is None else frames_of(files.frames),
         wear=None if worn is None else wear_of(worn),
         combinations=None if varied is None else combinations_of(varied),
         node_spacing=spacing_of(simulation.node_spacing),
@@ -377,3 +331,133 @@ def _speed(simulation: Simulation) -> dict[str, float | None] | None:
         "surrogate_cycle_s": surrogate_s,
         "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
     }
+
+
+#: Least Young's modulus of a layer for which wear is shown [MPa]. Archard's law is that of
+#: polyethylene, whose modulus is several hundred MPa; that of cartilage is below 50 MPa.
+WEARS_FROM_MPa = 100.0
+#: Range of a coordinate over the cycle: column of the cycle, unit of the figures.
+_MOTIONS = {"anterior": ("anterior_m", "mm"), "rotation": ("rotation_rad", "deg")}
+#: Figures of the knee: key, label and unit.
+FIGURES = (
+    ("medial_peak_pressure_MPa", "peak pressure, medial", "MPa"),
+    ("lateral_peak_pressure_MPa", "peak pressure, lateral", "MPa"),
+    ("largest_area_mm2", "contact area, largest", "mm²"),
+    ("mean_area_mm2", "contact area, mean", "mm²"),
+    ("anterior_range_mm", "AP travel", "mm"),
+    ("rotation_range_deg", "internal-external rotation", "°"),
+    ("medial_share_percent", "medial share of the load", "%"),
+    ("wear_mm3_per_million_cycles", "wear per million cycles", "mm³"),
+)
+
+
+def knee_of(files: RunFiles) -> dict[str, Any] | None:
+    """Return the figures of the knee over the first model's cycle; None without a cycle."""
+    if not files.cycles:
+        return None
+    model, cycle = next(iter(files.cycles.items()))
+    at = cycle["gait_percent"].to_numpy()
+    pressures = {}
+    for name in COMPARTMENTS:
+        pressure = _column(cycle, f"{name}_peak_pressure_Pa")
+        pressures[f"{name}_peak_pressure_MPa"] = _largest(pressure, 1e-6)
+        pressures[f"{name}_peak_pressure_at_percent"] = _largest_at(pressure, at)
+    area = _column(cycle, "total_area_m2")
+    motion: dict[str, float] = {}
+    for name, (column, unit) in _MOTIONS.items():
+        values = QUANTITIES[column].for_people(cycle[column])
+        low, high = float(values.min()), float(values.max())
+        motion |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
+        motion[f"{name}_largest_{unit}"] = high
+    return {
+        "model": model,
+        **pressures,
+        "largest_area_mm2": _largest(area, 1e6),
+        "largest_area_at_percent": _largest_at(area, at),
+        "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
+        **motion,
+        **_shares(cycle, at),
+        "wear_mm3_per_million_cycles": _wear(files),
+        "wear_note": _wear_note(files),
+    }
+
+
+def mean_over_cycle(values: FloatArray, at: FloatArray) -> float:
+    """Return the mean over the cycle of values (N,) [any unit] at instants (N,) [%]."""
+    return float(np.trapezoid(values, at) / np.ptp(at))
+
+
+def _column(cycle: pd.DataFrame, name: str) -> FloatArray | None:
+    """Return a column without contact counted as 0 [SI], None if nothing is known."""
+    values = cycle[name].to_numpy(dtype=np.float64)
+    return np.nan_to_num(values) if np.isfinite(values).any() else None
+
+
+def _largest(values: FloatArray | None, factor: float) -> float | None:
+    return None if values is None else factor * float(values.max())
+
+
+def _largest_at(values: FloatArray | None, at: FloatArray) -> float | None:
+    return None if values is None else float(at[int(values.argmax())])
+
+
+def _shares(cycle: pd.DataFrame, at: FloatArray) -> dict[str, float | None]:
+    """Return the part of the axial force that the medial compartment bears [%], and the force."""
+    names = [f"{name}_force_y_N" for name in COMPARTMENTS]
+    forces = cycle[names].to_numpy(dtype=np.float64)
+    medial, total = forces[:, 0], forces.sum(axis=1)
+    most = int(np.argmax(total))
+    return {
+        "medial_share_percent": percent(mean_over_cycle(medial, at), mean_over_cycle(total, at)),
+        "medial_share_at_largest_load_percent": percent(float(medial[most]), float(total[most])),
+        "largest_load_N": float(total[most]),
+        "largest_load_at_percent": float(at[most]),
+    }
+
+
+def _wear(files: RunFiles) -> float | None:
+    """Return the worn volume of the original per million cycles [mm³], None if none is shown."""
+    if files.wear is None or not wears(files.config["contact"]):
+        return None
+    volume = float(files.wear.volume_m3[MODELS.index("original")].sum())
+    return 1e6 * 1e9 * volume
+
+
+def _wear_note(files: RunFiles) -> str | None:
+    """Return why the wear of a run is not shown, None if it is shown or there is none."""
+    contact = files.config["contact"]
+    if files.wear is None or wears(contact):
+        return None
+    return (
+        f"No wear: the tibial layer, of {number(contact['youngs_modulus_MPa'])} MPa, is taken as "
+        f"cartilage. Archard's law is that of polyethylene, from {WEARS_FROM_MPa:g} MPa."
+    )
+
+
+def wears(contact: Mapping[str, Any]) -> bool:
+    """Return whether the layer of a section [contact] wears by Archard's law: polyethylene."""
+    return bool(contact["youngs_modulus_MPa"] >= WEARS_FROM_MPa)
+
+
+def knee_lines(knee: Mapping[str, Any] | None) -> list[str]:
+    """Return the lines for the terminal, in units of ASCII characters."""
+    if knee is None:
+        return []
+    wear, share = knee["wear_mm3_per_million_cycles"], number(knee["medial_share_percent"])
+    lines = [
+        f"knee: AP travel {number(knee['anterior_range_mm'])} mm, rotation "
+        f"{number(knee['rotation_range_deg'])} deg, medial share of the load {share} %"
+        + ("" if wear is None else f", wear {number(wear)} mm3 per million cycles")
+    ]
+    if knee["medial_peak_pressure_MPa"] is not None:
+        peaks = ", ".join(
+            f"{name} {number(knee[f'{name}_peak_pressure_MPa'])} MPa at "
+            f"{number(knee[f'{name}_peak_pressure_at_percent'], 2)} %"
+            for name in COMPARTMENTS
+        )
+        lines.insert(
+            0,
+            f"knee: peak pressure {peaks} of the cycle; contact area up to "
+            f"{number(knee['largest_area_mm2'])} mm2, mean {number(knee['mean_area_mm2'])} mm2",
+        )
+    return lines

@@ -19,8 +19,8 @@ from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.combinations import TABLE_COLUMNS
 from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
+from pipeline.stages.gait_cycle import TABLE_COLUMNS
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -71,12 +71,7 @@ Arrays = TypeVar("Arrays", PressureMaps, Frames, WearOfCycle)
 
 @dataclass(frozen=True, eq=False)
 class RunFiles:
-    """Content of a run directory, a field per file.
-
-    `maps` and the fields after it are None if the run has no such file: a run without combinations,
-    or of a table of poses and loads, which has no pressures on a plateau. `simulation` and `cycle`
-    are None if no cycle was simulated.
-    """
+    """Content of a run directory, a field per file; None for files that a run lacks."""
 
     config: dict[str, Any]
     run: RunRecord
@@ -138,11 +133,7 @@ def nearest_rows(cycle: pd.DataFrame, percent: FloatArray) -> pd.DataFrame:
 
 
 def read_run(folder: Path) -> RunFiles:
-    """Read the files of the directory of a finished run for the report.
-
-    Raises `ReportError`, which names the file and the remedy, if a file is missing or damaged, and
-    `RunError` if the run is over designs, or `config.toml` was changed since the run was made.
-    """
+    """Read the files of a finished run; a `ReportError` names a missing or damaged file."""
     check_single_knee(folder)
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{make_results(folder)}`")
@@ -208,10 +199,7 @@ def _config(path: Path) -> dict[str, Any]:
 def _table(
     path: Path, columns: tuple[str, ...], rows: tuple[str, tuple[str, ...]] | None = None
 ) -> pd.DataFrame:
-    """Read a table with some columns.
-
-    `rows` is a column and the values that it must contain, of a table of poses, which are finite.
-    """
+    """Read a table with some columns, and with a column's values if `rows` are given."""
     read_bytes(path)
     try:
         table = read_table(path)

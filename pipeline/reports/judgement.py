@@ -18,7 +18,6 @@ from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line, in_folder
 from pipeline.reports.units import ASCII
 from pipeline.reports.verdict import (
-    LEVELS,
     MODEL,
     Evidence,
     Summed,
@@ -31,6 +30,7 @@ from pipeline.store.documents import read_document
 from pipeline.store.figures import AT_POSE, Figures
 from pipeline.store.job import is_over_designs
 from pipeline.store.run_documents import (
+    LEVELS,
     JudgedPart,
     JudgedReport,
     JudgedWalk,
@@ -48,12 +48,9 @@ _PRESSURE, _PRESSURE_COLUMN = "peak pressure", "_peak_pressure_Pa"
 
 
 def judgement(source: Path, model: str = "surrogate") -> Judgement | None:
-    """Return the verdict on what the "surrogate" or the "original" model of a run computes.
+    """Return the verdict on what a model of a run, or of a surrogate's file, computes.
 
-    `source` is a run directory, or the `.npz` file of a surrogate. Of an original model, the mesh
-    and the node spacing are judged. None if nothing is judged, as of a surrogate that was not
-    validated. Raises `ReportError` if `report.json` is damaged, and `SurrogateFileError` if the
-    surrogate cannot be used.
+    Of an original model, the mesh and the node spacing are judged; None if nothing is judged.
     """
     folder = source if source.is_dir() else source.parent
     header = surrogates.load(folder / "knee.npz" if source.is_dir() else source).header
@@ -157,10 +154,7 @@ def _of_pressures(errors: list[OwnError], parts: list[JudgedPart]) -> list[OwnEr
 
 
 def stored_judgement(source: Path, model: str = "surrogate") -> Judgement | None:
-    """Return the verdict on a model of a run, a surrogate's file, or the folder of a walk.
-
-    None of a run over designs, whose surrogate is judged for each design.
-    """
+    """Return the verdict on a run of one knee, a surrogate's file, or a walk; None without any."""
     if is_over_designs(source):
         return None
     if not source.is_dir() or (source / "knee.npz").is_file():

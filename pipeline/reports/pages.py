@@ -9,10 +9,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
-from pipeline.reports.accuracy_section import model_row, verdict_of_coverage
+from pipeline.reports.accuracy import model_row, verdict_of_coverage
 from pipeline.reports.contact_figures import CONTACT_WORDS
-from pipeline.reports.elastic_layer import doubted, signed
-from pipeline.reports.trained_domain import stiffness_key
+from pipeline.reports.model_section import doubted, signed
 from pipeline.reports.units import determination, field, given, number, shown_name
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import Part
@@ -48,7 +47,6 @@ GLOSSARY = {
     "peak pressure": "highest contact pressure of a compartment at an instant",
     "Q²": "1 − squared errors over squares about the mean: 1 is perfect, 0 no better than the mean",
     "RMS, RMSE": "root of the mean of the squares, of differences and of errors",
-    "Sobol index": "share of an output's variation that is due to an input",
     "springs": "elastic foundation (EF): each point of the surface is an independent spring on a "
     "rigid base",
     "surrogate": "fast function fitted to samples of the original contact model",
@@ -65,10 +63,7 @@ def glossary_of(model: str) -> dict[str, str]:
 
 
 def term(word: str) -> Markup:
-    """Return a word with the explanation of its term of the glossary as a tooltip.
-
-    Raises `KeyError` if the glossary does not have the term.
-    """
+    """Return a word with the explanation of its term of the glossary as a tooltip."""
     return Markup('<abbr title="{}">{}</abbr>').format(_TERMS[word.lower()], word)
 
 
@@ -84,7 +79,6 @@ _ENVIRONMENT.filters |= {
     "signed": signed,
     "doubted": doubted,
     "field": field,
-    "stiffness_key": stiffness_key,
 }
 _ENVIRONMENT.filters["quantity"] = CATALOGUE.__getitem__
 _ENVIRONMENT.filters |= {"coverage": verdict_of_coverage, "model_row": model_row}
@@ -99,10 +93,7 @@ _ENVIRONMENT.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": cont
 def write_page(
     path: Path, document: Part | None = None, *, template: str | None = None, **content: Any
 ) -> None:
-    """Write a page from a template in `pipeline/reports/templates`, by default that of its name.
-
-    The template reads the fields of a typed document, and the other content.
-    """
+    """Write a page from a template, by default that of its name, that reads the content."""
     if document is not None:
         content |= {name: getattr(document, name) for name in type(document).model_fields}
     write_text(path, _ENVIRONMENT.get_template(template or path.name).render(content))

@@ -19,8 +19,8 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, cycle_chart, line
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import PEAK_COLUMNS, RunFiles, nearest_rows
+from pipeline.reports.overview_section import knots_of
 from pipeline.reports.pressure_field import vertex_pressures
-from pipeline.reports.stages_section import knots_of
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.run_documents import MODELS
@@ -240,10 +240,7 @@ class PeakPressure(NamedTuple):
 
 
 def peak_pressure(files: RunFiles) -> PeakPressure | None:
-    """Return the stored pressure with the highest peak of the original's cycle, None if none is.
-
-    Frames are closer in time than the few pressure maps and come first.
-    """
+    """Return the stored pressure with the highest peak of the original's cycle, None if none is."""
     fields, maps = files.fields, files.maps
     if fields is not None:
         frames, values = fields.frames, fields.values[MODELS[0]]
@@ -273,10 +270,7 @@ def bounds_of(pressures: Sequence[PeakPressure]) -> tuple[float, FloatArray]:
 
 
 def peak_map(found: PeakPressure, limit: float, corners: FloatArray) -> tuple[float, Picture]:
-    """Return the instant of a pressure [% of the cycle] and its map.
-
-    `limit` is the end of the colour scale [MPa], `corners` (2, 3) bound what is drawn [mm].
-    """
+    """Return the instant [% of the cycle] and the map of a pressure within corners (2, 3) [mm]."""
     words = ", ".join(
         f"{name} peak {number(float(peak))} MPa"
         for name, peak in zip(COMPARTMENTS, found.peaks_MPa, strict=True)

@@ -57,11 +57,9 @@ def vertex_pressures(
 ) -> FloatArray:
     """Return pressures (K, V) at vertices (V, 3) from those (K, F) in triangles (F, 3) [any unit].
 
-    The value of a vertex is that of a quadratic polynomial through the pressures of the triangles
-    in contact (0 out of contact) in its two rings, or, at the edge of a contact patch, of a plane,
-    by moving least squares (Lancaster & Salkauskas 1981, Math Comp 37:141-158). Outside the patch
-    the value is negative: the field is linear on each triangle, and the edge of the patch, where
-    the field is zero, cuts the triangles. The size of a negative value has no other meaning.
+    By moving least squares over two rings (Lancaster & Salkauskas 1981, Math Comp 37:141-158).
+    Outside the patch the value is negative, so that the edge of the patch cuts the triangles; its
+    size has no other meaning.
     """
     given = np.asarray(pressure, dtype=np.float64)
     values = np.full((len(given), len(vertices)), -max(float(given.max(initial=0.0)), 1e-300))
@@ -112,11 +110,7 @@ class ContactFields:
 
 
 def contact_fields(frames: Frames, peaks: FloatArray | None = None) -> ContactFields:
-    """Return the pressure fields of the frames of a cycle.
-
-    `peaks` (K, 2) [Pa] are the peak pressures of the original model on its own motion, medial and
-    lateral; the largest values of the fields of this motion become these peaks.
-    """
+    """Return the pressure fields of frames, whose largest values are `peaks` (K, 2) [Pa]."""
     vertices, faces = frames.tibia_vertices, frames.tibia_faces
     poses = dict(zip(MODELS, (frames.poses, frames.surrogate_poses), strict=True))
     given = dict(zip(MODELS, (frames.pressure_Pa, frames.surrogate_pressure_Pa), strict=True))
@@ -130,12 +124,7 @@ def contact_fields(frames: Frames, peaks: FloatArray | None = None) -> ContactFi
 def meet_peaks(
     values: FloatArray, compartments: Sequence[NDArray[np.int64]], peaks: FloatArray
 ) -> None:
-    """Make the largest value of each compartment the peak that the contact model found there.
-
-    Of `values` (K, V) [any unit] at K instants, which are changed, greater ones are cut, and the
-    vertex with the largest value gets the peak of `peaks` (K, C), 0 or NaN without contact.
-    `compartments` are vertices (N,) of the C compartments.
-    """
+    """Make `peaks` (K, C) the largest of values (K, V) [any unit] of each compartment."""
     for row, found in zip(values, peaks, strict=True):
         for own, peak in zip(compartments, found, strict=True):
             if len(own) and peak > 0.0 and row[own].max() > 0.0:
@@ -147,11 +136,7 @@ def meet_peaks(
 def area_above(
     vertices: FloatArray, faces: NDArray[np.int64], values: FloatArray, levels: ArrayLike
 ) -> FloatArray:
-    """Return the areas (L,) [m²] of a surface on which a field exceeds each of L levels (L,).
-
-    The field (V,) [any unit] at vertices (V, 3) [m] is linear on each of the triangles (F, 3),
-    which are cut along the level.
-    """
+    """Return the areas (L,) [m²] on which a field (V,) on triangles exceeds levels (L,)."""
     corners = vertices[faces]
     edges = corners[:, 1:] - corners[:, :1]
     areas = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
@@ -182,21 +167,15 @@ def scale_of(largest: float) -> tuple[float, float]:
 def sides_of(
     vertices: FloatArray, faces: NDArray[np.int64], centres: FloatArray
 ) -> NDArray[np.int8]:
-    """Return the compartment of each triangle, 0 medial and 1 lateral.
+    """Return the compartment of each triangle of (V, 3) [any unit], 0 medial and 1 lateral.
 
-    The plane half-way between the mean centres of pressure, `centres` (..., 2, 3), medial and
-    lateral, with NaN out of contact, divides the plateau with `vertices` (V, 3), all in the tibial
-    frame [any unit], and triangles `faces` (F, 3).
+    The plane half-way between the mean centres of pressure divides the plateau.
     """
     return (vertices[faces][..., 2].mean(axis=1) > middle_of(centres)).astype(np.int8)
 
 
 def middle_of(centres: FloatArray) -> float:
-    """Return the lateral coordinate half-way between the mean centres of pressure [any unit].
-
-    `centres` (..., 2, 3) [any unit] are those of the compartments, medial and lateral, NaN out of
-    contact; 0 if a compartment never is in contact.
-    """
+    """Return the lateral coordinate [any unit] half-way between the mean centres (..., 2, 3)."""
     across = centres[..., 2].reshape(-1, 2)
     known = np.isfinite(across)
     if not known.any(axis=0).all():

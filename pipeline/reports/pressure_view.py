@@ -18,25 +18,24 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.base.quantities import QUANTITIES
+from foundation.surfaces.mesh_topology import half_edges
 from pipeline.files import plain
 from pipeline.reports import figures as fig
 from pipeline.reports.inputs import nearest_rows
-from pipeline.reports.knee_frames import walls_of
 from pipeline.reports.pressure_field import ContactFields, scale_of
 from pipeline.stages.frames import Frames
 
 #: Columns of the cycle beside the view, by their keys.
 _BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
 _SHADES = 256
+# Height of the block below the lowest point of the tibial side [mm].
+_BLOCK = 5.0
 
 
 def view_data(
     fields: ContactFields | None, cycles: dict[str, pd.DataFrame]
 ) -> dict[str, Any] | None:
-    """Return the data of the pressure picture, ready for JSON, or None if there are no fields.
-
-    The simulated cycle of each model gives the figures beside the picture.
-    """
+    """Return the data of the pressure picture, ready for JSON, or None if there are no fields."""
     if fields is None:
         return None
     frames, peak = fields.frames, fields.peak
@@ -92,6 +91,20 @@ def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> di
         "centre_mm": 1e3 * frames.centre_m[place],
         **beside,
     }
+
+
+def walls_of(tibia: fig.Triangles) -> FloatArray:
+    """Return triangles (W, 3, 3) [mm] from the border of a surface down to a level plane."""
+    vertices, faces = tibia
+    start, end, key = half_edges(faces, len(vertices))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    border = first[count == 1]
+    upper = vertices[np.column_stack([start[border], end[border]])]
+    lower = upper.copy()
+    lower[..., 1] = vertices[:, 1].min() - _BLOCK
+    one = np.stack([upper[:, 1], upper[:, 0], lower[:, 0]], axis=1)
+    other = np.stack([upper[:, 1], lower[:, 0], lower[:, 1]], axis=1)
+    return np.concatenate([one, other])
 
 
 def _surface(vertices: FloatArray, faces: NDArray[np.int64]) -> dict[str, str]:

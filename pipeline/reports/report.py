@@ -19,12 +19,13 @@ from pipeline.advice import in_folder
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
-from pipeline.reports import accuracy_pictures as accuracy_panels
+from pipeline.reports import accuracy as accuracy_panels
 from pipeline.reports import pictures
-from pipeline.reports.accuracy_section import (
+from pipeline.reports.accuracy import (
     JUDGED_AT_LOAD,
     Accuracy,
     accuracy_of,
+    domain_of,
     height_error,
     worst_load,
 )
@@ -34,7 +35,6 @@ from pipeline.reports.contact_figures import (
     model_of,
     setting_rows,
 )
-from pipeline.reports.elastic_layer import layer_lines
 from pipeline.reports.evidence import (
     BudgetRow,
     error_budget,
@@ -42,15 +42,15 @@ from pipeline.reports.evidence import (
     more_samples,
     own_errors,
 )
-from pipeline.reports.gait_section import Gait, gait_of, worn_files
+from pipeline.reports.gait_section import Gait, gait_of, knee_lines, knee_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import knee_lines, knee_of
-from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.live_knee import live_data
-from pipeline.reports.mesh_resolution import spacing_lines
+from pipeline.reports.model_section import layer_lines, spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
+    Stages,
     overview_of,
+    stages_of,
     summary_lines,
     warning_lines,
     writable,
@@ -58,14 +58,6 @@ from pipeline.reports.overview_section import (
 from pipeline.reports.pages import glossary_of, write_page
 from pipeline.reports.pictures import peak_picture
 from pipeline.reports.pressure_view import view_data
-from pipeline.reports.stages_section import Stages, stages_of
-from pipeline.reports.trained_domain import (
-    COORDINATES,
-    INPUTS,
-    Sensitivity,
-    domain_of,
-    sensitivity_of,
-)
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
@@ -89,10 +81,7 @@ class Provenance(Part):
 
 
 class Report(Part):
-    """`report.json`: figures in units for people, which the keys name.
-
-    `summary` are a few lines for the terminal.
-    """
+    """`report.json`: figures in units for people, which the keys name."""
 
     summary: list[str]
     overview: Overview
@@ -105,7 +94,6 @@ class Report(Part):
     figures: list[dict[str, Any]]
     validation: Accuracy
     domain: dict[str, Any] | None
-    sensitivity: Sensitivity | None
     gait: Gait
     contact: dict[str, Any] | None
     provenance: Provenance
@@ -144,8 +132,6 @@ def write_report(folder: Path) -> Report:
         view=view_data(files.fields, files.cycles),
         live=_live(files, folder),
         next_command=in_folder(report.verdict.next.command, folder),
-        inputs=INPUTS,
-        coordinates=COORDINATES,
         glossary=glossary_of(model_of(files.config["contact"])),
         settings=setting_rows(files.config["contact"], report.overview.settings),
         changed_keys=_changed_keys(files.config),
@@ -195,7 +181,6 @@ def report_of(files: RunFiles) -> Report:
         figures=files.figures.displayed,
         validation=accuracy,
         domain=domain,
-        sensitivity=sensitivity_of(files.knee, files.predictions, run.not_given),
         gait=gait,
         contact=contact_of(files),
         provenance=Provenance(
@@ -225,7 +210,6 @@ def _changed_keys(config: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    scale, frames = frame_pictures(files.fields, report.gait.frames)
     accuracy = report.validation
     drawn = {
         "path": pictures.path_pictures(files),
@@ -234,12 +218,11 @@ def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
         "learning": accuracy_panels.learning_pictures(
             accuracy.learning_curve, both=len(files.compartments) == 2
         ),
-        "front": accuracy_panels.front_pictures(accuracy.front, accuracy.wanted_error_percent),
         "quantiles": accuracy_panels.quantile_pictures(files.validation.standardised),
         "domain": accuracy_panels.domain_pictures(files),
     }
     shown = {section: list(items) for section, items in {**drawn, **_of_gait(files)}.items()}
-    return shown | {"peak": peak_picture(files), "frames": frames, "frame_scale": scale}
+    return shown | {"peak": peak_picture(files)}
 
 
 def _of_gait(files: RunFiles) -> dict[str, Iterable[Any]]:

@@ -59,10 +59,7 @@ def percent(part: float, whole: float) -> float | None:
 
 
 def number(value: Any, digits: int = 3) -> str:
-    """Return a number as text with about `digits` significant digits, integer digits in full.
-
-    None, an undefined value, gives a dash; other values than numbers give their text.
-    """
+    """Return a number as text with about `digits` significant digits; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     if isinstance(value, bool) or not isinstance(value, int | float):

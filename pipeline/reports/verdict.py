@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_reference import COUPLED_SPRINGS
-from pipeline.reports.elastic_layer import doubted, is_layer
+from pipeline.reports.model_section import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
-from pipeline.stages.pressure_roughness import Resolution
+from pipeline.stages.elastic_layer import Resolution
 from pipeline.store.run_documents import (
     LEVELS,
     JudgedPart,
@@ -122,10 +122,7 @@ class Summed(NamedTuple):
 
 
 def verdict(evidence: Evidence, more_samples: str) -> Verdict:
-    """Return the verdict: levels and reasons of its parts, a line of words, and what to do next.
-
-    `more_samples` is the command that makes the run again with more samples.
-    """
+    """Return the verdict; `more_samples` is the command that makes the run again with more."""
     parts = [part_of(LOADS, list(_loads(evidence)), sign="")]
     if pressures := list(_pressure(evidence)):
         parts.append(part_of(PRESSURE, pressures, sign="±"))
@@ -224,10 +221,7 @@ def _spacing(
 
 
 def _layer(found: Mapping[str, Any] | None) -> RuleFinding | None:
-    """Return the finding on the contact model against the elastic layer, None without any.
-
-    The compartment of the worst level counts, and of equal levels that of the largest pressure.
-    """
+    """Return the finding on the contact model against the elastic layer, None without any."""
     if found is None or is_layer(found) or not found["model"]:
         return None
     if not found["compartments"]:
@@ -290,10 +284,7 @@ def _known(figures: Iterable[float | None]) -> list[float]:
 
 
 def part_of(what: str, findings: list[RuleFinding], sign: str) -> JudgedPart:
-    """Return a part of the verdict: level of the worst finding, largest figure, and reasons.
-
-    The figure is that of the first rule, or for the peak pressure (with a sign) the largest.
-    """
+    """Return a part of the verdict: level of the worst finding, figure, and reasons."""
     level = max(finding.level for finding in findings)
     known = [f.figure_percent for f in findings if f.figure_percent is not None]
     figure = (max(known) if sign else findings[0].figure_percent) if known else None

@@ -1,23 +1,29 @@
-"""Stages a to f of a run: first samples, then rounds of fitting, screening and sampling."""
+"""Stages a to f of a run: first samples, rounds of fitting and sampling, samples along gait."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import DesignConfig
+from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import say
-from pipeline.stages.gait_samples import gait_samples
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import Run
 from pipeline.store.figures import Round
-from pipeline.store.run_documents import Budget, Counts
-from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable, without
+from pipeline.store.run_documents import Counts
+from pipeline.store.samples import CANDIDATE_COLUMNS, candidate_table, poses_of, usable, without
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.selection import load_error
 from surrogates.sampling.space import SampleSpace
 
@@ -38,8 +44,6 @@ class Sampled:
     early: stages.TrainedKnee
     #: Samples through the stages (`stages.bookkeeping`).
     counts: dict[str, Counts]
-    #: What each budget added.
-    added: list[Budget]
     #: Learning curve: samples and errors of each round's surrogates.
     curve: list[Round]
     #: Surrogates of the points of the learning curve.
@@ -71,16 +75,13 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     if design.gait_samples:
         told = f"{design.gait_samples} of each compartment"
         with run.timed("f: evaluations along gait", told):
-            # A larger budget does not move samples that lie along the gait of a smaller one.
-            walking = fits[min(len(fits), design.rounds) - 1]
-            along = gait_samples(run, original, space, walking.knee, training)
+            along = gait_samples(run, original, space, early.knee, training)
         full = along.loc[along["weight"] == 1.0, "compartment"]
         for name, row in counts.items():
             row.gait = len(full) if name == "total" else int((full == name).sum())
         training = pd.concat([training, along], ignore_index=True)
     everywhere = pd.concat([first, evaluated], ignore_index=True)
-    added = _added(design, first, kept)
-    return Sampled(candidates, training, everywhere, early, counts, added, curve, fits, along)
+    return Sampled(candidates, training, everywhere, early, counts, curve, fits, along)
 
 
 def _rounds(
@@ -90,10 +91,7 @@ def _rounds(
     first: pd.DataFrame,
     remaining: pd.DataFrame,
 ) -> tuple[list[stages.TrainedKnee], pd.DataFrame, list[pd.DataFrame], list[Round]]:
-    """Return each round's surrogates, the last screening, each round's samples, the learning curve.
-
-    `first` are the samples of stage b, `remaining` the candidates that stage b left.
-    """
+    """Return each round's surrogates, the last screening, the samples, the learning curve."""
     config, design = run.config, run.config.design
     screened = pd.DataFrame()
     kept: list[pd.DataFrame] = []
@@ -153,41 +151,20 @@ def _evaluate_kept(
 def round_sizes(design: DesignConfig) -> list[int]:
     """Return how many samples a compartment gets in each round.
 
-    Each budget has `design.rounds` rounds. Its rounds are equal shares of what the samples before
-    leave; without a budget, the remaining candidates enlarge the sample set by the same factor
-    each round, and the last round takes all. The rounds of a budget do not depend on later budgets.
+    Rounds are equal shares of the budget; without a budget each enlarges the set by the same
+    factor.
     """
-    sizes: list[int] = []
-    known = design.first
-    for budget in (*design.earlier_budgets, design.budget):
-        if budget:
-            shares = np.linspace(0, budget - known, design.rounds + 1).round()
-            sizes += np.diff(shares).astype(int).tolist()
-            known = budget
-        else:
-            growth = (design.candidates / known) ** (1.0 / design.rounds)
-            rounds = range(design.rounds - 1)
-            sizes += [round(known * growth**k * (growth - 1.0)) for k in rounds]
-            sizes.append(design.candidates)
-    return sizes
-
-
-def _added(design: DesignConfig, first: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> list[Budget]:
-    """Return each budget with the samples of all compartments that its rounds evaluated."""
-    added = []
-    for k, budget in enumerate((*design.earlier_budgets, design.budget)):
-        rounds = kept[k * design.rounds : (k + 1) * design.rounds]
-        evaluated = sum(map(len, rounds)) + (len(first) if k == 0 else 0)
-        added.append(Budget(budget=budget, evaluated=evaluated))
-    return added
+    known, rounds = design.first, design.rounds
+    if design.budget:
+        shares = np.linspace(0, design.budget - known, rounds + 1).round()
+        return np.diff(shares).astype(int).tolist()
+    growth = (design.candidates / known) ** (1.0 / rounds)
+    sizes = [round(known * growth**k * (growth - 1.0)) for k in range(rounds - 1)]
+    return [*sizes, design.candidates]
 
 
 def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> Round:
-    """Return samples and cross-validated errors of a fitted knee, the worse compartment's.
-
-    The load error is that of the axial load at a given pose over the largest load [1], the height
-    that at a given load [m]. Formulations other than "inverted" have no errors.
-    """
+    """Return samples and cross-validated errors of a fitted knee, of the worse compartment."""
     samples = int((training["weight"] == 1.0).sum())
     errors, heights = [], []
     for name in trained.knee.compartments:
@@ -211,11 +188,93 @@ def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFr
 
 
 def _final_states(screened: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the state of every candidate that was not evaluated first.
-
-    The last screening holds all but those of earlier rounds; those evaluated in the end say so.
-    """
+    """Return the state of every candidate that was not evaluated first, by the last screening."""
     done = pd.concat([table[_KEY] for table in kept], ignore_index=True)
     left = _without(screened[[*_KEY, "screening", "drop_reason"]], kept)
     done = done.assign(screening=stages.EVALUATED, drop_reason="")
     return pd.concat([left, done], ignore_index=True)
+
+
+#: Least and largest factors on axial force, AP force, torque and flexion, and the offset [m] of the
+#: axial line of action.
+_INPUTS = np.array([[0.7, 0.6, 0.6, 0.88, -2e-3], [1.3, 1.4, 1.4, 1.12, 2e-3]])
+#: Cycles that are simulated.
+_CYCLES = 64
+#: Largest displacement from a pose of gait: adduction, rotation, anterior, lateral as parts of the
+#: sample space's half widths.
+_MOVES = np.array([0.15, 0.1, 0.1, 0.3])
+#: Largest factor on a load of gait; its inverse is the least.
+_LOAD_FACTOR = 1.6
+
+
+def gait_samples(
+    run: Run,
+    original: OriginalModel,
+    space: SampleSpace,
+    surrogate: ContactSurrogate,
+    training: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return evaluated samples along gait of each compartment, with the weights of training."""
+    config = run.config
+
+    def make() -> pd.DataFrame:
+        rng = np.random.default_rng(np.random.SeedSequence([config.run.seed, 3]))
+        first = int(training["index"].max()) + 1
+        count = config.design.gait_samples
+        drawn = candidates_along_gait(config.simulation, space, surrogate, count, first, rng)
+        return run.evaluate(drawn, original.evaluation("pose"))
+
+    return stages.training_samples([run.table("gait", make)], config.feasibility)
+
+
+def candidates_along_gait(
+    config: SimulationConfig,
+    space: SampleSpace,
+    surrogate: ContactSurrogate,
+    count: int,
+    first: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return `count` candidates of each compartment near poses of gait, numbered from `first`."""
+    states = _states(config, space, surrogate, rng)
+    parts = []
+    _, half = space.centre_and_half
+    for k, name in enumerate(COMPARTMENTS):
+        chosen = states[rng.integers(len(states), size=count)]
+        poses = chosen[:, :6].copy()
+        poses[:, [1, 2, 3, 5]] += half[1:5] * _MOVES * rng.uniform(-1.0, 1.0, (count, 4))
+        factor = _LOAD_FACTOR ** rng.uniform(-1.0, 1.0, count)
+        load = np.clip(factor * chosen[:, 6 + k], *space.load)
+        at_load, _ = surrogate.compartment(name).at_load(poses, load)
+        parts.append(candidate_table(at_load, load, name, first))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _states(
+    config: SimulationConfig,
+    space: SampleSpace,
+    surrogate: ContactSurrogate,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs."""
+    from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
+
+    gait = GaitSimulation.of(config, space.path)
+    inputs = qmc.scale(qmc.Sobol(5, rng=rng).random(_CYCLES), *_INPUTS)
+    found, reason = [], ""
+    for axial, ap, torque, flexion, offset in inputs:
+        cycle = gait.cycle.scaled(axial=axial, ap=ap, torque=torque)
+        cycle = replace(cycle, flexion=flexion * cycle.flexion)
+        simulator = replace(gait.simulator, medial_offset=gait.simulator.medial_offset + offset)
+        try:
+            result = replace(gait, simulator=simulator)(surrogate, cycle)
+        except (SimulationError, EquilibriumError) as error:
+            reason = str(error)
+            continue
+        found.append(np.column_stack((result.poses, result.compartment_loads[:, :, 1].T))[:-1])
+    if not found:
+        raise stages.StageError(
+            f"samples along gait: the surrogates of the last round completed 0 of {_CYCLES} cycles "
+            f"(the last: {reason}); take more samples, or design.gait_samples = 0"
+        )
+    return np.concatenate(found)

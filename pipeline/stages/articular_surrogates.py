@@ -43,15 +43,8 @@ def with_surrogates(
 ) -> tuple[JointContact, ...]:
     """Return contacts with trained surrogates in place of springs, in the same order.
 
-    The frames of a run may be turned and moved against those of the model: placements follow from
-    the meshes, which must be the same, or mirror images: a run mirrors a left knee, and a run of a
-    right knee also serves a left one whose meshes are mirrored. Poses and loads of a contact with a
-    surrogate are those in the frames of the run (of the mirror image, in their mirror image);
-    generalised forces do not depend on frames.
-
-    `folders` are run directories by the names of contacts; other contacts stay as they are. Raises
-    `InputError` if a contact is unknown, or a run has other meshes, compartments, surfaces or
-    springs than the contact; `RunError` if a directory is not a finished run.
+    Placements follow from the meshes, which must be those of the run in other frames, or their
+    mirror images. `folders` are run directories by the names of contacts.
     """
     names = [contact.name for contact in contacts]
     unknown = [name for name in folders if name not in names]
@@ -69,12 +62,7 @@ def with_surrogates(
 
 
 def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]:
-    """Return run directories by the names of the contacts whose meshes they have.
-
-    `contacts` has the meshes of bed and target of each contact, by its name (`contact_meshes`).
-    Raises `InputError` if a run has the meshes of no contact, or two runs those of one; `RunError`
-    if a directory is not a finished run.
-    """
+    """Return run directories by the names of the contacts whose meshes they have."""
     found: dict[str, Path] = {}
     for folder in folders:
         name = _contact_of(contacts, TrainedRun.open(folder))
@@ -94,10 +82,7 @@ def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]
 
 
 def newest_runs(contacts: ContactMeshes, parent: Path) -> dict[str, Path]:
-    """Return the newest finished runs in a folder with the meshes of contacts, by their names.
-
-    `contacts` are as of `runs_of`. Raises `InputError` if there is none.
-    """
+    """Return the newest finished runs in a folder with the meshes of contacts, by contact."""
     found: dict[str, Path] = {}
     surrogates = sorted(parent.glob("*/knee.npz"), key=lambda f: f.stat().st_mtime, reverse=True)
     for folder in (file.parent for file in surrogates):

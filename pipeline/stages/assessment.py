@@ -73,13 +73,7 @@ def assess(
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
 ) -> Judged:
-    """Return the held-out errors of a surrogate, per compartment, load and quantity.
-
-    The errors are those of the evaluated samples inside the bounds of stage e, and also
-    (`AT_POSE_ALL`) those of all samples. `checks` are the cross-validation residuals of the fit:
-    compartment -> outputs -> residuals. Raises `StageError` if a compartment has fewer than two
-    feasible samples.
-    """
+    """Return the held-out errors of a surrogate, per compartment, load and quantity."""
     judged = Judged([], {}, [])
     for name in knee.compartments:
         rows = usable(held_out, name)
@@ -169,10 +163,7 @@ def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
 
 
 def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
-    """Yield RMSE and interval coverage of the residuals of each output, by the kind of the check.
-
-    The keys are groups of outputs, and the kind of a further check: "height+ratios, 5 folds".
-    """
+    """Yield RMSE and interval coverage of the residuals of each output, by kind of check."""
     for key, check in checks.items():
         groups, _, kind = key.partition(", ")
         columns = [column for group in groups.split("+") for column in OUTPUTS[group]]
@@ -217,11 +208,7 @@ def _worst(
 
 
 def location(variables: FloatArray, loads: FloatArray) -> str:
-    """Return in words where a sample is in the sample space.
-
-    `variables` (6,) [1] are the scaled `VARIABLES` of the space, `loads` (12,) [SI] the
-    `LOAD_COLUMNS` of the compartment.
-    """
+    """Return in words where a sample of variables (6,) [1] and loads (12,) [SI] is."""
     near = np.abs(variables[:5]) > _NEAR_BORDER
     places = [f"near the border in {name}" for name in np.array(VARIABLES)[:5][near]]
     if variables[5] > _NEAR_BORDER:
@@ -235,13 +222,7 @@ def location(variables: FloatArray, loads: FloatArray) -> str:
 def held_out_point(
     knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> dict[str, float]:
-    """Return the errors of a point of the learning curve on the feasible held-out samples.
-
-    RMS errors of the worse compartment, as `pipeline.stages.adaptive_sampling.learning_point` has
-    them by cross-validation: `held_out_load_error_share` of the axial load at a given pose over the
-    largest load of the sample space [1], and, of the formulation "inverted",
-    `held_out_height_m` of the height at a given load [m].
-    """
+    """Return RMS errors of a point of the learning curve at feasible held-out samples."""
     errors, heights = [], []
     for name in knee.compartments:
         rows = feasible(usable(held_out, name), feasibility)
@@ -268,12 +249,7 @@ def prediction_table(
 
 
 def speed(original: ContactModel, surrogate: ContactSurrogate, poses: FloatArray) -> Speed:
-    """Return the median time of an evaluation with its Jacobian at poses (N, 6) [rad, m].
-
-    The models are timed one after the other in this process: the original and the surrogate in
-    calls from Python, of which the call is a small part for the original alone, and the surrogate
-    in a compiled loop over all poses.
-    """
+    """Return the median time of an evaluation with its Jacobian at poses (N, 6) [rad, m]."""
     of_cycle = [(Pose.from_array(pose),) for pose in poses]
     slow, call = (
         median_seconds(partial(model.loads, order=1), of_cycle) for model in (original, surrogate)
@@ -292,10 +268,7 @@ def median_seconds(
     calls: Sequence[tuple[Any, ...]],
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """Return the median time of calls of a function [s], after a call that is not timed.
-
-    `clock` gives the time [s], by default the wall time.
-    """
+    """Return the median time of calls of a function [s] by `clock`, after one that is not timed."""
     function(*calls[0])  # fills caches
     times = []
     for arguments in calls:

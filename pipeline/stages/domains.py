@@ -35,11 +35,7 @@ def learn_domains(
     trained: Sequence[stages.TrainedKnee],
     sampled: Sampled,
 ) -> list[stages.TrainedKnee]:
-    """Return trained knees that know where in the box they can be trusted.
-
-    The table "domain" of the run keeps the samples. A table original has none beside those that the
-    fits have seen: these tell where there are samples, but not the errors.
-    """
+    """Return trained knees that know where in the box they can be trusted."""
     known = original.model is None
     samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
     feasibility = run.config.feasibility
@@ -93,8 +89,7 @@ def learn_domain(
 ) -> Domain:
     """Return where a surrogate can be trusted, from evaluated samples of its compartment.
 
-    `rows` are samples that the original model answered, `known` whether the surrogate was fitted to
-    these samples; `along` are samples along gait that the surrogate was fitted to.
+    `known` says whether the surrogate was fitted to them; it was to the samples `along` gait.
     """
     limits, margin = limits_of(feasibility), feasibility.margin
     if rows.empty:

@@ -1,16 +1,12 @@
-"""The contact model of a run against the elastic layer and finer nodes, at poses of the gait cycle.
-
-The elastic layer is that of the same surfaces, thickness and elastic constants. Coupled springs
-stand for a layer that is pressed in by little, finite elements for a layer that is pressed in
-deeper, and for the layer of coupled springs themselves. Both carry equal axial loads.
-"""
+"""The contact model of a run against the elastic layer and finer nodes, at poses of its cycle."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray, IntArray
@@ -30,7 +26,6 @@ from pipeline.originals.layer_reference import (
     coupled_springs,
     element_layer,
 )
-from pipeline.stages.pressure_roughness import resolution
 from pipeline.store.run_documents import (
     ElasticLayer,
     LayerCompartment,
@@ -72,11 +67,7 @@ class Pair(NamedTuple):
 
 
 def chosen_instants(result: SimulationResult, side: int) -> IntArray:
-    """Return the places (N,) of the instants of a cycle at which a compartment is compared.
-
-    The instants are spread evenly over the cycle and bear at least a fifth of the largest load of
-    the compartment; that of the largest peak pressure is one of them. None without contact.
-    """
+    """Return the places (N,) of instants over a cycle that bear a fifth of the largest load."""
     loads = result.compartment_loads[side]
     spread = np.linspace(0, len(loads), POSES, endpoint=False).astype(int)
     chosen = np.unique([*spread, int(np.argmax(loads[:, PEAK_PRESSURE]))])
@@ -93,21 +84,14 @@ def contact_at(model: SurfaceContact, pose: Pose, name: str) -> Contact:
 
 
 def at_load_of(layer: SurfaceContact, own: Contact, name: str) -> Contact:
-    """Return the contact of a layer that carries the load of another contact, at another height.
-
-    Raises as `foundation.statics.pose_at_load`.
-    """
+    """Return the contact of a layer that carries the load of another contact, at another height."""
     return contact_at(layer, pose_at_load(layer, own.pose, name, own.load).pose, name)
 
 
 def equal_loads(
     model: SurfaceContact, layer: SurfaceContact, result: SimulationResult, side: int
 ) -> Iterator[Pair]:
-    """Yield the contact by both models of a compartment at equal axial load.
-
-    The poses are those of the cycle for `model`; for `layer` the femur is higher or lower. Poses at
-    which no height of the layer carries the load are left out.
-    """
+    """Yield the contact by both models of a compartment at equal axial load, where there is one."""
     name = model.compartment_names[side]
     for k in chosen_instants(result, side):
         own = contact_at(model, Pose.from_array(result.poses[k]), name)
@@ -138,11 +122,7 @@ _ELEMENT_ERROR = 0.03
 
 
 class Springs(NamedTuple):
-    """Coupled springs that resolve the peak pressure of a compartment.
-
-    `rough` tells whether the surface has ridges, `doubt` how far the peak pressure is uncertain
-    [1], and `peak` is the contact at the largest peak pressure.
-    """
+    """Coupled springs that resolve the peak pressure, which is uncertain by `doubt` [1]."""
 
     model: ElasticFoundation
     peak: Contact
@@ -151,11 +131,7 @@ class Springs(NamedTuple):
 
 
 def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
-    """Compare the contact model of a study with the elastic layer at poses of its cycle.
-
-    The contact model drives the cycle `result`. The differences are by compartment; without
-    differences, the reason is given.
-    """
+    """Compare the contact model that drives a cycle with the elastic layer, or tell why not."""
     if not isinstance(model, ElasticFoundation):
         return _itself(model, result)
     words = _words(model)
@@ -238,11 +214,7 @@ def _springs(model: ElasticFoundation, result: SimulationResult) -> list[tuple[i
 
 
 def _resolved(model: ElasticFoundation, own: Contact, name: str) -> Springs:
-    """Return coupled springs that resolve the peak pressure of a contact of a compartment.
-
-    Ridges of a rough surface are narrower than the cells of a coarse lattice. In doubt are the
-    jumps of the pressure from triangle to triangle, and the change of the peak by more nodes.
-    """
+    """Return coupled springs that resolve the peak pressure of a contact of a compartment."""
     for coarse, fine in (_SMOOTH, _RIDGED):
         lattices = [coupled_springs(model, nodes) for nodes in (coarse, fine)]
         contacts = [at_load_of(lattice, own, name) for lattice in lattices]
@@ -268,12 +240,7 @@ def _elements(
     result: SimulationResult,
     springs: dict[int, Springs],
 ) -> tuple[float, SurfaceContact] | None:
-    """Return finite elements of the layer as of `element_layer`; None where springs do better.
-
-    Nodes of a quick condensation do not resolve the ridges of a rough surface.
-
-    Raises an InputError for coupled springs whose layer finite elements cannot mesh.
-    """
+    """Return finite elements as of `element_layer`; None where springs do better, as on ridges."""
     coupled = bool(coupled_laws(model.law))
     deep = any(each.peak.strain > _DEEP for each in springs.values())
     if any(each.rough for each in springs.values()) or not (coupled or deep):
@@ -327,11 +294,7 @@ NODE_POSES = 26
 
 
 def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
-    """Return the error of a model's node spacing at poses (N, 6) [rad, m] of a cycle.
-
-    The error is estimated from the same model with nodes twice as far apart. Where this model
-    cannot be made, the reason takes the place of the errors.
-    """
+    """Return the error of a node spacing at poses (N, 6) [rad, m], by one of twice the size."""
     chosen = np.unique(np.linspace(0, len(poses), NODE_POSES, endpoint=False).astype(int))
     pair = model.spacing, 2.0 * model.spacing
     try:
@@ -353,3 +316,45 @@ def _documented(
     pair: tuple[float, float], errors: SpacingErrors | None, reason: str = ""
 ) -> NodeSpacing:
     return NodeSpacing(spacing_m=pair[0], coarser_m=pair[1], errors=errors, reason=reason)
+
+
+#: Triangles about the highest pressure that a quadratic surface is fitted to.
+_FITTED = 20
+_TERMS = 6
+
+
+class Resolution(NamedTuple):
+    """Resolution of the pressure by the tibial mesh, where the pressure is highest."""
+
+    #: Edges of triangles across the contact patch [1].
+    across: float
+    #: RMS deviation of nearby pressures from a smooth surface, over the highest pressure [%].
+    roughness_percent: float
+
+
+def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolution | None:
+    """Return how well a mesh resolves pressures (F,) [Pa], None with too few triangles to tell.
+
+    The roughness is the deviation from a quadratic surface through the pressures nearest to the
+    peak; the mesh has vertices (V, 3) [m].
+    """
+    corners = vertices[faces]
+    areas = 0.5 * np.linalg.norm(
+        np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+    )
+    loaded = pressure > 0.0
+    if loaded.sum() <= _TERMS:
+        return None
+    plane = corners[loaded].mean(axis=1)[:, [0, 2]]
+    values = pressure[loaded]
+    top = int(values.argmax())
+    near = np.asarray(cKDTree(plane).query(plane[top], k=min(_FITTED, len(values)))[1])
+    apart = plane[near] - plane[top]
+    x, z = (apart / np.abs(apart).max()).T
+    terms = np.column_stack([np.ones_like(x), x, z, x * x, x * z, z * z])
+    left = values[near] - terms @ np.linalg.lstsq(terms, values[near], rcond=None)[0]
+    deviation = np.sqrt((left**2).sum() / max(1, len(near) - _TERMS))
+    # The edge of an equilateral triangle of the mean area.
+    edge = np.sqrt(areas[loaded].mean() * 4.0 / np.sqrt(3.0))
+    across = np.sqrt(areas[loaded].sum() * 4.0 / np.pi) / edge
+    return Resolution(float(across), float(100.0 * deviation / values[top]))

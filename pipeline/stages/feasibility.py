@@ -49,12 +49,7 @@ def infeasibility(
 
 
 def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath) -> Config:
-    """Return a configuration with the bounds of its gait cycle, simulated with a contact model.
-
-    The bounds are `gait_factor` times the largest AP and ML force over the axial load, and the
-    largest peak pressure, of any compartment that carries load, over the cycle. The range of the
-    axial load stays. Raises `StageError` if the model cannot complete the cycle.
-    """
+    """Return a configuration whose bounds are `gait_factor` times the loads of its gait cycle."""
     try:
         cycle = GaitSimulation.of(config.simulation, path)(model)
     except (EquilibriumError, SimulationError) as error:
@@ -70,10 +65,7 @@ def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath)
 
 
 def largest_of(loads: FloatArray) -> dict[str, float]:
-    """Return the largest values of loads (N, 12) in contact [SI] by their key of [feasibility].
-
-    AP and ML force over the axial load [1], and peak pressure [MPa].
-    """
+    """Return the largest ratios [1] and peak pressure [MPa] of loads (N, 12) [SI] in contact."""
     ratios = np.abs(loads[:, [AP_FORCE, ML_FORCE]]) / loads[:, [AXIAL_FORCE]]
     values = [*ratios.max(axis=0).tolist(), 1e-6 * float(loads[:, PEAK_PRESSURE].max())]
     return dict(zip(("ap_ratio", "ml_ratio", "peak_pressure_MPa"), values, strict=True))

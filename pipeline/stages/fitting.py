@@ -60,10 +60,7 @@ def fits_of(
     execution: Execution,
     folder: Path | None,
 ) -> list[Fit]:
-    """Return `function(*job)` of every job, from a folder where an earlier run stored the result.
-
-    Results are stored as jobs end; without a folder, none is read or stored.
-    """
+    """Return `function(*job)` of every job, stored in a folder or read from it."""
     if folder is None:
         return execution.map(function, jobs)
     files = [folder / f"{_key(job)}.npz" for job in jobs]
@@ -106,11 +103,7 @@ _PEAK_INFLUENCE = 4.0
 
 
 class TrainedKnee(NamedTuple):
-    """A knee fitted by a `family`, and the time of its fits, one after the other [s].
-
-    `checks` are the cross-validation residuals of each compartment: compartment -> outputs ->
-    residuals. `fronts` are the surrogates from which those of `AUTO` were chosen, by compartment.
-    """
+    """A knee fitted by a `family`, its residuals by compartment and output, and times [s]."""
 
     knee: ContactSurrogate
     checks: dict[str, dict[str, CrossCheck]]
@@ -201,10 +194,7 @@ def _fit_compartment(
     folds: int,
     candidates: Candidates | None,
 ) -> tuple[Trained | Selected, float]:
-    """Return the fit of one compartment, or the choice of `AUTO`, and its time [s].
-
-    Raises `StageError`, which names the pair and the samples, if the fit is not possible.
-    """
+    """Return the fit of one compartment, or the choice of `AUTO`, and its time [s]."""
     formulation, family = pair
     start = time.perf_counter()
     try:
@@ -272,10 +262,7 @@ def _trained(
 
 
 def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
-    """Return the rows that a family is fitted to: all for joint fits, else rows of weight 1.
-
-    For `AUTO` all rows, unless Kriging takes the few rows of weight 1.
-    """
+    """Return all rows for joint fits and many samples of `AUTO`, else the rows of weight 1."""
     if "weight" not in rows.columns:
         return rows
     many = int((rows["weight"] == 1.0).sum()) > MOST_FOR_KRIGING

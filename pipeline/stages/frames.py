@@ -96,10 +96,7 @@ def plateau_pressures(model: SurfaceContact, poses: FloatArray) -> FloatArray:
 
 
 def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) -> Frames:
-    """Return the frames of a cycle that was simulated with both models, at the same instants.
-
-    The instants are those of `FRAME_INSTANTS` and those of the highest pressures of the original.
-    """
+    """Return the frames of a cycle that was simulated with both models, at the same instants."""
     original = results["original"]
     percent = original.gait_percent
     regular = [np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS]
@@ -133,10 +130,7 @@ def wear_of_cycle(
     law: WearLaw,
     fields: FieldModel | None = None,
 ) -> WearOfCycle:
-    """Return the wear of an insert in a cycle by both models, each on its own motion.
-
-    The wear of the surrogate is that of its loads, or of its pressure fields if `fields` is given.
-    """
+    """Return the wear of a cycle by both models, of the surrogate by loads or `fields`."""
     original = bed_wear(model, results["original"], law)
     patch = measured_patch(model, results["original"])
     if fields is None:
@@ -168,12 +162,10 @@ def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> No
 
 
 def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return vertices (V, 3) [m] and triangles (F, 3) of a simplified mesh.
+    """Return vertices (V, 3) [m] and at most `most` triangles (F, 3) of a simplified mesh.
 
-    The vertices in a cell of a cubic grid merge to one vertex at their mean; triangles that
-    collapse are removed (vertex clustering, Rossignac & Borrel 1993, Multi-resolution 3D
-    approximations for rendering complex scenes). The cell grows by a tenth until at most `most`
-    triangles (>= 4) are left.
+    By vertex clustering (Rossignac & Borrel 1993, Multi-resolution 3D approximations for rendering
+    complex scenes): the vertices in a cell of a grid merge to one.
     """
     check_number("most", most, at_least=4)
     vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
@@ -187,10 +179,7 @@ def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64
 def nearest_faces(
     mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the triangle (F,) of a mesh that is nearest to each triangle of the mesh simplified.
-
-    `vertices` (V, 3) [m] and `faces` (F, 3) are those that `thinned` returned.
-    """
+    """Return the triangle (F,) of a mesh nearest to those of `thinned` vertices (V, 3) [m]."""
     if len(faces) == len(mesh.faces):
         return np.arange(len(faces))
     middles = np.asarray(mesh.vertices)[np.asarray(mesh.faces)].mean(axis=1)

@@ -23,11 +23,10 @@ _FEWEST, _TOP = 10, 0.1
 
 
 class FieldErrors(NamedTuple):
-    """Errors of the field of one compartment at a pose, over the triangles of both patches.
+    """Errors of the field of one compartment at a pose, over the triangles of both patches [1].
 
-    `nrmse`: RMS error over the peak [1]; `correlation` [1]; `dice`: overlap of the tenths of the
-    patch with the largest pressures (Dice 1945, Ecology 26:297-302) [1]; `peak`: relative error of
-    the largest pressure [1].
+    `nrmse` and `peak` are relative to the peak; `dice` is the overlap of the tenths with the
+    largest pressures (Dice 1945, Ecology 26:297-302).
     """
 
     nrmse: float
@@ -43,12 +42,7 @@ def with_fields(
     settings: SurrogateConfig,
     seed: int,
 ) -> ContactSurrogate:
-    """Return a surrogate with pressure fields as [surrogate.fields] says, or without.
-
-    `knee` is the surrogate of the loads, which was fitted to `samples` of the original model
-    `model`; `seed` chooses samples. Raises `StageError` if a compartment has no usable samples,
-    `InputError` if the fields cannot be fitted.
-    """
+    """Return a surrogate with pressure fields as [surrogate.fields] says, or without."""
     chosen = settings.fields
     if chosen is None:
         return knee
@@ -70,10 +64,7 @@ def with_fields(
 def field_errors(
     knee: ContactSurrogate, model: SurfaceContact, poses: FloatArray, name: str
 ) -> list[FieldErrors]:
-    """Return the errors of the fields of a compartment at poses (N, 6) [rad, m].
-
-    Poses at which the original model has fewer than ten triangles in contact are left out.
-    """
+    """Return the errors of fields at poses (N, 6) [rad, m] with ten triangles in contact."""
     own = np.asarray(model.compartments) == model.compartment_names.index(name)
     found = []
     for pose in map(Pose.from_array, poses):
@@ -99,10 +90,7 @@ def errors_of(predicted: FloatArray, truth: FloatArray) -> FieldErrors:
 def field_figures(
     knee: ContactSurrogate, model: SurfaceContact, held_out: pd.DataFrame
 ) -> dict[str, dict[str, float]]:
-    """Return figures of the held-out fields of each compartment, for the header of the file.
-
-    `points`; RMS over the poses of `nrmse` and `peak`; median and least `correlation`; mean `dice`.
-    """
+    """Return figures of the held-out fields by compartment, for the header of the file [1]."""
     figures = {}
     for name in knee.compartments:
         errors = field_errors(knee, model, poses_of(usable(held_out, name)), name)

@@ -1,4 +1,4 @@
-"""A run directory: its files, progress, times, and whether it can be resumed."""
+"""A run directory: its files, progress and times, and whether it can be resumed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from foundation.base.wording import counted
+from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
-from pipeline.stages.continuation import check_keys, check_path, configuration_of
 from pipeline.stages.fitting import FITS
 from pipeline.store.documents import read_document
-from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, write_made_with
+from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, made_from, write_made_with
 from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
 from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
 from pipeline.store.samples import RESULT_COLUMNS, DamagedTableError, read_table, write_table
 from pipeline.store.workspace_lock import RunError as RunError
 from pipeline.store.workspace_lock import differing_keys
+from surrogates.sampling.designs import PREFIX_KINDS
 from surrogates.sampling.space import ReferencePath
 
 #: Results of a run, and those that a run with a changed configuration continues with.
@@ -71,14 +73,7 @@ class Run(AbstractContextManager["Run"]):
     def prepare(
         self, *, resume: bool, original: OriginalModel | None = None, replace: bool = False
     ) -> None:
-        """Make the run directory, or continue in a directory whose samples hold for this study.
-
-        Without the original model of the study, only the configurations are compared. `replace`
-        allows to replace a run of another configuration. Raises `RunError` if the directory is not
-        a run directory, holds a run of another configuration that is not replaced, has samples that
-        are of no use to this study, or is used by another process; `ExecutionError` if there are no
-        workers.
-        """
+        """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
         self.execution.open()
@@ -153,11 +148,7 @@ class Run(AbstractContextManager["Run"]):
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
     ) -> pd.DataFrame:
-        """Return a table of the run; if it is not stored yet, make and store it.
-
-        A damaged table that is `derived`, which needs no evaluation, is made again. Raises
-        `StoreError` if the stored table cannot be used.
-        """
+        """Return a table of the run; if it is not stored, or damaged and `derived`, make it."""
         path = self.folder / "samples" / f"{name}.parquet"
         if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
@@ -186,11 +177,7 @@ def _damaged(path: Path) -> bool:
 
 
 def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
-    """Return the reference path: the stored path of a resumed run, or a path found now.
-
-    The warnings of the search are stored with the path, and are given again with a stored path.
-    Raises `RunError` if the run was started with another original model.
-    """
+    """Return the path of the run, stored or found now, with the warnings of its search."""
     file = run.folder / "path.json"
     if not file.exists():
         knots = _found_path(run.config, original)
@@ -228,4 +215,51 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
         raise RunError(
             f"{folder}: the {files} have changed since this run started; run without --resume, or "
             "choose another folder with --out"
+        )
+
+
+#: Sections and keys that decide on the loads of a sample, or on which samples are drawn.
+_DECISIVE = (
+    *("knee.", "contact.", "original.", "space."),
+    *("run.seed", "design.kind", "design.load_spread"),
+)
+#: Largest difference of a knot of a path that was found again [rad, m]: rounding.
+_SAME_PATH = 1e-12
+_REMEDY = (
+    "restore the configuration and the files of the run, choose another --out, or run without "
+    "--resume and with --force, which deletes the samples"
+)
+
+
+def configuration_of(folder: Path) -> Config | None:
+    """Return the configuration that a run was made with; None if the folder holds no run."""
+    file = folder / "config.toml"
+    if not file.is_file():
+        return None
+    return checked_section(made_from(folder), Config, str(file))
+
+
+def check_keys(folder: Path, before: Config, after: Config, changed: list[str]) -> None:
+    """Raise a RunError if samples of a run are of no use with the dotted keys that changed."""
+    decisive = list(_DECISIVE)
+    if before.design.kind not in PREFIX_KINDS:
+        decisive.append("design.candidates")  # more candidates are other candidates
+    if useless := [key for key in changed if key.startswith(tuple(decisive))]:
+        made, wanted = (config.model_dump(exclude_none=True) for config in (before, after))
+        raise RunError(
+            f"{folder}: the samples of the run cannot be used with the changed configuration: "
+            f"{changes_in_words(made, wanted, useless)}; {_REMEDY}"
+        )
+
+
+def check_path(folder: Path, found: ReferencePath) -> None:
+    """Raise a RunError if a reference path is not the path that the samples were drawn about."""
+    stored = read_document(folder / "path.json", PathKnots).path
+    knots = stored.poses(stored.flexion), found.poses(stored.flexion)
+    if not np.allclose(*knots, rtol=0.0, atol=_SAME_PATH):
+        away = np.abs(knots[1] - knots[0]).max(axis=0)
+        raise RunError(
+            f"{folder}: the samples of the run cannot be used, since the changed keys of "
+            f"[simulation] move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
+            f"{np.degrees(away[:3].max()):.3g} degrees; {_REMEDY}"
         )

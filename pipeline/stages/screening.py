@@ -107,9 +107,7 @@ def bookkeeping(
 ) -> dict[str, Counts]:
     """Return the sample counts through the stages, per compartment and in total.
 
-    `screened` has the final state of each candidate that was not evaluated first, `names` are those
-    of the compartments. Raises `StageError` if the counts do not add up: m = n + predicted,
-    predicted = dropped + left + evaluated, and first + evaluated = failed + infeasible + training.
+    Raises `StageError` if the counts do not add up.
     """
     counts: dict[str, Counts] = {}
     for name in (*names, "total"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,21 @@ from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
+
+
+def opened(
+    folder: Path, names: Sequence[str], kind: str, of: str = ""
+) -> tuple[Config, ContactSurrogate]:
+    """Return configuration and surrogate of a run that has finished and was not changed since."""
+    for name in ("config.toml", *names, "knee.npz"):
+        if not (folder / name).is_file():
+            raise RunError(
+                f"{folder}: is not a finished {kind}, {name} is missing; make it with "
+                f"`{make_again(folder / name)}`{of}"
+            )
+    config = load_config(folder / "config.toml")
+    check_configuration(folder)
+    return config, surrogates.load(folder / "knee.npz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +75,9 @@ class TrainedRun:
 
     @classmethod
     def open(cls, folder: Path) -> TrainedRun:
-        """Open a run directory.
-
-        Raises `RunError` if the run has not finished or is over designs, or `config.toml` was
-        changed since the run was made.
-        """
+        """Open a run directory; raises `RunError` unless it is a finished run of one knee."""
         check_single_knee(folder)
-        for name in ("config.toml", "path.json", "run.json", "knee.npz"):
-            if not (folder / name).is_file():
-                raise RunError(
-                    f"{folder}: is not a finished run, {name} is missing; make it with "
-                    f"`{make_again(folder / name)}`"
-                )
-        config = load_config(folder / "config.toml")
-        check_configuration(folder)
-        return cls(folder, config, surrogates.load(folder / "knee.npz"))
+        return cls(folder, *opened(folder, ("path.json", "run.json"), "run"))
 
     @cached_property
     def path(self) -> ReferencePath:
@@ -82,21 +86,14 @@ class TrainedRun:
 
     @cached_property
     def original(self) -> OriginalModel:
-        """Original model, built when it is first used.
-
-        Raises `InputError` if a file of the original model cannot be used or has changed since the
-        run was made.
-        """
+        """Original model, built at its first use; raises `InputError` if a file has changed."""
         original = build_original(self.config, self.folder)
         check_unchanged(self.folder, original)
         return original
 
     @property
     def reference_model(self) -> SurfaceContact:
-        """Contact model that the surrogate was trained with.
-
-        Raises `InputError` as `original`, or if the original model is a table.
-        """
+        """Contact model that the surrogate was trained with; raises `InputError` of a table."""
         return contact_model(self.original)
 
     @cached_property

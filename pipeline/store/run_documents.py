@@ -81,6 +81,10 @@ class Part(BaseModel):
         """Return the content for JSON; keys that were not set are left out."""
         return content_of(self)
 
+    def whole(self) -> Self:
+        """Return the part with all keys set, so that none is left out."""
+        return self.model_copy(update=dict(self))
+
 
 class Computed(Part):
     """Base of the parts of documents of studies, which are shown as they are stored.
@@ -231,13 +235,6 @@ class Counts(Part):
     gait: Count = 0
 
 
-class Budget(Part):
-    """Samples of all compartments that were evaluated in the rounds of a budget."""
-
-    budget: Count
-    evaluated: Count
-
-
 class FromModel(Part):
     """The surrogate was made of a contact model."""
 
@@ -287,7 +284,6 @@ class RunRecord(Part):
     hashes: dict[str, str]
     triangles: Triangles | None
     counts: Annotated[dict[str, Counts], part_keys("total")]
-    budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
     remarks: list[StoredFinding]

@@ -20,7 +20,7 @@ from pipeline.progress import bar, say
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.judgement import judgement_lines
-from pipeline.stages.cycle_outputs import Output
+from pipeline.stages.model_cycles import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Judgement

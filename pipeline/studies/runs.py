@@ -28,8 +28,7 @@ from pipeline.config.reading import ConfigError, explain, shipped_configs
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.cycle_outputs import cycle_outputs, cycle_waves
-from pipeline.stages.model_cycles import FAILURES, ModelCycle
+from pipeline.stages.model_cycles import FAILURES, ModelCycle, cycle_outputs, cycle_waves
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import make_results, read_arrays
 from pipeline.store.job import check_single_knee

@@ -18,7 +18,7 @@ from pipeline.config.designs import design_space_of
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
-from pipeline.design_space.design_gait import patch_at
+from pipeline.design_space.design_contact import patch_at
 from pipeline.design_space.drawn_designs import base_values, infeasible
 from pipeline.design_space.errors import (
     doubts,
@@ -27,12 +27,11 @@ from pipeline.design_space.errors import (
     largest_share,
     output_errors,
 )
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.stages.model_cycles import FAILURES
+from pipeline.stages.model_cycles import FAILURES, OUTPUTS
 from pipeline.store.job import Job, is_over_designs
 from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.factors import (
@@ -167,7 +166,7 @@ def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
     """Return the run of a task, and the gait cycle about the path of its base design."""
     run = TrainedDesigns.open(Path(task.folder))
     base = {name: each.value for name, each in base_values(run.config).items()}
-    return run, GaitSimulation.of(task.simulation, run.knee.path(base))
+    return run, GaitSimulation.of(task.simulation, run.knee.path_of(base))
 
 
 # Runs that differ in other factors alone follow each other where few parameters vary.
@@ -176,7 +175,7 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
     """Return the setup of a design, with a flag if an expected error is above the accepted one."""
     run, gait = opened(task)
     design = dict(values)
-    path = run.knee.path(design)
+    path = run.knee.path_of(design)
     if reason := infeasible(run.config, design):
         raise InputError(f"infeasible: {reason}")
     flags: tuple[Flag, ...] = ()

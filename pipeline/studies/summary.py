@@ -15,7 +15,7 @@ from scipy import stats
 from foundation.base.checks import FloatArray
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import flagged_sentence, kinds_of
-from pipeline.stages.cycle_outputs import model_errors
+from pipeline.stages.model_cycles import model_errors
 from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
 from pipeline.studies.factors import CYCLES, Catalogue

@@ -26,9 +26,7 @@ from surrogates.expressions.of_casadi import casadi
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import ParametricCompartment
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Parameters
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Sources of the library that loads need, in the order of their dependencies.
@@ -168,7 +166,6 @@ def number(value: float) -> str:
 _WIDTH = 95
 #: Upper bound of the stack of a call without its scratch memory [bytes].
 _FRAMES = 8000
-_Parts = Mapping[str, CompartmentSurrogate] | Mapping[str, ParametricCompartment]
 
 
 def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
@@ -199,6 +196,10 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
     repeats the words of `verdict` in `knee.header`, if there are any.
     ``<prefix>_hessian(pose, hessian)`` fills `ContactLoads.hessian`.
 
+    Over designs, ``int <prefix>_loads(pose, design, loads, jacobian, slopes, variables)`` alone
+    fills the loads of a pose at a design, and the derivatives of all twelve loads by the pose and
+    by the parameters. It also returns 1 for a design outside the ranges of the parameters.
+
     Parameters
     ----------
     knee : ContactSurrogate
@@ -208,65 +209,45 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
     casadi : bool
         Whether to add ``<prefix>_wrench``, which `casadi.external` loads with its derivatives.
     """
-    n, indent = len(knee.by_name), " " * len(f"int {prefix}_loads(")
+    if casadi and knee.parameters:
+        raise InputError("casadi: expected the surrogate of one design; call `at` with its values")
+    n, p, indent = len(knee.by_name), len(knee.parameters), " " * len(f"int {prefix}_loads(")
     declarations = [
         f"int {prefix}_loads(const double pose[6], double loads[{n}][12],\n{indent}"
         f"double jacobian[{n}][6][6], double variables[{n}][6])",
         f"void {prefix}_hessian(const double pose[6], double hessian[{n}][6][6][6])",
     ]
-    found = _files(prefix, knee.by_name, knee.header, declarations, None, casadi)
+    if p:
+        declarations = [
+            f"int {prefix}_loads(const double pose[6], const double design[{p}],\n{indent}"
+            f"double loads[{n}][12], double jacobian[{n}][12][6],\n{indent}"
+            f"double slopes[{n}][12][{p}], double variables[{n}][6])"
+        ]
+    found = _files(prefix, knee, declarations, casadi)
     if casadi:
         found = found._replace(source=found.source + rendered("casadi.c", prefix=prefix, count=n))
     return found
 
 
-def export_designs(knee: ParametricSurrogate, prefix: str = "knee") -> CFiles:
-    """Return C files of a surrogate over pose and design.
-
-    ``int <prefix>_loads(pose, design, loads, jacobian, slopes, variables)`` fills the loads of a
-    pose at a design, and the derivatives of all twelve loads of each compartment by the pose and by
-    the parameters, as the header explains. It returns 1 outside the trained domain, and for a
-    design outside the ranges of the parameters.
-
-    Parameters
-    ----------
-    knee : ParametricSurrogate
-        The surrogate to export.
-    prefix : str
-        First part of every name in the header; also the name of the files.
-    """
-    n, p, indent = len(knee.by_name), len(knee.parameters), " " * len(f"int {prefix}_loads(")
-    declaration = (
-        f"int {prefix}_loads(const double pose[6], const double design[{p}],\n{indent}"
-        f"double loads[{n}][12], double jacobian[{n}][12][6],\n{indent}"
-        f"double slopes[{n}][12][{p}], double variables[{n}][6])"
-    )
-    return _files(prefix, knee.by_name, knee.header, [declaration], knee.parameters)
-
-
 def _files(
-    prefix: str,
-    parts: _Parts,
-    told: Mapping[str, Any],
-    declarations: Sequence[str],
-    parameters: Parameters | None,
-    casadi: bool = False,
+    prefix: str, knee: ContactSurrogate, declarations: Sequence[str], casadi: bool
 ) -> CFiles:
-    """Return C files of compartments by name, with the header `told` of the surrogate."""
+    """Return C files of the compartments of a surrogate."""
     check_prefix(prefix)
+    parts, parameters = knee.by_name, knee.parameters
     packed = {f"{prefix}_{_stem(name)}": part.packed for name, part in parts.items()}
     scratch = [_scratch(packed.values(), order) for order in (1, 2)[: len(declarations)]]
     comment = rendered(
-        "knee_comment.txt", made_of=_made_of(parts, told), prefix=prefix, casadi=casadi,
+        "knee_comment.txt", made_of=_made_of(parts, knee.header), prefix=prefix, casadi=casadi,
         stack=-(-(_FRAMES + 8 * max(scratch)) // 1000),
-        parameters=_told(parameters) if parameters else (),
+        parameters=_told(parameters),
         smooth=all(part.smoothing > 0.0 for part in parts.values()),
         others=() if tuple(parts) == COMPARTMENTS else tuple(parts),
     ).rstrip()  # fmt: skip
     comments = [comment, rendered("hessian_comment.txt").rstrip()]
     functions = rendered(
         "knee.c", prefix=prefix, count=len(parts), parts=[f"&{name}" for name in packed],
-        declarations=declarations, scratch=scratch, parameters=len(parameters or ()),
+        declarations=declarations, scratch=scratch, parameters=len(parameters),
         ranges=_ranges(prefix, parameters) if parameters else "",
     )  # fmt: skip
     source = [library_source(prefix), *(constants(own, name) for name, own in packed.items())]
@@ -298,7 +279,7 @@ def _told(parameters: Parameters) -> list[str]:
     return [f"{comment_text(name)}: {number(low)} to {number(high)}" for name, low, high in rows]
 
 
-def _made_of(parts: _Parts, header: Mapping[str, Any]) -> str:
+def _made_of(parts: Mapping[str, CompartmentSurrogate], header: Mapping[str, Any]) -> str:
     """Return formulations, families, checksum and verdict of a surrogate for the comment."""
     lines = []
     for name, part in parts.items():

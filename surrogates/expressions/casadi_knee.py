@@ -20,7 +20,7 @@ def casadi_knee(
 
     As of `surrogates.formulations.contact_surrogate.ContactSurrogate.casadi`; with least and
     largest values `ranges` (P,) [any unit] of the parameters of designs, the design is the last
-    input, as of `surrogates.parametric.surrogate.ParametricSurrogate.casadi`.
+    input.
     """
     ca, moving = casadi(), checked_dissipation(dissipation)
     # Over designs there are too many numbers for one expression of each.

@@ -53,9 +53,8 @@ def jax_knee(
 
     As of `surrogates.formulations.contact_surrogate.ContactSurrogate.jax`; with least and largest
     values `ranges` (P,) [any unit] of the parameters of designs, the design is the last argument,
-    as of `surrogates.parametric.surrogate.ParametricSurrogate.jax`, without `kernels`. The pose may
-    be six numbers. The function raises an InputError if an argument has another shape, and warns if
-    its type is too coarse for the weights of the regressors.
+    without `kernels`. The pose may be six numbers. The function raises an InputError if an argument
+    has another shape, and warns if its type is too coarse for the weights of the regressors.
     """
     jnp, moving = jax().numpy, checked_dissipation(dissipation)
     coarseness = max(rounding(part) for part in parts)

@@ -18,6 +18,15 @@ from foundation.base.errors import InputError
 from surrogates.families.regressor import Regressor
 from surrogates.families.training import legendre_columns, polynomial_exponents
 
+#: Number of the first parameter of a design among the inputs of a regressor.
+FIRST_PARAMETER = 5
+
+
+def with_parameters(inputs: FloatArray, z: FloatArray) -> FloatArray:
+    """Return inputs (N, 6) with parameters z (P,) or (N, P) before the last one, (N, 6 + P) [1]."""
+    rows = np.broadcast_to(z, (len(inputs), np.shape(z)[-1]))
+    return np.concatenate([inputs[:, :FIRST_PARAMETER], rows, inputs[:, FIRST_PARAMETER:]], axis=1)
+
 
 class FixedInputs:
     """A polynomial, spline-polynomial or network of which inputs are fixed at many values."""

@@ -11,9 +11,9 @@ import hashlib
 import json
 import math
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -26,19 +26,11 @@ from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.parametric.compartment import ParametricCompartment
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import SampleSpace
-
-T = TypeVar("T")
 
 FORMAT = "knee-contact surrogate"
 VERSION = 5
-#: Format and version of a surrogate over designs.
-PARAMETRIC_FORMAT, PARAMETRIC_VERSION = "knee-contact surrogate over designs", 1
-#: Functions that read the formats.
-_READERS = {FORMAT: "surrogates.load", PARAMETRIC_FORMAT: "surrogates.load_parametric"}
 #: Largest file that `load` accepts [bytes].
 SIZE_LIMIT = 2**30
 _HEADER = "header"
@@ -77,15 +69,11 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
     InputError
         If the folder of the file is missing.
     """
-    parts = knee.by_name
-    arrays: dict[str, Any] = {
-        key: np.asarray(array)
-        for name, part in parts.items()
-        for key, array in under(name, part.to_arrays()).items()
-    }
-    if knee.fields is not None:
-        arrays |= under(_FIELDS, knee.fields.to_arrays())
-    own = {
+    target, parts = Path(path), knee.by_name
+    arrays: dict[str, Any] = {} if knee.fields is None else under(_FIELDS, knee.fields.to_arrays())
+    for name, part in parts.items():
+        arrays |= {k: np.asarray(array) for k, array in under(name, part.to_arrays()).items()}
+    header: dict[str, Any] = {k: v for k, v in knee.header.items() if k != "parameters"} | {
         "format": FORMAT,
         "version": VERSION,
         "compartments": list(knee.compartments),
@@ -93,29 +81,8 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
         "formulation": {name: part.formulation for name, part in parts.items()},
         "space": {name: part.space.to_header() for name, part in parts.items()},
     }
-    _write(Path(path), dict(knee.header) | own, arrays)
-
-
-def save_parametric(knee: ParametricSurrogate, path: str | Path) -> None:
-    """Write a surrogate over designs atomically; arguments and errors as of `save`."""
-    arrays = {
-        key: np.asarray(array)
-        for name, part in knee.by_name.items()
-        for key, array in under(name, part.to_arrays()).items()
-    }
-    own = {
-        "format": PARAMETRIC_FORMAT,
-        "version": PARAMETRIC_VERSION,
-        "conventions": _CONVENTIONS,
-        "compartments": list(knee.compartments),
-        "formulation": {name: part.formulation for name, part in knee.by_name.items()},
-        "parameters": knee.parameters.to_header(),
-    }
-    _write(Path(path), dict(knee.header) | own, arrays)
-
-
-def _write(target: Path, header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write header and arrays with their digest; a reader sees the old file or the new one."""
+    if knee.parameters:
+        header["parameters"] = knee.parameters.to_header()
     if not target.parent.is_dir():
         raise InputError(f"path: expected a file in a folder that exists, found {target}")
     # Through JSON and back, so that the digest is of the header as a reader sees it.
@@ -141,26 +108,9 @@ def load(path: str | Path) -> ContactSurrogate:
         If the file is missing, truncated, altered, oversized, of another version or of another
         kind.
     """
-    return _loaded(Path(path), FORMAT, VERSION, _knee)
-
-
-def load_parametric(path: str | Path) -> ParametricSurrogate:
-    """Read a surrogate over designs, as `load` reads that of a knee; arguments and errors as there.
-
-    A trained surrogate of a single knee is refused.
-    """
-    return _loaded(Path(path), PARAMETRIC_FORMAT, PARAMETRIC_VERSION, _parametric)
-
-
-def _loaded(
-    file: Path,
-    kind: str,
-    version: int,
-    build: Callable[[dict[str, Any], Mapping[str, NDArray[Any]]], T],
-) -> T:
-    """Return what `build` makes of the header and the arrays of a file of a format."""
+    file = Path(path)
     arrays = _read_arrays(file)
-    header = _read_header(file, arrays.pop(_HEADER, None), kind, version)
+    header = _read_header(file, arrays.pop(_HEADER, None))
     if header.get("sha256") != digest(header, arrays):
         raise SurrogateFileError(
             f"{file}: checksum does not match the content, so the file was altered; copy it again "
@@ -169,15 +119,14 @@ def _loaded(
     try:
         # Numbers that overflow the expected type raise instead of changing.
         with np.errstate(divide="raise", over="raise", invalid="raise"):
-            return build(header, arrays)
+            return _knee(header, arrays)
     # A file that was altered and signed anew may lack any part, or contain it in any form.
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
 
 def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ContactSurrogate:
-    own = part_of(arrays, _FIELDS)
-    names = check_names(header["compartments"])
+    names, own = check_names(header["compartments"]), part_of(arrays, _FIELDS)
     fields = PairFields.from_arrays(own, names) if own else None
     parts = {
         name: CompartmentSurrogate.from_arrays(
@@ -187,15 +136,8 @@ def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Contact
         )
         for name in names
     }
-    return ContactSurrogate(parts, header, fields=fields)
-
-
-def _parametric(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ParametricSurrogate:
-    parts = {
-        name: ParametricCompartment.from_arrays(header["formulation"][name], part_of(arrays, name))
-        for name in check_names(header["compartments"])
-    }
-    return ParametricSurrogate(Parameters.from_header(header["parameters"]), parts, header)
+    parameters = Parameters.from_header(header.get("parameters", []))
+    return ContactSurrogate(parts, header, fields=fields, parameters=parameters)
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -248,8 +190,8 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
-def _read_header(file: Path, raw: NDArray[Any] | None, kind: str, version: int) -> dict[str, Any]:
-    expected = f"{file}: expected a header of format {kind!r}, found"
+def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
+    expected = f"{file}: expected a header of format {FORMAT!r}, found"
     if raw is None or raw.dtype != np.uint8:
         raise SurrogateFileError(f"{expected} no header")
     try:
@@ -257,14 +199,12 @@ def _read_header(file: Path, raw: NDArray[Any] | None, kind: str, version: int) 
     except (RecursionError, ValueError) as error:
         raise SurrogateFileError(f"{expected} {error}") from error
     found = header.get("format") if isinstance(header, dict) else None
-    if found != kind:
-        reader = _READERS.get(str(found))
-        told = f" {found!r}: use `{reader}`" if reader else " another format"
-        raise SurrogateFileError(expected + told)
+    if found != FORMAT:
+        raise SurrogateFileError(f"{expected} another format")
     stated = header.get("version")
-    if type(stated) is not int or stated != version:
+    if type(stated) is not int or stated != VERSION:
         raise SurrogateFileError(
-            f"{file}: expected version {version}, found {stated!r}; "
+            f"{file}: expected version {VERSION}, found {stated!r}; "
             "train the surrogate again or update this package"
         )
     return header

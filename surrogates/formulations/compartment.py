@@ -15,9 +15,18 @@ from foundation.base.errors import InputError
 from foundation.base.loads import CompartmentLoads, check_order
 from foundation.base.pose import Pose, pose_array
 from foundation.core.library import LEAST_FALL, REACH
-from surrogates.core.packing import PackedCompartment, PackedContact, packed_path
+from surrogates.core.packing import PackedCompartment, PackedContact
 from surrogates.core.regressor_data import CORRELATIONS, ArrayRecord
-from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
+from surrogates.families.fixed_inputs import FIRST_PARAMETER, FixedInputs
+from surrogates.families.regressor import (
+    Regressor,
+    arrays_of,
+    no_outputs,
+    part_of,
+    regressors_of,
+    under,
+)
+from surrogates.families.smooth_array import SmoothArray
 from surrogates.formulations.at_load import LoadLevels, errors_at_load, errors_at_pose
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.lessons import FORMULATIONS
@@ -37,7 +46,7 @@ _UNUSED = 0.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompartmentSurrogate(ArrayRecord):
-    """Surrogate of one compartment: its coordinates, its constants and its regressors."""
+    """Surrogate of one compartment, over designs of P parameters, or of one knee, with P = 0."""
 
     formulation: str
     #: Box of the samples; a pose outside the box is held at the border.
@@ -49,7 +58,7 @@ class CompartmentSurrogate(ArrayRecord):
     degree: float
     #: Middle and half range of the height (2,) [m], where the height is an input.
     depth: FloatArray
-    #: `PARTS`; a part may have no outputs.
+    #: `PARTS` of 6 + P inputs, the parameters before the last; a part may have no outputs.
     regressors: tuple[Regressor, Regressor, Regressor]
     domain: Domain = field(default_factory=Domain.whole_box)
     #: Width w of the smoothing of first contact and of the border of the box, in the root of the
@@ -62,12 +71,18 @@ class CompartmentSurrogate(ArrayRecord):
         check_number("degree", self.degree, at_least=1.0)
         object.__setattr__(self, "depth", checked_depth(self.depth))
         check_smoothing(self.smoothing)
+        found = {name: smooth.parameters for name, smooth in self._smooth.items()}
+        if len(found) not in (0, 3) or len(set(found.values())) > 1:
+            raise InputError(
+                f"designs: expected box, path and centre over the same parameters, found {found}"
+            )
+        wanted = 6 + self.parameters
         inputs = [part.inputs for part in self.regressors]
-        if inputs != [6, 6, 6]:
-            raise InputError(f"regressors: expected three of 6 inputs each, found {inputs}")
-        inputs = [self.domain.regressor.inputs, self.domain.errors.inputs]
-        if inputs != [6, 6]:
-            raise InputError(f"domain: expected regressors of 6 inputs each, found {inputs}")
+        if inputs != 3 * [wanted]:
+            raise InputError(f"regressors: expected three of {wanted} inputs each, found {inputs}")
+        inputs = [r.inputs for r in (self.domain.regressor, self.domain.errors) if r.outputs]
+        if set(inputs) - {wanted}:
+            raise InputError(f"domain: expected regressors of {wanted} inputs each, found {inputs}")
         outputs = sum(part.outputs for part in self.regressors)
         if outputs != OUTPUTS:
             raise InputError(f"regressors: expected {OUTPUTS} outputs, found {outputs}")
@@ -80,6 +95,56 @@ class CompartmentSurrogate(ArrayRecord):
         return FORMULATIONS[self.formulation].learns_heights
 
     @property
+    def _smooth(self) -> dict[str, SmoothArray]:
+        """What depends on the parameters of a design; nothing without parameters."""
+        own = self.coordinates
+        parts = {"box": self.space.path.of_design, "path": own.path.of_design}
+        parts["centre"] = own.of_design
+        return {name: smooth for name, smooth in parts.items() if smooth is not None}
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters P."""
+        return max((smooth.parameters for smooth in self._smooth.values()), default=0)
+
+    def at(self, z: FloatArray) -> Self:
+        """Return the surrogate of a design of scaled parameters z (P,) [1]."""
+        if not self.parameters:
+            return self
+        first, second, third, learnt, errors = (
+            no_outputs(6) if each is None else each.at(z) for each in self._fixable
+        )
+        return replace(
+            self, space=self.space.at(z), coordinates=self.coordinates.at(z),
+            regressors=(first, second, third),
+            domain=replace(self.domain, regressor=learnt, errors=errors),
+        )  # fmt: skip
+
+    @cached_property
+    def _fixable(self) -> list[FixedInputs | None]:
+        regressors = (*self.regressors, self.domain.regressor, self.domain.errors)
+        return [
+            FixedInputs(each, FIRST_PARAMETER, self.parameters) if each.outputs else None
+            for each in regressors
+        ]
+
+    def loads_and_slopes(self, poses: ArrayLike, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return loads (N, 12) [SI] and d(loads)/dz (N, 12, P) [SI] at poses (N, 6) of a design.
+
+        The poses are in [rad, m]; z (P,) are the scaled parameters of the design [1]. Out of
+        contact the slopes are zero. Beyond the largest load, without smoothing, the change of the
+        tangent on which the height continues is left out, as in the derivative by the pose. Raises
+        `InputError` if the poses are malformed.
+        """
+        points = check_array("poses", poses, (None, 6))
+        inputs = np.column_stack([points, np.tile(z, (len(points), 1))])
+        _, loads, slopes = PackedContact([self.packed]).loads(inputs)[1]
+        found = slopes[:, 0, :, 6:]
+        if self.learns_heights:
+            found = np.where(loads[:, 0, 1, None, None] > 0.0, found, 0.0)
+        return loads[:, 0], found
+
+    @property
     def largest_load(self) -> float:
         """Largest axial load of the samples [N]."""
         return float(self.space.load[1])
@@ -90,21 +155,31 @@ class CompartmentSurrogate(ArrayRecord):
 
     @cached_property
     def packed(self) -> PackedCompartment:
-        """The compartment for the library."""
-        own, middle_and_half = self.coordinates, self.space.centre_and_half
-        geometry = {
-            "parameters": 0,
-            "box": packed_path(self.space.path.flexion, self.space.path.pieces),
-            "box_middle": middle_and_half[0], "box_half": middle_and_half[1],
-            "condyle": packed_path(own.path.flexion, own.path.pieces),
-            "centre": own.centre, "centre_of_design": None,
-            # without smoothing the fall is not read, and finding the fall takes a prediction
-            "fall": self.fall if self.smoothing > 0.0 else 0.0,
-        }  # fmt: skip
-        return PackedCompartment(geometry | fields_of(self, self.domain.bounds))
+        """The compartment for the library, whose inputs are a pose and scaled parameters."""
+        own, (middle, half) = self.coordinates, self.space.centre_and_half
+        learnt = self.domain.regressor
+        # Without smoothing the fall is not read, and that of a design is found with its loads.
+        fall = self.fall if self.smoothing > 0.0 and not self.parameters else 0.0
+        return PackedCompartment({
+            "parameters": self.parameters, "box": self.space.path.packed,
+            "box_middle": middle, "box_half": half, "condyle": own.path.packed,
+            "centre": own.centre, "fall": fall,
+            "centre_of_design": None if own.of_design is None else own.of_design.packed,
+            "direct": int(self.formulation == "direct"), "middle": own.middle, "half": own.half,
+            "lever": float(own.about_point), "largest": self.largest, "degree": self.degree,
+            "depth_middle": float(self.depth[0]), "depth_half": float(self.depth[1]),
+            "smoothing": self.smoothing, "limits": self.domain.bounds,
+            "parts": [r.packed for r in self.regressors if r.outputs],
+            "domain": learnt.packed if learnt.outputs else None,
+        })  # fmt: skip
 
     @cached_property
     def _contact(self) -> PackedContact:
+        if self.parameters:
+            raise InputError(
+                f"surrogate over designs: expected the surrogate of one design, found "
+                f"{self.parameters} parameters; call `at` first"
+            )
         return PackedContact([self.packed])
 
     @cached_property
@@ -213,6 +288,8 @@ class CompartmentSurrogate(ArrayRecord):
         named |= under("domain", self.domain.to_arrays())
         if self.smoothing > 0.0:
             named["smoothing"] = np.array([self.smoothing])
+        for name, smooth in self._smooth.items():
+            named |= under(f"designs/{name}", smooth.to_arrays())
         return named | arrays_of(PARTS, self.regressors)
 
     @classmethod
@@ -226,25 +303,22 @@ class CompartmentSurrogate(ArrayRecord):
         # Only a smoothed surrogate has "smoothing".
         smoothing = check_array("smoothing", arrays.get("smoothing", [0.0]), (1,))
         coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
-        first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, 6))
+        inputs = 6
+        if designs := part_of(arrays, "designs"):
+            box, path, centre = (
+                SmoothArray.from_arrays(part_of(designs, name))
+                for name in ("box", "path", "centre")
+            )
+            inputs += box.parameters
+            space = replace(space, path=replace(space.path, of_design=box))
+            path_of_design = replace(coordinates.path, of_design=path)
+            coordinates = replace(coordinates, path=path_of_design, of_design=centre)
+        first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, inputs))
         return cls(
             formulation, space, coordinates, float(largest), float(degree), np.array(depth),
-            (first, second, third), Domain.from_arrays(part_of(arrays, "domain")),
+            (first, second, third), Domain.from_arrays(part_of(arrays, "domain"), inputs),
             float(smoothing[0]),
         )  # fmt: skip
-
-
-def fields_of(part: Any, limits: FloatArray) -> dict[str, Any]:
-    """Return fields of the struct `compartment` of knees and designs, limits (4,) [1, 1, Pa, m]."""
-    return {
-        "direct": int(part.formulation == "direct"),
-        "middle": part.coordinates.middle, "half": part.coordinates.half,
-        "lever": float(part.coordinates.about_point), "largest": part.largest,
-        "degree": part.degree, "depth_middle": float(part.depth[0]),
-        "depth_half": float(part.depth[1]), "smoothing": part.smoothing, "limits": limits,
-        "parts": [r.packed for r in part.regressors if r.outputs],
-        "domain": part.domain.regressor.packed if part.domain.regressor.outputs else None,
-    }  # fmt: skip
 
 
 def check_smoothing(width: float) -> None:

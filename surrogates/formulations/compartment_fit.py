@@ -79,10 +79,22 @@ def fit_compartment(
     check_number("load_degree", load_degree, at_least=1.0)
     kind = FORMULATIONS[formulation]
     lesson = kind.lesson(samples, float(space.load[1]), load_degree)
+    return fit_lesson(formulation, space, lesson, fitter, samples.weights)
+
+
+def fit_lesson(
+    formulation: str,
+    space: SampleSpace,
+    lesson: Lesson,
+    fitter: Fitter,
+    weights: FloatArray | None,
+) -> Trained:
+    """Fit the regressors of a compartment to a lesson of samples with weights (N,) [1]."""
+    kind = FORMULATIONS[formulation]
     checks: dict[str, CrossCheck] = {}
     parts = []
     for name, outputs in outputs_of(kind, lesson, fitter.joint):
-        fitted = fitter.fit(lesson.inputs, outputs, influences(fitter, outputs, samples.weights))
+        fitted = fitter.fit(lesson.inputs, outputs, influences(fitter, outputs, weights))
         parts.append(fitted.regressor)
         checks[name] = fitted.check
         if fitter.folds:
@@ -94,7 +106,8 @@ def assembled(
     formulation: str, space: SampleSpace, lesson: Lesson, parts: Sequence[Regressor]
 ) -> CompartmentSurrogate:
     """Return the surrogate of a compartment from one to three regressors of a lesson."""
-    first, second, third = [*parts, *[no_outputs(6)] * (3 - len(parts))]
+    none = no_outputs(lesson.inputs.shape[1])
+    first, second, third = [*parts, *[none] * (3 - len(parts))]
     return CompartmentSurrogate(
         formulation, space, lesson.coordinates, lesson.largest, lesson.degree, lesson.depth,
         (first, second, third),

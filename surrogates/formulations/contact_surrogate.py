@@ -26,7 +26,8 @@ from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
 from surrogates.formulations.lessons import Samples
-from surrogates.sampling.space import SampleSpace
+from surrogates.sampling.parameters import NO_PARAMETERS, Design, Parameters
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,16 +51,24 @@ class ContactSurrogate(ArrayRecord):
         Treatment of a pose outside the trained domain.
     fields : PairFields, optional
         Pressure fields, if the surrogate was trained with pressure fields.
+    parameters : Parameters
+        Parameters of the designs of a surrogate over designs, of which `at` gives one; that of a
+        single knee has none.
     """
 
     by_name: Mapping[str, CompartmentSurrogate]
     header: Mapping[str, Any] = field(default_factory=dict)
     outside: str = "clamp"
     fields: PairFields | None = None
+    parameters: Parameters = NO_PARAMETERS
 
     def __post_init__(self) -> None:
         check_names(tuple(self.by_name))
         check_in("outside", self.outside, OUTSIDE)
+        count = len(self.parameters)
+        for name, part in self.by_name.items():
+            if part.parameters != count:
+                raise InputError(f"{name}: expected {count} parameters, found {part.parameters}")
         object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -68,7 +77,8 @@ class ContactSurrogate(ArrayRecord):
     def __repr__(self) -> str:
         parts = {f"{part.formulation}" for part in self.parts}
         name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
-        return f"<{type(self).__name__} {name}: {'/'.join(sorted(parts))} {family}>"
+        over = f" over {', '.join(self.parameters.names)}" if self.parameters else ""
+        return f"<{type(self).__name__} {name}: {'/'.join(sorted(parts))} {family}{over}>"
 
     @cached_property
     def compartments(self) -> tuple[str, ...]:
@@ -114,6 +124,53 @@ class ContactSurrogate(ArrayRecord):
     def reference_pose(self, flexion_deg: float = 30.0) -> Pose:
         """Return the pose of the reference path at a flexion [deg]."""
         return Pose.from_array(self.path([math.radians(flexion_deg)])[0])
+
+    # ---- designs
+
+    def at(self, design: Design) -> Self:
+        """Return the surrogate of one design, ready for a simulation and for export.
+
+        Parameters
+        ----------
+        design : mapping of str to float, or (P,) array_like
+            Value of each parameter, in the unit of its name.
+        """
+        values = self.parameters.values(design)
+        z = self.parameters.scaled(values)
+        header = {k: v for k, v in self.header.items() if k != "parameters"}
+        header["design"] = self.parameters.named(values)
+        parts = {name: part.at(z) for name, part in self.by_name.items()}
+        return replace(self, by_name=parts, header=header, parameters=NO_PARAMETERS)
+
+    def path_of(self, design: Design) -> ReferencePath:
+        """Return the reference path of a design; errors as of `at`."""
+        return self.spaces[0].path.at(self.parameters.scaled(design))
+
+    def loads_and_slopes(self, poses: FloatArray, design: Design) -> tuple[FloatArray, FloatArray]:
+        """Return the loads at poses and their derivatives by the parameters of the design.
+
+        Parameters
+        ----------
+        poses : (N, 6) array_like
+            Pose coordinates [rad, m].
+        design : mapping of str to float, or (P,) array_like
+            Value of each parameter, in the unit of its name.
+
+        Returns
+        -------
+        loads : (N, C, 12) float64
+            In the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
+        slopes : (N, C, 12, P) float64
+            d(loads)/d(parameter) at the pose [SI per unit of the parameter]; zero out of contact.
+        """
+        z = self.parameters.scaled(design)
+        found = [part.loads_and_slopes(poses, z) for part in self.parts]
+        loads, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        return loads, slopes * (2.0 / (self.parameters.high - self.parameters.low))
+
+    @property
+    def _ranges(self) -> tuple[FloatArray, FloatArray] | None:
+        return (self.parameters.low, self.parameters.high) if self.parameters else None
 
     # ---- variants of the surrogate
 
@@ -289,7 +346,12 @@ class ContactSurrogate(ArrayRecord):
 
     @cached_property
     def packed(self) -> PackedContact:
-        """The compartments for the library."""
+        """The compartments of a single knee for the library."""
+        if self.parameters:
+            raise InputError(
+                "surrogate over designs: expected that of one design; call `at` with the values of "
+                f"{', '.join(self.parameters.names)}"
+            )
         return PackedContact([part.packed for part in self.parts])
 
     # ---- pressure fields
@@ -344,11 +406,13 @@ class ContactSurrogate(ArrayRecord):
         Returns
         -------
         casadi.Function
-            "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
-            (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
-            `surrogates.expressions.compartment.CRITERIA`.
+            "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], over designs
+            also design (P,) [units of the parameters], to loads (12, C) [SI], a column for each
+            compartment, and domain (12, C) [1], the criteria
+            `surrogates.expressions.compartment.CRITERIA`, which do not tell values outside the
+            ranges of the parameters.
         """
-        return casadi_knee(self.packed.parts, dissipation)
+        return casadi_knee([part.packed for part in self.parts], dissipation, self._ranges)
 
     def jax(
         self, dissipation: float | None = None, kernels: bool = False, wrench_only: bool = False
@@ -373,7 +437,11 @@ class ContactSurrogate(ArrayRecord):
         Returns
         -------
         callable
-            pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) or
-            wrench (C, 6) [SI], and domain (C, 12) [1], in the floating-point type of the pose.
+            pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], over designs also
+            design (P,) [units of the parameters], to loads (C, 12) or wrench (C, 6) [SI], and
+            domain (C, 12) [1], in the floating-point type of the pose.
         """
-        return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)
+        if kernels:
+            return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)
+        parts = [part.packed for part in self.parts]
+        return jax_knee(parts, dissipation, kernels, wrench_only, self._ranges)

@@ -51,8 +51,8 @@ class Domain(ArrayRecord):
     #: Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa], (3,);
     #: `NO_LIMIT` for none.
     limits: FloatArray
-    #: Function of the six scaled variables of the box, while it is fitted over designs also of
-    #: their parameters: expected F_x / (l_x F_y), F_z / (l_z F_y), and the logarithm of the
+    #: Function of the six scaled variables of the box, over designs also of their parameters
+    #: before the last variable: expected F_x / (l_x F_y), F_z / (l_z F_y), and the logarithm of the
     #: expected over the largest accepted error of the force. Without outputs the predicted loads
     #: alone decide.
     regressor: Regressor
@@ -160,14 +160,14 @@ class Domain(ArrayRecord):
         return named | arrays_of(("regressor", "errors"), (self.regressor, self.errors))
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], inputs: int = 6) -> Self:
         """Build from arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none."""
         if not arrays:
             return cls.whole_box()
         for name in ("limits", "inflation", "lifted"):
             if name not in arrays:
                 raise InputError(f"arrays: missing {name!r} of a domain")
-        regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
+        regressor, errors = regressors_of(arrays, {"regressor": inputs, "errors": inputs})
         lifted = check_array("lifted", arrays["lifted"], (1,))
         return cls(arrays["limits"], regressor, arrays["inflation"], errors, float(lifted[0]))
 

@@ -51,7 +51,7 @@ class Samples:
 
 
 class Lesson(NamedTuple):
-    """Inputs (N, 6) [1] and outputs that a formulation learns, and the compartment's constants."""
+    """Inputs (N, 6 + P) [1] and outputs that are learnt, and the compartment's constants."""
 
     coordinates: CondyleCoordinates
     inputs: FloatArray

@@ -13,6 +13,7 @@ from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
 from surrogates.core.regressor_data import ArrayRecord
+from surrogates.families.smooth_array import SmoothArray
 from surrogates.sampling.space import HEIGHT, ReferencePath
 
 #: Columns of a `ReferencePath`'s coordinates that are variables.
@@ -33,11 +34,21 @@ class CondyleCoordinates(ArrayRecord):
     half: FloatArray
     #: Whether moments, centres of pressure are learnt about the point or tibial origin.
     about_point: bool = True
+    #: The point as polynomials of the parameters of a design; `centre` is that in their middle.
+    of_design: SmoothArray | None = None
 
     def __post_init__(self) -> None:
         check_array("half", self.half, (5,), above=0.0)
         check_fields(self, centre=(3,), middle=(5,), half=(5,))
         object.__setattr__(self, "about_point", bool(self.about_point))
+        if self.of_design is not None:
+            check_array("centre of designs", self.of_design.coefficients, (None, 3))
+
+    def at(self, z: FloatArray) -> Self:
+        """Return the coordinates of a design of scaled parameters z (P,) [1]."""
+        if self.of_design is None:
+            return self
+        return replace(self, centre=self.of_design.at(z), path=self.path.at(z), of_design=None)
 
     @classmethod
     def fit(cls, poses: ArrayLike, loads: ArrayLike, *, at_centre: bool = True) -> Self:

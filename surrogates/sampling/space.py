@@ -8,7 +8,9 @@ bed of linear springs under a smooth condyle, the height falls linearly with the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +18,10 @@ from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
-from foundation.core.library import FOLLOWED
+from foundation.core.library import FOLLOWED, Struct
+from surrogates.core.packing import packed_path
 from surrogates.core.regressor_data import ArrayRecord
+from surrogates.families.smooth_array import SmoothArray
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
@@ -36,12 +40,39 @@ class ReferencePath(ArrayRecord):
     #: Coefficients (4, K - 1, 5), in falling powers of the flexion past the piece's first knot, of
     #: adduction, rotation [rad], anterior, superior, lateral [m].
     pieces: FloatArray
+    #: The pieces as polynomials of the parameters of a design; `pieces` are those in the middle.
+    of_design: SmoothArray | None = None
 
     def __post_init__(self) -> None:
         knots = check_array("path flexion", self.flexion, (None,))
         if len(knots) < 2 or np.any(np.diff(knots) <= 0.0):
             raise InputError(f"path flexion: expected two or more increasing knots, found {knots}")
-        check_fields(self, "path ", flexion=(None,), pieces=(4, len(knots) - 1, 5))
+        shape = (4, len(knots) - 1, 5)
+        check_fields(self, "path ", flexion=(None,), pieces=shape)
+        if self.of_design is not None:
+            check_array("path pieces of designs", self.of_design.coefficients, (None, *shape))
+
+    @classmethod
+    def over_designs(cls, z: FloatArray, paths: Sequence[ReferencePath]) -> Self:
+        """Return the path closest to those of designs z (N, P) [1], which have the same knots."""
+        smooth = SmoothArray.fit(z, np.array([path.pieces for path in paths]))
+        return cls(paths[0].flexion, smooth.middle, smooth)
+
+    def at(self, z: FloatArray) -> ReferencePath:
+        """Return the path of a design of scaled parameters z (P,) [1]."""
+        return self if self.of_design is None else ReferencePath(self.flexion, self.of_design.at(z))
+
+    @cached_property
+    def packed(self) -> Struct:
+        """The path for the library; over designs, its pieces are regressors."""
+        if self.of_design is None:
+            return packed_path(self.flexion, self.pieces)
+        whole = self.of_design
+        pieces = [
+            SmoothArray(whole.exponents, whole.coefficients[:, :, k]).packed
+            for k in range(self.pieces.shape[1])
+        ]
+        return packed_path(self.flexion, None, pieces)
 
     @classmethod
     def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
@@ -114,6 +145,10 @@ class SampleSpace(ArrayRecord):
             raise InputError(f"load range: expected 0 < low < high, found {load} N")
         for name, array in (("flexion", flexion), ("offsets", offsets), ("load", load)):
             object.__setattr__(self, name, frozen(array))
+
+    def at(self, z: FloatArray) -> Self:
+        """Return the box of a design of scaled parameters z (P,) [1]."""
+        return replace(self, path=self.path.at(z))
 
     @property
     def centre_and_half(self) -> tuple[FloatArray, FloatArray]:

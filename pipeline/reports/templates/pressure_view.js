@@ -321,10 +321,7 @@
     else rotate(0.1 * arrow[0], 0.1 * arrow[1]);
   });
   new ResizeObserver(redraw).observe(canvas);
-  canvas.addEventListener("webglcontextlost", () => {
-    place.hidden = true;
-    place.parentElement.classList.remove("live");
-  });
+  canvas.addEventListener("webglcontextlost", () => { place.hidden = true; });
 
   // A pose that another section computes: without pressures, until an instant is chosen again.
   document.addEventListener("knee-live", ({ detail }) => {
@@ -336,7 +333,6 @@
   });
 
   place.hidden = false;
-  place.parentElement.classList.add("live");
   reset();
   // Begin where the pressure is largest.
   const first = models[now.model].peak_MPa;

@@ -30,7 +30,7 @@ from pipeline.flagged_instants import joined_kinds
 from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
-from pipeline.stages.cycle_outputs import Output
+from pipeline.stages.model_cycles import Output
 from pipeline.store.job import Job
 from pipeline.store.samples import OK
 from pipeline.store.workspace_lock import RunError

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
-from pipeline.design_space.document import TOLD
-from pipeline.design_space.errors import LIMITS
+from pipeline.design_space.errors import LIMITS, TOLD
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture
@@ -54,10 +54,7 @@ class BoundFound(Computed):
 
 
 class ElementsFound(Computed):
-    """The gait cycle of a design with finite elements: outputs of three models, by column.
-
-    `reason` tells why there is none, else "".
-    """
+    """The cycle of a design by three models, outputs by column, or the `reason` why not."""
 
     reason: str = ""
     node_spacing_mm: float | None = None
@@ -67,13 +64,7 @@ class ElementsFound(Computed):
 
 
 class ChosenDesign(Computed):
-    """A design that is verified.
-
-    `surrogate` and `original` have the mean of each output over the gaits and the measures of
-    objectives and limits, by column; `differences` are those of the surrogate from the original
-    [%], `against_base` those of each of `MODELS` from the base design [%]. `expected` are the
-    errors of `pipeline.design_space.errors`, `doubts` those that exceed what is accepted.
-    """
+    """A verified design: outputs and measures by model, differences [%] and expected errors."""
 
     name: str
     role: str
@@ -92,12 +83,7 @@ class ChosenDesign(Computed):
 
 
 class OptimisationDocument(Computed):
-    """`optimisation.json`: settings, counts, front, and the designs that are verified.
-
-    `base_reason` tells why the base configuration is no design of the run, else "".
-    `refined` has the number of designs that the gradient method was tried from, that it improved,
-    and the largest part of the front's ranges that all objectives gained.
-    """
+    """`optimisation.json`: settings, counts, front, and the designs that are verified."""
 
     name: str
     date: str
@@ -154,31 +140,16 @@ def objectives_found(settings: OptimisationConfig, front: FloatArray) -> list[Ob
     """Return the objectives for the document; `front` (N, M) has these, to minimise [any unit]."""
     found = []
     for each, measure, values in zip(settings.objective, settings.objectives, front.T, strict=True):
-        own = each.sign * values
-        found.append(
-            ObjectiveFound(
-                column=measure.column,
-                label=measure.label,
-                unit=measure.unit,
-                goal=each.goal,
-                statistic=each.statistic,
-                least=float(own.min()),
-                largest=float(own.max()),
-            )
-        )
+        ends = sorted(each.sign * np.array([values.min(), values.max()]))
+        kind = {"goal": each.goal, "statistic": each.statistic}
+        found.append(ObjectiveFound(**measure.words, **kind, least=ends[0], largest=ends[1]))
     return found
 
 
 def bounds_found(settings: OptimisationConfig) -> list[BoundFound]:
     """Return the ends of the limits for the document."""
     return [
-        BoundFound(
-            column=measure.column,
-            label=measure.label,
-            unit=measure.unit,
-            end="at most" if sign > 0.0 else "at least",
-            value=value,
-        )
+        BoundFound(**measure.words, end="at most" if sign > 0.0 else "at least", value=value)
         for measure, value, sign in settings.bounds
     ]
 
@@ -227,10 +198,7 @@ def _better_lines(
 
 
 def contradictions(document: OptimisationDocument) -> list[str]:
-    """Return what other models say against the chosen designs, in words.
-
-    In what the better design is worse than the base design, and which limits a design breaks.
-    """
+    """Return in words where other models find the better design worse, or a limit broken."""
     better = chosen_of(document, BETTER)
     found = [
         f"{each.name} breaks a limit by the original model: {limit.label} of {value:.4g} "
@@ -263,11 +231,7 @@ def optimisation_page(
     front: pd.DataFrame,
     slices: pd.DataFrame,
 ) -> dict[str, Any]:
-    """Return the content of `optimisation.html`.
-
-    `front` is the table of the front (`pipeline.studies.optimisation.search`), `slices` are
-    outcomes along the parameters through the chosen designs.
-    """
+    """Return the content of `optimisation.html`, from the table of the front and slices."""
     names = [each["name"] for each in document.parameters]
     parameters = {name: _label(*parameter_words(name)) for name in names}
     objectives = {each.column: _label(each.label, each.unit) for each in document.objectives}

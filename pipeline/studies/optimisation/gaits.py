@@ -21,13 +21,12 @@ from foundation.base.pose import Pose
 from pipeline.config.reading import ConfigError, checked_section
 from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.errors import ACCEPTED, expected_errors
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.execution.backends import Execution
 from pipeline.progress import bar
-from pipeline.stages.cycle_outputs import OUTPUTS
-from pipeline.stages.model_cycles import FAILURES
+from pipeline.stages.model_cycles import FAILURES, OUTPUTS
 from pipeline.store.samples import FAILED, OK, read_table, write_table
-from pipeline.studies.factors import Inputs, check_applicable, varied
+from pipeline.studies.factors import check_applicable, varied
 from pipeline.studies.optimisation.schema import (
     EXPECTED,
     LAXITY,
@@ -43,8 +42,8 @@ from pipeline.studies.runs import CycleSetup, nominal_inputs
 from pipeline.studies.schema import DesignConfig
 from pipeline.studies.study import DesignTask, opened, setup_of_design
 from pipeline.studies.summary import study_table
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.surrogate import ParametricSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath
 
 
@@ -60,11 +59,8 @@ class Laxity:
     ap_force: float
 
     @classmethod
-    def of(cls, config: LaxityConfig, knee: ParametricSurrogate) -> Self:
-        """Return the loads of a configuration.
-
-        Raises `InputError` if the surrogate is not trained at the flexion.
-        """
+    def of(cls, config: LaxityConfig, knee: ContactSurrogate) -> Self:
+        """Return the loads of a configuration; raises if the flexion is not trained."""
         flexion = float(np.deg2rad(config.flexion_deg))
         low, high = np.array([part.space.flexion for part in knee.by_name.values()]).T
         if not low.max() <= flexion <= high.min():
@@ -76,12 +72,7 @@ class Laxity:
         return cls(flexion, config.axial_force_N, config.ap_force_N)
 
     def travel(self, model: ContactModel, simulator: KneeSimulator, start: Pose) -> float:
-        """Return the AP travel of the resting knee [mm].
-
-        The simulator gives restraints and line of action of the axial force; `start` is near the
-        equilibrium without an AP force. Raises `EquilibriumError` if the knee does not rest under
-        the loads.
-        """
+        """Return the AP travel of the resting knee [mm], which rests near `start`."""
         rests = [
             settle(
                 model,
@@ -94,10 +85,6 @@ class Laxity:
             for sign in (-1.0, 1.0)
         ]
         return 1e3 * abs(rests[1].anterior - rests[0].anterior)
-
-    def start(self, path: ReferencePath) -> Pose:
-        """Return the pose of a reference path at the flexion of the travel."""
-        return Pose.from_array(path.poses(np.array([self.flexion]))[0])
 
 
 ModelName = Literal["surrogate", "original"]
@@ -127,12 +114,7 @@ class SearchTask:
 
     @classmethod
     def of(cls, file: OptimisationFile) -> SearchTask:
-        """Return the task of a search.
-
-        Raises `RunError` if the folder is not a finished run over designs, and `ConfigError` or
-        `InputError` if a key of [simulation] cannot be used, or a factor gives a value that is not
-        allowed or changes what the gait does not have.
-        """
+        """Return the task of a search; raises as `DesignTask.of`, or if a factor cannot be used."""
         config = file.optimisation
         designs = DesignTask.of(Path(config.run), "surrogate", file.simulation)
         run, gait = opened(designs)
@@ -157,11 +139,7 @@ class SearchTask:
         return hashlib.sha256(f"{self.designs.source} {kept}".encode()).hexdigest()
 
     def cycles_of(self, values: Mapping[str, float], model: ModelName) -> CycleSetup:
-        """Return the gait cycle of a design with a contact model; values as in `outcome`.
-
-        Raises `InputError` if the design is infeasible, outside the ranges, or has no contact
-        model.
-        """
+        """Return the gait cycle of a design with a contact model; values as in `outcome`."""
         return setup_of_design(replace(self.designs, model=model), tuple(values.items()))
 
 
@@ -191,17 +169,12 @@ def _of_optimisation(error: InputError) -> str:
 
 
 def outcome(task: SearchTask, values: Mapping[str, float], model: ModelName) -> dict[str, Any]:
-    """Return the outcome of a design, values in the units of their names, over all gaits.
-
-    It has "status" ("ok", "infeasible" or "failed"), "reason", "flagged_instants" and "instants" of
-    all gaits, and, of a design with a cycle for every gait, the mean of each output and the
-    measures by their columns, and the expected errors of the surrogate.
-    """
+    """Return status, outputs, measures and expected errors of a design over all gaits."""
     status, reason = INFEASIBLE, infeasible(task.run.config, values)
     if not reason:
         try:
             knee = task.run.knee
-            found = _over_gaits(task, task.cycles_of(values, model), knee.path(values))
+            found = _over_gaits(task, task.cycles_of(values, model), knee.path_of(values))
             expected = expected_errors(knee, values) if model == "surrogate" else {}
             return found | {f"{EXPECTED}{name}": error for name, error in expected.items()}
         except FAILURES as error:
@@ -217,7 +190,10 @@ def _over_gaits(task: SearchTask, setup: CycleSetup, path: ReferencePath) -> dic
         result = setup.simulate(inputs)
         outputs = with_peak(setup.outputs(inputs, result))
         if task.laxity is not None:
-            outputs[LAXITY] = _ap_travel(task.laxity, setup.model, inputs, path)
+            start = path.poses([task.laxity.flexion])[0] - inputs.offset
+            model = VariedContact(setup.model, inputs.offset, inputs.stiffness)
+            travel = task.laxity.travel(model, inputs.simulator, Pose.from_array(start))
+            outputs[LAXITY] = travel
         for name, value in outputs.items():
             if not np.isfinite(value):
                 raise InputError(f"{name} is not finite")
@@ -228,13 +204,6 @@ def _over_gaits(task: SearchTask, setup: CycleSetup, path: ReferencePath) -> dic
         **{"status": OK, "reason": "", "flagged_instants": flagged, "instants": instants},
         **measured(task.measures, cycles),
     }
-
-
-def _ap_travel(laxity: Laxity, contact: ContactModel, inputs: Inputs, path: ReferencePath) -> float:
-    """Return the passive AP travel of a design in one of its gaits [mm]."""
-    start = Pose.from_array(laxity.start(path).array - inputs.offset)
-    model = VariedContact(contact, inputs.offset, inputs.stiffness)
-    return laxity.travel(model, inputs.simulator, start)
 
 
 def outcomes(task: SearchTask, rows: pd.DataFrame, model: ModelName = "surrogate") -> pd.DataFrame:
@@ -264,11 +233,7 @@ _NUMBERS = ("design", "generation")
 
 
 class EvaluatedDesigns:
-    """Designs with their outcomes, each evaluated once, in the order of their first evaluation.
-
-    The table of the designs, `file`, is written after each generation. Designs that it holds
-    already are not evaluated again.
-    """
+    """Designs with their outcomes, each evaluated once, stored in `file` after each generation."""
 
     def __init__(self, task: SearchTask, file: Path, execution: Execution) -> None:
         self._task, self._file, self._execution = task, file, execution
@@ -288,10 +253,7 @@ class EvaluatedDesigns:
     def evaluate(
         self, designs: FloatArray, generation: int, done: Callable[[int], object]
     ) -> pd.DataFrame:
-        """Return designs (N, P) [any unit] with their outcomes, and store them.
-
-        `done` takes the number of designs that have been evaluated.
-        """
+        """Return designs (N, P) [any unit] with outcomes; `done` takes how many are evaluated."""
         keys = [row.tobytes() for row in designs]
         missing = [k for k, key in enumerate(keys) if key not in self._stored]
         done(len(keys) - len(missing))
@@ -309,6 +271,18 @@ class EvaluatedDesigns:
         values = np.ascontiguousarray(table[self._names].to_numpy(dtype=np.float64))
         rows = table.to_dict("records")
         return {value.tobytes(): row for value, row in zip(values, rows, strict=True)}
+
+
+def evaluated(
+    task: SearchTask, table: pd.DataFrame, execution: Execution, model: ModelName, told: str
+) -> pd.DataFrame:
+    """Return a table of designs with their outcomes by a model, in the same order, with a bar."""
+    parts = []
+    with bar(len(table), "design", told) as shown:
+        for part in evaluated_parts(task, table, execution, model):
+            parts.append(part)
+            shown.update(len(part))
+    return pd.concat(parts).loc[table.index]
 
 
 def evaluated_parts(
@@ -330,11 +304,7 @@ _POINTS = 9
 def slices_through(
     task: SearchTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
 ) -> pd.DataFrame:
-    """Return the outcomes along each parameter through designs, whose index is their number.
-
-    Rows have "design", "along" (the name of the varied parameter), the parameters and the outcome,
-    by increasing values of the varied parameter.
-    """
+    """Return outcomes "along" each parameter through designs, whose index is their number."""
     rows = []
     for number, design in designs[list(parameters.names)].iterrows():
         for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True):
@@ -342,10 +312,4 @@ def slices_through(
             values = np.union1d(np.linspace(low, high, _POINTS), float(design[name]))
             for value in values:
                 rows.append({"design": number, "along": name, **design, name: float(value)})
-    table = pd.DataFrame(rows)
-    parts = []
-    with bar(len(table), "design", "slices") as shown:
-        for part in evaluated_parts(task, table, execution, "surrogate"):
-            parts.append(part)
-            shown.update(len(part))
-    return pd.concat(parts).sort_index()
+    return evaluated(task, pd.DataFrame(rows), execution, "surrogate", "slices")

@@ -19,7 +19,7 @@ from foundation.base.wording import counted
 from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
 from pipeline.originals.layer_reference import element_layer
-from pipeline.progress import bar, say
+from pipeline.progress import say
 from pipeline.stages.elastic_layer import peak_area
 from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.job import Job, JobKind
@@ -39,7 +39,7 @@ from pipeline.studies.optimisation.gaits import (
     INFEASIBLE,
     EvaluatedDesigns,
     SearchTask,
-    evaluated_parts,
+    evaluated,
     number_columns,
     slices_through,
 )
@@ -65,24 +65,8 @@ from pipeline.studies.runs import CycleSetup
 _FINEST_MM = 0.5
 
 
-def verified_by_original(
-    task: SearchTask, designs: pd.DataFrame, execution: Execution
-) -> pd.DataFrame:
-    """Return designs with their outcomes by the original model, in the same order."""
-    parts = []
-    with bar(len(designs), "design", "original model") as shown:
-        for part in evaluated_parts(task, designs, execution, "original"):
-            parts.append(part)
-            shown.update(len(part))
-    return pd.concat(parts).loc[designs.index]
-
-
 def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementsFound:
-    """Simulate the gait cycle of the run with finite elements of a design, and tell the time.
-
-    Values of parameters are in the units of their names. Peak pressures and wear are those of the
-    pressures at the nodes.
-    """
+    """Simulate the cycle of a design with the surrogate, the original and finite elements."""
     try:
         _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
         setup = task.cycles_of(values, "original")
@@ -112,17 +96,14 @@ Row = Mapping[Hashable, Any]
 def verified(
     setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], execution: Execution
 ) -> list[ChosenDesign]:
-    """Return the chosen designs, simulated again as the configuration says.
-
-    `designs` are all designs of the search; `execution` simulates with the original model.
-    """
+    """Return the chosen designs, simulated again as the configuration says."""
     verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
     table = designs.loc[[pick.design for pick in picks]]
     rows = table.to_dict("records")
     originals: Sequence[Row | None] = [None] * len(rows)
     if verify != "none":
         say(f"  original model of {counted(len(rows), 'design')}")
-        simulated = verified_by_original(setup.task, table[names], execution)
+        simulated = evaluated(setup.task, table[names], execution, "original", "original model")
         originals = simulated.to_dict("records")
     elements: dict[str, ElementsFound] = {}
     if verify == "finite_element":
@@ -193,10 +174,7 @@ def _against(
     columns: Iterable[str],
     pairs: Sequence[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
 ) -> dict[str, dict[str, float | None]]:
-    """Return by how much a design differs from the base design [%], by column and model.
-
-    `pairs` are values of the base design and of the design, by each of `MODELS`.
-    """
+    """Return by how much a design differs from the base design [%], by column and model."""
     changes = [
         {} if base is None or own is None else _changes(columns, own, base) for base, own in pairs
     ]
@@ -210,13 +188,9 @@ _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 
 
 def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
-    """Return a search, checked.
-
-    Raises `InputError` if pymoo is missing, and as `SearchSetup.of`.
-    """
+    """Return a search, checked; raises `InputError` if pymoo is missing."""
     require_pymoo()
-    setup = SearchSetup.of(file)
-    return setup
+    return SearchSetup.of(file)
 
 
 def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
@@ -228,14 +202,14 @@ def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
 def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     folder, problem, task = job.folder, setup.problem, setup.task
     settings, seconds = problem.settings, dict[str, float]()
-    evaluated = EvaluatedDesigns(task, folder / "evaluated.parquet", execution)
+    known = EvaluatedDesigns(task, folder / "evaluated.parquet", execution)
     size = counted(len(setup.first), "design")
     say(f"{settings.name}: {counted(settings.generations, 'generation')} of {size}")
     with timed(seconds, "search"):
-        search(problem, evaluated, setup.first)
+        search(problem, known, setup.first)
     with timed(seconds, "refinement"):
-        refined = refine_front(setup, evaluated, execution)
-    designs = evaluated.table
+        refined = refine_front(setup, known, execution)
+    designs = known.table
     front = front_of(problem, designs)
     picks = picked(problem, designs, front, setup.base_of(designs))
     with timed(seconds, "verification"):

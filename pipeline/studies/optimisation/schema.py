@@ -14,10 +14,10 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.config.schema import ExecutionConfig
 from pipeline.config.schema_base import Finite, Positive, Section, name_field, near
 from pipeline.design_space.errors import doubts, error_of
-from pipeline.stages.cycle_outputs import OUTPUTS, Output
+from pipeline.stages.model_cycles import OUTPUTS, Output
 from pipeline.studies.schema import REPLACED, FactorConfig, ReplacedKeys
 
-#: Outputs that are not those of a cycle (`pipeline.stages.cycle_outputs`).
+#: Outputs that are not those of a cycle (`pipeline.stages.model_cycles`).
 PEAK_PRESSURE, LAXITY = "peak_pressure_MPa", "ap_laxity_mm"
 #: Outputs of a design, by their columns.
 DESIGN_OUTPUTS: dict[str, Output] = {
@@ -80,6 +80,11 @@ class Measure(NamedTuple):
         """Unit for people."""
         return DESIGN_OUTPUTS[self.output].unit
 
+    @property
+    def words(self) -> dict[str, str]:
+        """Column, label and unit."""
+        return {"column": self.column, "label": self.label, "unit": self.unit}
+
     def value(self, values: Sequence[float]) -> float:
         """Return the measure of the values (N,) of its output over N gaits [unit of the output]."""
         return _KINDS[self.kind][0](np.asarray(values, dtype=np.float64))
@@ -98,10 +103,7 @@ def measured(
 
 
 def with_peak(outputs: Mapping[str, float]) -> dict[str, float]:
-    """Return the outputs of a cycle and the peak pressure of the compartment with the larger one.
-
-    The peak pressure in MPa comes first.
-    """
+    """Return the peak pressure of the worse compartment [MPa], and the outputs of a cycle."""
     peak = max(outputs[f"{part}_peak_pressure_MPa"] for part in COMPARTMENTS)
     return {PEAK_PRESSURE: peak, **outputs}
 
@@ -120,10 +122,7 @@ def doubts_of(measures: Iterable[Measure], expected: Mapping[Any, float]) -> lis
 
 
 def expected_error(name: str, expected: Mapping[str, float]) -> float | None:
-    """Return the error that is expected of an output [%]; None if none is known.
-
-    `expected` are the expected errors of a design (`pipeline.design_space.errors`).
-    """
+    """Return the error that is `expected` of an output of a design [%]; None if none is known."""
     return expected.get(error_of(name))
 
 

@@ -28,7 +28,7 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.design_space.drawn_designs import STATED, base_values, infeasible
 from pipeline.design_space.errors import error_of
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.execution.backends import Execution
 from pipeline.files import write_text
@@ -41,18 +41,15 @@ from pipeline.studies.optimisation.schema import (
     OptimisationFile,
     doubts_of,
 )
-from surrogates.parametric.parameters import Parameters
 from surrogates.sampling.designs import unit_design
+from surrogates.sampling.parameters import Parameters
 
 #: Least weight of an objective in a reference direction [1].
 _LEAST_WEIGHT = 1e-4
 
 
 def non_dominated(objectives: FloatArray) -> IntArray:
-    """Return the places of the rows of objectives (N, M) [any unit] that no other row dominates.
-
-    A row dominates another one if it is nowhere larger and somewhere less.
-    """
+    """Return the places (K,) of objectives (N, M) [any unit] that no other row dominates."""
     from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
     if not len(objectives):
@@ -62,11 +59,9 @@ def non_dominated(objectives: FloatArray) -> IntArray:
 
 
 def spread_over(front: FloatArray, count: int) -> list[int]:
-    """Return the places of designs that are spread over a front (N, M) [any unit].
+    """Return the places of `count` designs, or fewer, spread over a front (N, M) [any unit].
 
-    For each of `count` reference directions, the design with the least achievement scalarisation
-    between the best and the worst objectives of the front; each design once, so that fewer may be
-    returned.
+    For each reference direction, the design of the least achievement scalarisation.
     """
     low, high = front.min(axis=0), front.max(axis=0)
     scaled = (front - low) / np.where(high > low, high - low, 1.0)
@@ -98,11 +93,10 @@ def _achievement(scaled: FloatArray, direction: FloatArray) -> FloatArray:
 
 
 def better_than(objectives: FloatArray, base: FloatArray) -> int | None:
-    """Return the place of the row (M,) [any unit] that improves most on a base in all objectives.
+    """Return the row of objectives (N, M) that improves most on a base (M,) [any unit], if any.
 
-    The row of `objectives` (N, M), which are minimised, has the largest of the least improvements:
-    a design that is hardly better in one objective may be worse than the base by another contact
-    model. None if no row is better in one objective and no worse in the others.
+    It has the largest of the least improvements: a design that is hardly better in one objective
+    may be worse by another contact model.
     """
     gains = (base - objectives) / np.maximum(np.abs(base), np.finfo(float).tiny)
     eligible = (gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)
@@ -128,29 +122,18 @@ class DesignProblem:
         return [measure.column for measure in self.settings.objectives]
 
     def objectives(self, designs: pd.DataFrame) -> FloatArray:
-        """Return the objectives (N, M) of designs with outcomes, to minimise [any unit].
-
-        NaN for a design without gait cycles.
-        """
+        """Return the objectives (N, M) of designs, to minimise [any unit]; NaN without gait."""
         signs = np.array([each.sign for each in self.settings.objective])
         return signs * designs[self.columns].to_numpy(dtype=np.float64)
 
     def violations(self, designs: pd.DataFrame) -> FloatArray:
-        """Return by how much designs violate the constraints, (N, C) [1]; 0 if not at all.
-
-        First whether the design is feasible and has gait cycles, then each end of a limit, relative
-        to its value.
-        """
+        """Return violations (N, C) [1]: of feasibility and gait, then of each end of a limit."""
         status = designs["status"].to_numpy()
         first = np.where(status == INFEASIBLE, _INFEASIBLE, np.where(status == OK, 0.0, _NO_CYCLE))
         return np.column_stack([first, np.maximum(np.nan_to_num(-self.margins(designs)), 0.0)])
 
     def margins(self, designs: pd.DataFrame) -> FloatArray:
-        """Return how far designs are within each end of a limit, (N, C) [1], relative to its value.
-
-        The expected error of the surrogate, where the designs have one, counts against them.
-        Negative beyond a limit, NaN for a design without gait cycles.
-        """
+        """Return how far designs are within limits, less expected errors, (N, C) [1]."""
         found = [np.empty((len(designs), 0))]
         for measure, bound, sign in self.settings.bounds:
             values = designs[[measure.column]].to_numpy(dtype=np.float64)
@@ -181,11 +164,7 @@ class SearchSetup:
 
     @classmethod
     def of(cls, file: OptimisationFile) -> SearchSetup:
-        """Return the setup of a search.
-
-        Raises `RunError`, `ConfigError` or `InputError` as `SearchTask.of`, or if finite elements
-        would verify finite elements, and `StageError` if hardly any design is feasible.
-        """
+        """Return the setup of a search; raises as `SearchTask.of`."""
         settings, task = file.optimisation, SearchTask.of(file)
         config, parameters = task.run.config, task.run.knee.parameters
         if settings.verify == "finite_element" and config.contact.model == "finite_element":
@@ -211,12 +190,7 @@ class SearchSetup:
 def first_designs(
     config: Config, parameters: Parameters, base: FloatArray | None, count: int, seed: int
 ) -> FloatArray:
-    """Return the first generation (count, P) [any unit]: the base design, and draws.
-
-    The draws are the first feasible designs of a Sobol sequence over the ranges; the base design
-    (P,) is given if it is feasible and within the ranges. The configuration has [design_space].
-    Raises `StageError` if hardly any design is feasible.
-    """
+    """Return the base design (P,), if given, and feasible draws, (count, P) [any unit]."""
     found = [] if base is None else [base]
     rng = np.random.default_rng(seed)
     tried = 0
@@ -236,10 +210,7 @@ def first_designs(
 
 
 def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray | None, str]:
-    """Return the values (P,) [any unit] of the base configuration, or None and the reason.
-
-    There are none if the configuration is no design of the run; else the reason is "".
-    """
+    """Return the values (P,) [any unit] of the base configuration, or None and the reason."""
     base = base_values(config)
     for name, each in base.items():
         if each.origin != STATED:
@@ -307,11 +278,7 @@ _NOWHERE = 1e3
 def refined(
     task: SearchTask, problem: DesignProblem, span: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return a design (P,) [any unit] better in all objectives, or the start if none is found.
-
-    `span` (M,) [any unit] are the ranges, > 0, of the objectives over the front. Of all designs on
-    the way that keep the limits, the returned one has the least achievement scalarisation.
-    """
+    """Return a design (P,) better in all objectives, of ranges `span` (M,) [any unit], if any."""
     way = _Way(task, problem, span, start)
     begin = problem.parameters.scaled(start)
     count, bounds = len(begin), [(-1.0, 1.0)] * len(begin)
@@ -343,8 +310,8 @@ def refined(
 class _Way:
     """Designs on the way from a start, each evaluated once.
 
-    Constraints are how far the scaled objectives are below those of the start, and limits below
-    their bounds; t `eased` those of the objectives alone.
+    Constraints are how far scaled objectives are below those of the start, and limits below their
+    bounds; t `eased` those of the objectives alone.
     """
 
     def __init__(
@@ -393,12 +360,7 @@ class _Way:
 def refine_front(
     setup: SearchSetup, evaluated: EvaluatedDesigns, execution: Execution
 ) -> dict[str, float]:
-    """Add designs that dominate those of the front that would be chosen.
-
-    Returned are "designs" and "improved", the numbers of designs that the method began from and
-    that it improved, and "largest_gain", what all objectives gained at most, in ranges of the
-    front.
-    """
+    """Add designs that dominate those of the front that would be chosen; return counts."""
     problem, designs = setup.problem, evaluated.table
     front = front_of(problem, designs)
     picks = picked(problem, designs, front, setup.base_of(designs))
@@ -445,10 +407,7 @@ class Front(NamedTuple):
 
 
 def front_of(problem: DesignProblem, designs: pd.DataFrame) -> Front:
-    """Return the non-dominated designs of all that violate no constraint.
-
-    Raises `StageError` if there are none.
-    """
+    """Return the non-dominated designs of all that violate no constraint."""
     allowed = np.flatnonzero(problem.allowed(designs))
     if not len(allowed):
         raise StageError(_why_none(problem, designs))
@@ -481,10 +440,7 @@ def _why_none(problem: DesignProblem, designs: pd.DataFrame) -> str:
 def picked(
     problem: DesignProblem, designs: pd.DataFrame, front: Front, base: int | None
 ) -> list[Pick]:
-    """Return the designs that are verified, each once.
-
-    `base` is the number of the base design, if it has a gait cycle.
-    """
+    """Return the designs that are verified, each once; `base` is the number of the base design."""
     found: list[Pick] = []
     if base is not None:
         found.append(Pick(BASE, "base configuration", base))
@@ -510,11 +466,7 @@ def picked(
 def front_table(
     task: SearchTask, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
 ) -> pd.DataFrame:
-    """Return the designs of the front: numbers, parameters, outcomes, expected errors, doubts.
-
-    Doubts are about the measures of objectives and limits of the task. `designs` are all designs,
-    and the table has the names of the picks.
-    """
+    """Return the designs of the front with parameters, outcomes, expected errors and doubts."""
     table = designs.loc[front.places].reset_index(drop=True).drop(columns=["status", "reason"])
     # A run without unseen designs knows no expected errors.
     table = table.dropna(axis=1, how="all")
@@ -535,10 +487,7 @@ def write_designs(
     designs: pd.DataFrame,
     picks: Sequence[Pick],
 ) -> None:
-    """Write the configuration of each chosen design, from which `knee-contact run` makes a run.
-
-    `name` is that of the search, with which the names of the runs begin.
-    """
+    """Write the configuration of each chosen design, from which `knee-contact run` makes a run."""
     names = list(run.knee.parameters.names)
     for pick in picks:
         values = designs.loc[pick.design, names].to_numpy(dtype=float)

@@ -9,8 +9,8 @@ import pytest
 
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from pipeline.design_space.design_contact import design_knee
-from pipeline.design_space.design_gait import compared_cycles
+from pipeline.design_space import sampling
+from pipeline.design_space.design_contact import compared_cycles, design_knee
 from pipeline.design_space.document import DesignsDocument
 from pipeline.design_space.drawn_designs import HELD_OUT, LEARNT, UNSEEN
 from pipeline.design_space.errors import (
@@ -20,10 +20,9 @@ from pipeline.design_space.errors import (
     fitted_errors,
     predicted_errors,
 )
-from pipeline.design_space.fitting import FirstFit
 from pipeline.design_space.run import run_designs
-from pipeline.design_space.sampling import candidates_within, next_designs
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.sampling import candidates_within
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 
@@ -137,19 +136,13 @@ def test_candidates_lie_in_the_box_of_their_design(run):
     assert not np.isin(first["load_N"], other["load_N"]).any()
 
 
-class _Uneven(FirstFit):
-    """First surrogates whose predicted error grows with the first parameter."""
-
-    def height_error(self, z):
-        return float(np.exp(4.0 * z[0]))
-
-
-def test_the_next_designs_are_where_errors_are_large_and_apart(run):
+def test_the_next_designs_are_where_errors_are_large_and_apart(run, monkeypatch):
+    """Where the predicted error grows with the first parameter."""
+    monkeypatch.setattr(sampling, "standard_errors", lambda _, z: [np.exp(4.0 * z[0])])
     designs = table(run, "designs")
     learnt = designs[designs["use"] == LEARNT]
     known, left = learnt.head(4), learnt.iloc[4:]
-    space = designs_run_space(run)
-    chosen = left.loc[next_designs(run.config, _Uneven({}), known, left, space, 5)]
+    chosen = left.loc[sampling.next_designs(run.config, run.knee, known, left, 5)]
     assert len(chosen) == chosen["design"].nunique() == 5
     name = "dish_sagittal_radius_mm"
     assert chosen[name].mean() > left[name].mean() + 0.5 * left[name].std()

@@ -16,7 +16,7 @@ from pipeline.config.reading import ConfigError, checked_section, load_config
 from pipeline.config.schema import Config
 from pipeline.design_space import checkup
 from pipeline.design_space.checkup import check_design_space
-from pipeline.design_space.design_gait import compared_cycles
+from pipeline.design_space.design_contact import compared_cycles
 from pipeline.design_space.drawn_designs import (
     CANDIDATES_EACH,
     HELD_OUT,
@@ -27,7 +27,7 @@ from pipeline.design_space.drawn_designs import (
     infeasible,
     parameters_of,
 )
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.exchange.exports import stl_of
 from pipeline.preparation.findings import Findings
@@ -202,7 +202,7 @@ def answer(capsys, *words):
 
 def test_surrogate_of_the_design(taken, opened, tiny_designs):
     knee, wanted = surrogates.load(taken / "knee.npz"), opened.knee.at(DESIGN)
-    poses = opened.knee.path(DESIGN).poses(np.linspace(0.0, 1.0, 9))
+    poses = opened.knee.path_of(DESIGN).poses(np.linspace(0.0, 1.0, 9))
     poses[:, 4] -= 2e-4
     for one, other in zip(arrays(knee, poses), arrays(wanted, poses), strict=True):
         assert_array_equal(one, other)

@@ -19,7 +19,7 @@ from pipeline.config.reading import load_config
 from pipeline.design_space.errors import sample_errors
 from pipeline.design_space.fitted_knee import fit_knee
 from pipeline.design_space.sampling import candidates_within
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.shape_surfaces import shape_modes
 
@@ -126,7 +126,7 @@ def test_original_is_that_of_the_meshes(run, files):
     fitted = fit_knee(run, files)
     values = {name: each.value for name, each in fitted.values.items()}
     design = run.original(values)
-    pose = run.knee.path(values).poses([0.3])[0] - [0, 0, 0, 0, 5e-5, 0]
+    pose = run.knee.path_of(values).poses([0.3])[0] - [0, 0, 0, 0, 5e-5, 0]
     loads = [
         sum(
             model.compartment_loads(Pose.from_array(pose), name)[0][AXIAL_FORCE]

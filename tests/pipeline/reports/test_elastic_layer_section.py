@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.reports.elastic_layer import (
+from pipeline.reports.inputs import read_run
+from pipeline.reports.model_section import (
     element_keys,
     layer_keys,
 )
-from pipeline.reports.inputs import read_run
 from pipeline.reports.report import report_of
 from pipeline.store.run_documents import ELASTIC_LAYER
 

@@ -17,8 +17,8 @@ from pipeline.cli.main import main, parse
 from pipeline.files import json_text
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
-from pipeline.stages.cycle_outputs import OUTPUTS, model_errors
-from pipeline.stages.pressure_roughness import Resolution
+from pipeline.stages.elastic_layer import Resolution
+from pipeline.stages.model_cycles import OUTPUTS, model_errors
 from surrogates.export.c_export import export_knee
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")

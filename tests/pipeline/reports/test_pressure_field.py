@@ -12,7 +12,7 @@ from pipeline.reports.pressure_field import (
     sides_of,
     vertex_pressures,
 )
-from pipeline.stages.pressure_roughness import resolution
+from pipeline.stages.elastic_layer import resolution
 
 RADIUS, PEAK = 6.0, 18.0
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.files import plain
-from pipeline.reports.accuracy_section import verdict_of_coverage
+from pipeline.reports.accuracy import verdict_of_coverage
 from pipeline.reports.inputs import ReportError, read_run
 from pipeline.reports.report import report_of, write_report
 from pipeline.reports.units import number

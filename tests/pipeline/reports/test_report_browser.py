@@ -15,16 +15,7 @@ pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
-    *(
-        "overview",
-        "pressure",
-        "move",
-        "contact",
-        "gait",
-        "combinations",
-        "validation",
-        "sensitivity",
-    ),
+    *("overview", "pressure", "move", "contact", "gait", "combinations", "validation"),
     *("stages", "provenance", "glossary"),
 )
 
@@ -138,7 +129,7 @@ class TestPage:
         page.goto(address)
         page.emulate_media(media="print")
         assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .still img").last.is_visible()
+        assert page.locator("#pressure .grid img").last.is_visible()
         for name in SECTIONS:
             assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
         wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
@@ -155,7 +146,7 @@ class TestPage:
         page = plain.new_page()
         page.goto(address)
         assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .still img").nth(1).is_visible()
+        assert page.locator("#pressure .grid img").nth(1).is_visible()
         plain.close()
 
 

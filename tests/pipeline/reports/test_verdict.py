@@ -13,10 +13,10 @@ from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
 from pipeline.reports.contact_figures import CONTACT_WORDS
-from pipeline.reports.elastic_layer import layer_of
 from pipeline.reports.evidence import more_samples
+from pipeline.reports.model_section import layer_of
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict
-from pipeline.stages.pressure_roughness import Resolution
+from pipeline.stages.elastic_layer import Resolution
 from pipeline.store.run_documents import LEVELS, ElasticLayer, Verdict
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")

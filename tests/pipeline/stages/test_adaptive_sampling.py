@@ -25,9 +25,13 @@ from pipeline.originals.candidates import choose_samples
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
 from pipeline.stages import feasibility
-from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
+from pipeline.stages.adaptive_sampling import (
+    candidates_along_gait,
+    learning_point,
+    round_sizes,
+    sample_knee,
+)
 from pipeline.stages.feasibility import with_gait_bounds
-from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.files.persistence import load
@@ -142,19 +146,6 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert len(shares) == rounds
     assert sum(shares) == budget - FIRST
     assert max(shares) - min(shares) <= 1
-
-
-@pytest.mark.parametrize("last", [100, 0])
-def test_rounds_of_a_budget_do_not_depend_on_later_budgets(last):
-    small = round_sizes(design(budget=70))
-    larger = round_sizes(design(budget=last, earlier_budgets=(70,)))
-    assert larger[:3] == small
-    assert len(larger) == 6
-    if last:
-        assert sum(larger) == last - FIRST
-    # Budgets of one round each are the rounds of one budget.
-    steps = design(budget=100, earlier_budgets=(60, 80), rounds=1)
-    assert round_sizes(steps) == round_sizes(design(budget=100, rounds=3))
 
 
 # ---- which ones ----------------------------------------------------------------------------------

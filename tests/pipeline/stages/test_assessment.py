@@ -24,7 +24,7 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text
 from pipeline.originals import layer_reference
-from pipeline.reports.accuracy_section import worst_load
+from pipeline.reports.accuracy import worst_load
 from pipeline.stages import elastic_layer as layer_stage
 from pipeline.stages.assessment import (
     assess,

@@ -28,8 +28,8 @@ from pipeline.reports.gait_section import (
 from pipeline.reports.inputs import read_run
 from pipeline.reports.report import report_of
 from pipeline.stages import frames
-from pipeline.stages.combinations import COMBINATIONS, compare_combinations
 from pipeline.stages.frames import thinned
+from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations
 from pipeline.stages.model_cycles import ModelCycle
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import LOADS, Change, Combinations, Failed

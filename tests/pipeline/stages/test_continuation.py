@@ -3,7 +3,6 @@
 import json
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,13 @@ from some_slow import first_rows
 from studies import SMOKE, TINY, run_command, surrogate_arrays
 
 from pipeline.cli.main import main
-from pipeline.config.reading import dump_config, load_config
-from pipeline.config.schema import DesignConfig
+from pipeline.config.reading import load_config
 from pipeline.originals import knee
 from pipeline.originals.knee import evaluate_rows
-from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.samples import digest, read_table
 from surrogates.sampling.space import ReferencePath
 
-EVALUATED = ("first", "kept-1", "kept-2", "kept-3", "kept-4", "domain", "heldout")
-DERIVED = ("candidates", "screened-3", "screened", "kept", "heldout_prediction")
 MORE = "design.budget=84"
 
 
@@ -57,38 +52,15 @@ def asked(monkeypatch):
     return tables
 
 
-@pytest.fixture(scope="module")
-def at_once(tmp_path_factory):
-    """A new run whose configuration gives both budgets."""
-    folder = tmp_path_factory.mktemp("at_once") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
-        patch.setattr("pipeline.runner.write_report", lambda _: SimpleNamespace(summary=[]))
-        assert main(run_command(folder, *TINY, MORE, "design.earlier_budgets=[80]")) == 0
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_larger_budget_evaluates_the_new_samples_only(at_once, run_copy, asked):
-    names = ("first", "kept-1", "kept-2", "domain", "heldout")
-    before = {name: digest(table_of(run_copy, name)) for name in names}
-    assert resume(run_copy, MORE) == 0
-    new = pd.concat(asked)
-    assert new.groupby("compartment").size().tolist() == [4, 4]
-    assert [len(table_of(run_copy, f"kept-{k}")) for k in (1, 2, 3, 4)] == [20, 20, 4, 4]
-    for name, stored in before.items():
-        assert digest(table_of(run_copy, name)) == stored
-    assert_same_results(run_copy, at_once, (*EVALUATED, *DERIVED))
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_way_back_and_forth_evaluates_nothing(tiny_run, run_copy, asked):
     assert resume(run_copy, MORE) == 0
+    # The rounds of a larger budget are larger; few of their samples are others.
+    assert {str(name) for table in asked for name in table["compartment"]} == {"medial", "lateral"}
+    assert sum(map(len, asked)) < 24
     asked.clear()
     assert resume(run_copy) == 0
-    assert not (run_copy / "samples" / "kept-3.parquet").exists()
     assert_same_results(run_copy, tiny_run, ("first", "kept-2", "screened", "heldout"))
     assert resume(run_copy, MORE) == 0
     assert sum(map(len, asked)) == 0
@@ -130,37 +102,6 @@ def test_changes_that_make_the_samples_useless_are_refused(run_copy, capsys, cha
     assert "cannot be used" in err
     assert "choose another --out, or run without --resume" in err
     assert {path: path.read_bytes() for path in files} == files
-
-
-@pytest.mark.parametrize(
-    ("budget", "spent", "earlier"),
-    [
-        (86, (), (80,)),
-        (80, (), ()),
-        (70, (), ()),
-        (0, (), (80,)),
-        (90, (70,), (70, 80)),
-        (75, (70,), (70,)),
-        (80, (70,), (70,)),
-    ],
-)
-def test_budgets_that_were_spent_are_continued(tmp_path, budget, spent, earlier):
-    stored = load_config(SMOKE, (*TINY, f"design.earlier_budgets={list(spent)}"))
-    (tmp_path / "config.toml").write_text(dump_config(stored))
-    wanted = load_config(SMOKE, (*TINY, f"design.budget={budget}"))
-    assert with_earlier_budgets(wanted, tmp_path).design.earlier_budgets == earlier
-
-
-def test_keys_left_open_are_those_of_the_run(tmp_path):
-    """A larger budget adds samples of the same design, whatever the defaults are."""
-    stored = load_config(SMOKE, (*TINY, "design.candidates=150", "design.follow=pose"))
-    (tmp_path / "config.toml").write_text(dump_config(stored))
-    design = stored.design
-    wanted = stored.model_copy(update={"design": DesignConfig(budget=900, rounds=4)})
-    found = with_earlier_budgets(wanted, tmp_path).design
-    assert (found.budget, found.rounds, found.earlier_budgets) == (900, 4, (80,))
-    kept = ("candidates", "follow", "first", "infill", "domain_samples")
-    assert [getattr(found, key) for key in kept] == [getattr(design, key) for key in kept]
 
 
 REST = "the spring is slack where the femur rests at 5 deg"

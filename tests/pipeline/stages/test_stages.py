@@ -424,7 +424,7 @@ def study(tmp_path_factory):
     training = stages.training_samples([first], config.feasibility)
     pairs = [("inverted", "kriging"), ("direct", "polynomial")]
     trained = stages.fit_surrogates(training, space, config.surrogate, pairs, 1)
-    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [], training.head(0))
+    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], training.head(0))
     told = learn_domains(run, knee, space, trained, sampled)
     yield run, knee, space, sampled, trained, told
     run.close()

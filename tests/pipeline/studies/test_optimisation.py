@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.design_space.design_gait import compared_cycles
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.design_contact import compared_cycles
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
-from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
@@ -39,7 +39,7 @@ from pipeline.studies.optimisation.search import (
     refined,
     spread_over,
 )
-from surrogates.parametric.parameters import Parameters
+from surrogates.sampling.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
 OBJECTIVES = [{"output": WEAR}, {"output": PRESSURE}]

@@ -13,7 +13,7 @@ from studies import kept_figures, stored_samples
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import kinds_of
-from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES
+from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS, WAVES
 from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles

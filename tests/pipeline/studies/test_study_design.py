@@ -15,10 +15,10 @@ from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.design_space.design_gait import compared_cycles, gait_of_design
-from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.design_space.design_contact import compared_cycles, gait_of_design
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.flagged_instants import kinds_of
-from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.samples import read_table
 from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.factors import (

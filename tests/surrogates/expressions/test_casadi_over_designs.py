@@ -122,10 +122,10 @@ def test_smoothing_reaches_single_designs_and_arrays():
     knee = knee_over_designs("inverted", "polynomial").smoothed()
     assert {part.smoothing for part in knee.at(designs_of(knee, 1)[0]).parts} == {0.005}
     part = knee.by_name["medial"]
-    again = type(part).from_arrays(part.formulation, part.to_arrays())
+    again = type(part).from_arrays(part.formulation, part.space, part.to_arrays())
     assert again.smoothing == 0.005
     plain = part.smoothed(0.0)
     assert "smoothing" not in plain.to_arrays()
-    assert type(part).from_arrays(part.formulation, plain.to_arrays()).smoothing == 0.0
+    assert type(part).from_arrays(part.formulation, part.space, plain.to_arrays()).smoothing == 0.0
     with pytest.raises(InputError, match="smoothing width"):
         knee.smoothed(0.3)

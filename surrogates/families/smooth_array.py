@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
+from surrogates.core.packing import PackedRegressor
 from surrogates.core.regressor_data import ArrayRecord
-from surrogates.families.training import basis_matrix, legendre_columns, polynomial_exponents
+from surrogates.families.regressor import linear_in
+from surrogates.families.training import basis_matrix, polynomial_exponents
 
 #: Degrees of the polynomials, and the least number of designs for each term of the higher one.
 _DEGREES, _DESIGNS_PER_TERM = (2, 1, 0), 1.5
@@ -44,15 +47,11 @@ class SmoothArray(ArrayRecord):
         object.__setattr__(self, "coefficients", frozen(found))
 
     @classmethod
-    def fit(cls, z: ArrayLike, arrays: ArrayLike, highest: int = 2) -> Self:
-        """Return the polynomial that comes closest to the arrays (N, ...) [any unit] of N designs.
-
-        Of the `highest` degree, 0 to 2, if there are enough designs, else of a lower degree. `z`
-        (N, P) [1] has the scaled parameters of the designs.
-        """
+    def fit(cls, z: ArrayLike, arrays: ArrayLike) -> Self:
+        """Return the polynomial of degree 2 at most closest to arrays (N, ...) at z (N, P) [1]."""
         points = check_array("z", z, (None, None))
         values = check_array("arrays", arrays)
-        for degree in (each for each in _DEGREES if each <= highest):
+        for degree in _DEGREES:
             exponents = polynomial_exponents(points.shape[1], degree)
             if degree == 0 or len(points) >= _DESIGNS_PER_TERM * len(exponents):
                 break
@@ -63,29 +62,26 @@ class SmoothArray(ArrayRecord):
 
     def at(self, z: FloatArray) -> FloatArray:
         """Return the array (...) [any unit] at scaled parameters z (P,) [1]."""
-        return np.asarray(np.tensordot(self.products(z), self.coefficients, axes=1))
+        products = np.asarray(basis_matrix(z[None], self.exponents)[0])
+        return np.asarray(np.tensordot(products, self.coefficients, axes=1))
 
-    def slopes(self, z: FloatArray) -> FloatArray:
-        """Return the derivatives (P, ...) [any unit] of the array by scaled parameters z (P,)."""
-        return np.asarray(np.tensordot(self.product_slopes(z), self.coefficients, axes=1))
+    @property
+    def parameters(self) -> int:
+        """Number of parameters P."""
+        return self.exponents.shape[1]
 
-    def products(self, z: FloatArray) -> FloatArray:
-        """Return the products (T,) [1] at scaled parameters z (P,) [1]."""
-        return np.asarray(basis_matrix(z[None], self.exponents)[0])
+    @property
+    def middle(self) -> FloatArray:
+        """The array (..., k) [any unit] of the design in the middle of the ranges."""
+        return self.at(np.zeros(self.parameters))
 
-    def product_slopes(self, z: FloatArray) -> FloatArray:
-        """Return the derivatives (P, T) [1] of the products by scaled parameters z (P,) [1]."""
-        highest = int(self.exponents.max(initial=0))
-        table = legendre_columns(z, highest)
-        slopes = np.zeros_like(table)
-        for e in range(1, highest + 1):
-            slopes[:, e] = (2 * e - 1) * table[:, e - 1] + (slopes[:, e - 2] if e > 1 else 0.0)
-        parameters = np.arange(len(z))
-        factors = table[parameters, self.exponents]  # (T, P)
-        steep = slopes[parameters, self.exponents]
-        return np.array(
-            [np.where(parameters == p, steep, factors).prod(axis=1) for p in parameters]
-        )
+    @cached_property
+    def packed(self) -> PackedRegressor:
+        """The array, as one row, as outputs of a regressor over the parameters."""
+        weights = self.coefficients.reshape(len(self.exponents), -1).T
+        inputs, outputs = self.parameters, len(weights)
+        scalings = np.zeros(inputs), np.ones(inputs), np.zeros(outputs), np.ones(outputs)
+        return linear_in("polynomial", scalings, self.exponents, weights).packed
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return exponents (T, P) and coefficients (T, ...) [any unit] as arrays."""
@@ -93,10 +89,7 @@ class SmoothArray(ArrayRecord):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from the arrays of `to_arrays`, such as coefficients (T, ...) [any unit].
-
-        Raises `InputError` if an array is missing or malformed.
-        """
+        """Build from the arrays of `to_arrays`, such as coefficients (T, ...) [any unit]."""
         missing = {"exponents", "coefficients"} - set(arrays)
         if missing:
             raise InputError(f"arrays: missing {sorted(missing)} of a function of the parameters")

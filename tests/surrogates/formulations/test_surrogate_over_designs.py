@@ -13,11 +13,10 @@ from surrogate_arrays import arrays
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
+from surrogates.families.smooth_array import SmoothArray
 from surrogates.families.training import basis_matrix, polynomial_exponents
-from surrogates.parametric.domain_fit import OverDesigns
-from surrogates.parametric.fit import DesignSamples, fit_parametric
-from surrogates.parametric.parameters import Parameters
-from surrogates.parametric.smooth_array import SmoothArray
+from surrogates.formulations.design_fit import DesignSamples, OverDesigns, fit_parametric
+from surrogates.sampling.parameters import Parameters
 
 PARAMETERS = Parameters(("radius_mm", "slope_deg"), np.array([20.0, -3.0]), np.array([30.0, 9.0]))
 
@@ -47,7 +46,6 @@ def test_other_designs_are_refused(design, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (((), [], []), "at least one"),
         ((("a", "a"), [0, 0], [1, 1]), "unique names"),
         ((("a",), [1.0], [1.0]), "a: expected low < high"),
         ((tuple("abcdefghi"), np.zeros(9), np.ones(9)), "at most 8, found 9"),
@@ -75,8 +73,6 @@ def test_a_quadratic_array_is_found_exactly():
     found = SmoothArray.fit(z, arrays)
     np.testing.assert_allclose(found.coefficients, coefficients, atol=1e-12)
     np.testing.assert_allclose(found.at(z[3]), arrays[3], atol=1e-12)
-    slopes = np.moveaxis(differences(found.at, z[3], 1e-4), -1, 0)
-    np.testing.assert_allclose(found.slopes(z[3]), slopes, rtol=1e-8, atol=1e-8)
 
 
 DESIGN = np.array([17.0, 5e-3, 9.5])
@@ -123,13 +119,26 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
 
 
+def test_loads_over_designs_need_a_design():
+    part, poses = made.knee().by_name["medial"], poses_in_contact(1)
+    with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
+        part.loads(poses)
+    for given in (poses, Pose.from_array(poses[0])):
+        with pytest.raises(InputError, match="call `at` with the values of stiffness_GN"):
+            made.knee().loads(given)
+    with pytest.raises(InputError, match="expected values of no parameters, found radius_mm"):
+        made.knee().at(DESIGN).at({"radius_mm": 3.0})
+    single = part.at(np.zeros(3))
+    assert (single.parameters, single.at(np.zeros(0))) == (0, single)
+
+
 def test_the_path_is_that_of_the_design():
     knee = made.knee()
     flexion = np.linspace(0.0, 1.0, 5)
     expected = made.path_of(DESIGN).poses(flexion)
-    np.testing.assert_allclose(knee.path(DESIGN).poses(flexion), expected, atol=1e-9)
+    np.testing.assert_allclose(knee.path_of(DESIGN).poses(flexion), expected, atol=1e-9)
     np.testing.assert_array_equal(
-        knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path(DESIGN).poses(flexion)
+        knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path_of(DESIGN).poses(flexion)
     )
     with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
         knee.path([17.0, 5e-3, 13.0])
@@ -194,11 +203,3 @@ def test_a_copy_gives_the_same_loads():
         copy.at(DESIGN).loads(poses).values, knee.at(DESIGN).loads(poses).values
     )
     assert "stiffness_GN_per_m2" in repr(copy)
-
-
-def test_slopes_of_the_total_wrench_are_sums():
-    pose = poses_in_contact(1)[0]
-    knee = made.knee()
-    parts = knee.loads_and_slopes(pose[None], DESIGN)[1][0]
-    total = knee.slopes(Pose.from_array(pose), DESIGN)
-    np.testing.assert_array_equal(total, parts[0, :6] + parts[1, :6])

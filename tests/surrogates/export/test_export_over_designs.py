@@ -16,9 +16,9 @@ from some_slow import first_rows
 from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
-from surrogates.export.c_export import export_designs
+from surrogates.export.c_export import export_knee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.lessons import FORMULATIONS
-from surrogates.parametric.surrogate import ParametricSurrogate
 
 FAMILIES = ("network", "polynomial", "spline", "beside")
 FEW = [("inverted", "network"), ("direct", "beside"), ("inverted", "spline")]
@@ -29,7 +29,7 @@ STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-7, 1e-7, 1e-7])
 def compiled(folder, knee, *options):
     if COMPILER is None:
         pytest.skip("no C compiler (cc, gcc or clang) on the path")
-    return compile_c(folder, *options, knee=export_designs(knee))
+    return compile_c(folder, *options, knee=export_knee(knee))
 
 
 def answers(library, knee, poses, design):
@@ -64,7 +64,7 @@ def check_without_smoothing(folder, knee, count, *options):
 @pytest.mark.parametrize(("formulation", "family"), first_rows(EVERY, 1))
 def test_without_smoothing_as_python(formulation, family, tmp_path):
     part = over_designs(formulation, family, with_domain=True)
-    knee = ParametricSurrogate(parameters(), {"only": part})
+    knee = ContactSurrogate({"only": part}, parameters=parameters())
     outside = list(check_without_smoothing(tmp_path, knee, 200, "-O0"))
     assert 0.3 < np.mean(outside) < 0.95
 
@@ -101,7 +101,7 @@ def test_designs_outside_the_ranges_are_told(tmp_path):
     library = compiled(tmp_path, knee, "-O0")
     low, high = knee.parameters.low, knee.parameters.high
     middle = 0.5 * (low + high)
-    pose = knee.path(middle).poses(np.array([0.5]))
+    pose = knee.path_of(middle).poses(np.array([0.5]))
     pose[0, 4] = poses_of_design(knee, middle, 1)[0, 4] + 1e-2
     assert answers(library, knee, pose, middle)[4] == 0
     for k in range(2):

@@ -37,7 +37,7 @@ class Parameters(ArrayRecord):
     Raises
     ------
     InputError
-        If there are none or more than eight, a name is repeated, or a range is empty.
+        If there are more than eight, a name is repeated, or a range is empty.
     """
 
     names: tuple[str, ...]
@@ -46,7 +46,7 @@ class Parameters(ArrayRecord):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
-        check_unique("parameters", self.names, some=True)
+        check_unique("parameters", self.names)
         if len(self.names) > MOST_PARAMETERS:
             raise InputError(
                 f"parameters: expected at most {MOST_PARAMETERS}, found {len(self.names)}"
@@ -99,7 +99,7 @@ class Parameters(ArrayRecord):
         wrong = [*(set(self.names) - set(design)), *(set(design) - set(self.names))]
         if wrong:
             raise InputError(
-                f"design: expected values of {', '.join(self.names)}, found "
+                f"design: expected values of {', '.join(self.names) or 'no parameters'}, found "
                 f"{', '.join(design) or 'none'}"
             )
 
@@ -137,3 +137,7 @@ class Parameters(ArrayRecord):
                 raise InputError(f"parameters: expected name, low and high, found {row!r}")
         low, high = ([row[key] for row in rows] for key in ("low", "high"))
         return cls(tuple(str(row["name"]) for row in rows), np.array(low), np.array(high))
+
+
+#: Parameters of the surrogate of a single knee.
+NO_PARAMETERS = Parameters((), np.empty(0), np.empty(0))

@@ -1,4 +1,4 @@
-"""Pictures of the report on the accuracy of a surrogate: parity, residuals, learning, domain."""
+"""Sections of the report on the accuracy of the surrogate and on its trained domain."""
 
 from __future__ import annotations
 
@@ -15,15 +15,166 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
+from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.trained_domain import is_flagged
-from pipeline.store.figures import Standardised
-from pipeline.store.quantities import axis_label
-from pipeline.store.samples import poses_of, usable
+from pipeline.reports.units import largest
+from pipeline.stages.assessment import feasible
+from pipeline.store import figures as stored
+from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Standardised, of_model
+from pipeline.store.quantities import CATALOGUE, axis_label, to_display
+from pipeline.store.run_documents import Part
+from pipeline.store.samples import FAILED, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.domain import beyond
+from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
 from surrogates.sampling.space import VARIABLES, SampleSpace
+
+
+def domain_of(files: RunFiles) -> dict[str, Any] | None:
+    """Return numbers of held-out samples with a flag, and of wrong answers without one."""
+    if files.knee is None:
+        return None
+    feasibility = FeasibilityConfig.model_validate(
+        {k: tuple(v) if isinstance(v, list) else v for k, v in files.config["feasibility"].items()}
+    )
+    return {
+        "wrong_percent_of_largest": 100.0 * WRONG,
+        "standard_errors": ERRORS,
+        "far_off_percent_of_largest": 100.0 * FAR,
+        "compartments": {
+            name: judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
+            for name in files.compartments
+        },
+    }
+
+
+def judged(
+    surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
+) -> dict[str, float | None]:
+    """Return how many samples of a compartment are flagged, feasible, wrong and far off."""
+    poses, truth = poses_of(rows), loads_of(rows)
+    found = surrogate.loads(poses, order=1)
+    loads, flagged = found.array, is_flagged(found.variables)
+    error = np.abs(loads - truth)[:, :3]
+    largest = float(surrogate.space.load[1])
+    expected = surrogate.standard_error(poses)[:, :3]
+    wrong, far = is_wrong(loads - truth, expected, largest), is_far_off(loads - truth, largest)
+    kept = rows.index.isin(feasible(rows, feasibility).index)
+    known = np.isfinite(expected) & ~flagged[:, None]
+    covered = error[known] <= NORMAL_95 * expected[known]
+    return {
+        "points": len(rows),
+        "flagged": int(flagged.sum()),
+        "feasible": int(kept.sum()),
+        "feasible_flagged": int((flagged & kept).sum()),
+        "wrong": int(wrong.sum()),
+        "wrong_without_flag": int((wrong & ~flagged).sum()),
+        "far_off": int(far.sum()),
+        "far_off_without_flag": int((far & ~flagged).sum()),
+        "covered_without_flag_percent": 100.0 * float(covered.mean()) if covered.size else None,
+    }
+
+
+def is_flagged(variables: FloatArray) -> np.ndarray:
+    """Return whether poses are outside the domain (N,), by their variables (N, 7) [1]."""
+    return np.asarray(beyond(variables).any(axis=1))
+
+
+#: Expected coverage of 95 % intervals on held-out loads [%].
+COVERAGE_RANGE = (90.0, 99.0)
+#: Errors at a given load by which users judge a surrogate: column, statistic, words.
+JUDGED_AT_LOAD = (
+    ("height_m", "rmse", "height, RMS"),
+    ("force_x_over_axial", "rmse", "AP force over axial force, RMS"),
+    ("force_z_over_axial", "rmse", "ML force over axial force, RMS"),
+    ("cop_distance_m", "rmse", "centre of pressure, RMS distance"),
+    ("cop_distance_m", "maximum", "centre of pressure, largest distance"),
+)
+
+
+class Accuracy(Part):
+    """Held-out samples, and the surrogates judged by them, that of the run first."""
+
+    seed: int
+    design: str
+    points_per_compartment: int
+    failed: int
+    wanted_error_percent: float | None
+    models: list[dict[str, Any]]
+    compartments: list[str]
+    quantiles: dict[str, Any]
+    worst_cases: list[dict[str, Any]]
+    too_narrow: list[str]
+    learning_curve: list[dict[str, Any]]
+    front: list[dict[str, Any]]
+
+
+def accuracy_of(files: RunFiles) -> Accuracy:
+    """Return the section on the accuracy of the report of a run."""
+    validation, settings = files.validation, files.config["validation"]
+    shown: dict[str, Any] = to_display(validation)
+    low, _ = COVERAGE_RANGE
+    covered = [
+        (row, row.displayed["value"])
+        for row in files.figures.of(AT_POSE, "coverage", *WRENCH_COLUMNS)
+    ]
+    return Accuracy(
+        seed=files.run.held_out_seed,
+        design="rows of the table" if files.run.triangles is None else settings["kind"],
+        points_per_compartment=settings["points"],
+        failed=int((files.held_out["status"] == FAILED).sum()),
+        wanted_error_percent=files.config["surrogate"].get("wanted_error_percent"),
+        models=shown["models"],
+        compartments=list(validation.parts),
+        quantiles=shown["standardised"],
+        worst_cases=shown["worst"],
+        too_narrow=[
+            f"{row.part} {CATALOGUE[row.quantity].label} ({value:.0f} %)"
+            for row, value in covered
+            if value is not None and value < low
+        ],
+        learning_curve=[
+            {"stage": "g: final" if k == len(validation.learning_curve) else f"c: round {k}", **row}
+            for k, row in enumerate(shown["learning_curve"], start=1)
+        ],
+        front=shown.get("front", []),
+    )
+
+
+def worst_load(figures: Figures, model: int = 0) -> stored.Figure:
+    """Return the largest NRMSE of the six loads at a given pose; undefined is largest."""
+    found = figures.worst(of_model(AT_POSE, model), "nrmse", *WRENCH_COLUMNS)
+    assert found is not None  # `Validation` has them
+    return found
+
+
+def height_error(figures: Figures, statistic: str = "rmse", model: int = 0) -> stored.Figure | None:
+    """Return the height error at a given load of the worse compartment, None if undefined."""
+    found = figures.worst(of_model(AT_LOAD, model), statistic, "height_m")
+    return None if found is None or found.value is None else found
+
+
+def model_row(figures: Figures, model: int) -> dict[str, float | None]:
+    """Return the errors of a model for people: worst load, axial force, and height at a load."""
+    axial = largest(row.value for row in figures.of(of_model(AT_POSE, model), "nrmse", "force_y_N"))
+    height = height_error(figures, model=model)
+    return {
+        "worst_load": worst_load(figures, model).displayed["value"],
+        "axial_force": None if axial is None else 100.0 * axial,
+        "height": None if height is None else height.displayed["value"],
+    }
+
+
+def verdict_of_coverage(percent: float | None) -> str:
+    """Return "low" or "high" for a coverage outside of `COVERAGE_RANGE`, else ""."""
+    low, high = COVERAGE_RANGE
+    if percent is None or low <= percent <= high:
+        return ""
+    return "low" if percent < low else "high"
+
 
 _PARITY = (*WRENCH_COLUMNS, "area_m2", "peak_pressure_Pa")
 _RESIDUAL = ("force_y_N", "force_x_N", "peak_pressure_Pa")
@@ -77,10 +228,7 @@ def parity_pictures(files: RunFiles) -> Iterator[Picture]:
 
 @picture("svg")
 def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
-    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel.
-
-    NaN is left out; the title is the name and unit of the quantity.
-    """
+    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel."""
     figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
     values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
     known = values[np.isfinite(values)]
@@ -120,10 +268,7 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
 
 
 def learning_pictures(rows: Sequence[Mapping[str, Any]], *, both: bool) -> Iterator[Picture]:
-    """Yield the learning curve, a picture for each quantity with a known error.
-
-    `both` says whether the samples are those of two compartments.
-    """
+    """Yield the learning curve of one or `both` compartments, a picture for each known error."""
     counts = np.array([row["samples"] for row in rows], dtype=float)
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
@@ -166,41 +311,6 @@ def _learning(
         axes.set_ylim(0.7 * low, 1.4 * high)
     axes.locator_params(axis="x", nbins=5)
     fig.legend_above(axes, 2)
-    return figure
-
-
-def front_pictures(rows: Sequence[Mapping[str, Any]], wanted: float | None) -> Iterator[Picture]:
-    """Yield the front of the surrogates, error over cost, if there is a choice."""
-    if len(rows) > 1:
-        yield _front("Error over cost of the surrogates", rows, wanted)
-
-
-@picture("svg")
-def _front(rows: Sequence[Mapping[str, Any]], wanted: float | None) -> Figure:
-    """Draw the errors over the multiplications; the chosen surrogates are marked."""
-    label = "forces and moments at a pose [% of the peak]"
-    figure, axes = fig.panel(x="multiplications of an evaluation", y=label)
-    for name, (colour, marker) in fig.compartment_styles(
-        dict.fromkeys(row["part"] for row in rows)
-    ).items():
-        own = sorted(
-            (row for row in rows if row["part"] == name), key=lambda row: row["operations"]
-        )
-        costs = [row["operations"] for row in own]
-        errors = [row["load_error_percent"] for row in own]
-        axes.plot(costs, errors, f"{marker}-", color=colour, lw=1.4, ms=4.5, label=name)
-        for row in own:
-            if row["chosen"]:
-                place = row["operations"], row["load_error_percent"]
-                axes.plot(*place, marker, color=colour, ms=9.0)
-    if wanted is not None:
-        axes.axhline(wanted, color=fig.GREY, lw=1.0, ls="--", label="wanted")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(fig.plain_number))
-        axis.set_minor_formatter(NullFormatter())
-    fig.legend_above(axes, 3)
     return figure
 
 

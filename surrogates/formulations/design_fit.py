@@ -1,0 +1,165 @@
+"""Fits of a compartment over pose and design, and of its trained domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.errors import InputError
+from foundation.base.loads import CompartmentLoads
+from surrogates.families.fixed_inputs import with_parameters
+from surrogates.families.smooth_array import SmoothArray
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.compartment_fit import Fitter, Trained, fit_lesson
+from surrogates.formulations.domain_fit import DomainSamples, fit_domain
+from surrogates.formulations.lessons import FORMULATIONS, Samples, middle_and_half
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates, closest_point
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+
+class DesignSamples(NamedTuple):
+    """Samples of one compartment at one design of scaled parameters z (P,) [1]."""
+
+    z: FloatArray
+    samples: Samples
+
+
+def fit_parametric(
+    formulation: str,
+    space: SampleSpace,
+    designs: Sequence[DesignSamples],
+    fitter: Fitter,
+    load_degree: float = 2.0,
+) -> Trained:
+    """Fit one of `FORMULATIONS` to the samples of one compartment over many designs."""
+    check_in("formulation", formulation, FORMULATIONS)
+    check_number("load_degree", load_degree, at_least=1.0)
+    if not designs:
+        raise InputError("designs: expected samples of at least one design, found none")
+    kind = FORMULATIONS[formulation]
+    z = check_array("z", [each.z for each in designs], (None, None))
+    coordinates = fit_coordinates(space, designs, at_centre=kind.learns_heights)
+    largest = float(space.load[1])
+    own = [coordinates.at(each) for each in z]
+    heights = [c.variables(d.samples.poses)[1] for c, d in zip(own, designs, strict=True)]
+    depth = None if kind.learns_heights else middle_and_half(np.concatenate(heights))
+    lessons = [
+        kind.lesson(d.samples, largest, load_degree, c, depth)
+        for c, d in zip(own, designs, strict=True)
+    ]
+    inputs = [with_parameters(each.inputs, row) for each, row in zip(lessons, z, strict=True)]
+    groups = zip(*(each.groups for each in lessons), strict=True)
+    lesson = lessons[0]._replace(
+        coordinates=coordinates,
+        inputs=np.concatenate(inputs),
+        groups=[np.concatenate(group) for group in groups],
+    )
+    return fit_lesson(formulation, space, lesson, fitter, _weights(designs))
+
+
+def fit_coordinates(
+    space: SampleSpace, designs: Sequence[DesignSamples], *, at_centre: bool
+) -> CondyleCoordinates:
+    """Return the coordinates in which the samples of all designs fill a box."""
+    z = np.array([each.z for each in designs])
+    points = [
+        closest_point(each.samples.poses, each.samples.loads) if at_centre else np.zeros(3)
+        for each in designs
+    ]
+    centre = SmoothArray.fit(z, np.array(points))
+    of_designs = [
+        CondyleCoordinates.about(centre.at(row), each.samples.poses, space.flexion, at_centre)
+        for row, each in zip(z, designs, strict=True)
+    ]
+    path = ReferencePath.over_designs(z, [own.path for own in of_designs])
+    raw = [
+        replace(own, path=path.at(row)).offsets(each.samples.poses)
+        for own, row, each in zip(of_designs, z, designs, strict=True)
+    ]
+    scaling = CondyleCoordinates.scaling(np.concatenate(raw))
+    return CondyleCoordinates(centre.middle, path, *scaling, at_centre, centre)
+
+
+def _weights(designs: Sequence[DesignSamples]) -> FloatArray | None:
+    """Return the weights (N,) of the samples of all designs [1], None without weights."""
+    found = [each.samples.weights for each in designs]
+    known = [own for own in found if own is not None]
+    return np.concatenate(known) if len(known) == len(found) else None
+
+
+@dataclass(frozen=True, eq=False)
+class OverDesigns:
+    """A compartment's surrogate at rows of poses, each of a design z (N, P) [1] of its own."""
+
+    part: CompartmentSurrogate
+    z: FloatArray
+
+    @property
+    def learns_heights(self) -> bool:
+        """Whether heights over the load are learnt."""
+        return self.part.learns_heights
+
+    @property
+    def largest_load(self) -> float:
+        """Largest axial load of the samples [N]."""
+        return self.part.largest_load
+
+    @cached_property
+    def _designs(self) -> list[tuple[NDArray[np.int64], CompartmentSurrogate]]:
+        """Rows (n,) of each design, and its surrogate."""
+        unique, place = np.unique(self.z, axis=0, return_inverse=True)
+        rows = place.ravel()
+        return [(np.flatnonzero(rows == k), self.part.at(each)) for k, each in enumerate(unique)]
+
+    def loads(self, poses: ArrayLike, order: int = 0) -> CompartmentLoads:
+        """Return the loads at poses (N, 6) [rad, m], with their variables."""
+        n = len(self.z)
+        points = check_array("poses", poses, (n, 6))
+        values, variables = np.empty((n, 12)), np.empty((n, 7))
+        slopes = tuple(np.empty((n, *[6] * each)) for each in range(2, order + 2))
+        for rows, own in self._designs:
+            part = own.loads(points[rows], order)
+            values[rows], variables[rows] = part.array, part.variables
+            for whole, each in zip(slopes, part.derivatives, strict=True):
+                whole[rows] = each
+        return CompartmentLoads.trusted(values, slopes, variables)
+
+    def gaps(self, poses: ArrayLike) -> FloatArray:
+        """Return heights over the predicted first contact at poses (N, 6), (N,) [m]."""
+        return self._filled(poses, np.empty(len(self.z)), lambda own: own.gaps)
+
+    def standard_error(self, poses: ArrayLike) -> FloatArray:
+        """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6)."""
+        return self._filled(poses, np.empty((len(self.z), 12)), lambda own: own.standard_error)
+
+    def domain_inputs(self, variables: FloatArray) -> FloatArray:
+        """Return the inputs (N, 6 + P) [1] of a domain from variables (N, 6 or more)."""
+        return with_parameters(variables[:, :6], self.z)
+
+    def _filled(
+        self,
+        poses: ArrayLike,
+        found: FloatArray,
+        method: Callable[[CompartmentSurrogate], Callable[[Any], FloatArray]],
+    ) -> FloatArray:
+        points = check_array("poses", poses, (len(self.z), 6))
+        for rows, own in self._designs:
+            found[rows] = method(own)(points[rows])
+        return found
+
+
+def fit_parametric_domain(
+    part: CompartmentSurrogate,
+    z: FloatArray,
+    samples: DomainSamples,
+    limits: FloatArray,
+    margin: float,
+) -> CompartmentSurrogate:
+    """Return a compartment with the domain of `fit_domain`, of samples at designs z (N, P) [1]."""
+    return replace(part, domain=fit_domain(OverDesigns(part, z), samples, limits, margin))
