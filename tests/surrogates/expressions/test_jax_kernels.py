@@ -10,7 +10,7 @@ from some_slow import first_rows
 from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
-from surrogates.expressions import jax_kernels
+from surrogates.expressions import jax_knee
 from surrogates.expressions.jax_knee import with_jacobian
 
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
@@ -33,8 +33,8 @@ def calls(monkeypatch):
         shapes.append(np.shape(poses))
         return evaluate(parts, poses, order)
 
-    evaluate = jax_kernels.host_loads
-    monkeypatch.setattr(jax_kernels, "host_loads", counted)
+    evaluate = jax_knee.host_loads
+    monkeypatch.setattr(jax_knee, "host_loads", counted)
     return shapes
 
 
@@ -195,12 +195,12 @@ def test_the_number_of_threads_does_not_change_the_loads():
 def test_no_poses_and_poses_that_are_not_finite():
     knee = knee_of("inverted", "spline", 0.005)
     packed = knee.packed
-    none = jax_kernels.host_loads(packed, np.empty((0, 6)), 2)
+    none = jax_knee.host_loads(packed, np.empty((0, 6)), 2)
     assert [found.shape[1:] for found in none] == [(2, 12), (2, 6, 6), (2, 6, 6, 6)]
     assert {len(found) for found in none} == {0}
     poses = np.repeat(poses_of(knee, 1), 4, axis=0)
     poses[[0, 1, 2], [0, 3, 5]] = np.nan, np.inf, -np.inf
-    for found in jax_kernels.host_loads(packed, poses, 2):
+    for found in jax_knee.host_loads(packed, poses, 2):
         assert np.isnan(found[:3]).all()
         assert np.isfinite(found[3, ..., :6]).all()
 
