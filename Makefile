@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install surrogate test test-data test-slow test-kernels coverage dist bench bench-peers lint type format docs lock clean distclean
+.PHONY: help install surrogate test test-data test-slow test-kernels coverage dist wasm bench bench-peers lint type format docs lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -88,6 +88,10 @@ dist: $(STAMP) ## build the sdist, and a wheel for each platform, in dist/
 	@for platform in $(PLATFORMS); do \
 		KNEE_PLATFORM=$$platform $(BIN)/python -m build --no-isolation --wheel --outdir dist . || exit 1; \
 	done
+
+wasm: $(STAMP) ## compile the library for pages of runs, dynamics/core/page.wasm.gz
+	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(PIP) install $(ZIGLANG)
+	@$(BIN)/python foundation/core/building.py page
 
 bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS="accuracy gait"]
 	@$(BIN)/python -m benchmarks $(ARGS)

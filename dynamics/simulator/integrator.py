@@ -200,20 +200,14 @@ def simulate(
         If the integrator or the contact model fails, the motion leaves the trained domain of the
         surrogate (`outside` "error"), or the knee dislocates; the message states time and pose.
     """
-    if max_step is None:
-        max_step = LARGEST_STEP * cycle.period
-    _check_arguments(method, cycles, samples, rtol, max_step)
-    first = _initial_pose(model, simulator, cycle, initial, start)
     end = cycles * cycle.period
     report = None if progress is None else lambda now: progress(now / end)
-    equations = KneeEquations(model, simulator, cycle, first, report)
-    state = np.zeros(equations.size)
-    if initial is None:
-        rates = dict(zip(equations.free, equations.resting_rates(0.0, state), strict=True))
-        state[len(equations.free) :] = [rates[name] for name in equations.inertial]
-    percent = np.linspace(0.0, 100.0, samples)
-    times = np.minimum(end, (cycles - 1 + 1e-2 * percent) * cycle.period)
-    limits = _limits(equations, rtol, atol, max_step, cycles)
+    ready = prepared(
+        model, simulator, cycle, cycles=cycles, samples=samples, rtol=rtol, atol=atol,
+        initial=initial, start=start, max_step=max_step, progress=report,
+    )  # fmt: skip
+    check_in("method", method, TABLEAUS)
+    equations, limits, state, times, percent = ready
     started = time.perf_counter()
     done = equations.integrate(TABLEAUS[method], limits, state, times)
     elapsed = time.perf_counter() - started
@@ -231,6 +225,49 @@ def simulate(
         statistics=statistics,
         **reported(equations, times, done.states)._asdict(),
     )
+
+
+class Prepared(NamedTuple):
+    """A simulation before its integration: state (n,) [rad, m, s], times (N,) [s], instants [%]."""
+
+    equations: KneeEquations
+    limits: rosenbrock.Limits
+    state: FloatArray
+    times: FloatArray
+    percent: FloatArray
+
+
+def prepared(
+    model: ContactModel,
+    simulator: KneeSimulator,
+    cycle: GaitCycle,
+    *,
+    cycles: int = 1,
+    samples: int = 201,
+    rtol: float = DEFAULT_RTOL,
+    atol: ArrayLike | None = None,
+    initial: Pose | None = None,
+    start: Pose | None = None,
+    max_step: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Prepared:
+    """Return what `simulate` integrates, from the equilibrium at the start."""
+    if max_step is None:
+        max_step = LARGEST_STEP * cycle.period
+    check_count("cycles", cycles)
+    check_count("samples", samples, at_least=2)
+    check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
+    check_number("max_step", max_step, above=0.0, unit="s")
+    first = _initial_pose(model, simulator, cycle, initial, start)
+    equations = KneeEquations(model, simulator, cycle, first, progress)
+    state = np.zeros(equations.size)
+    if initial is None:
+        rates = dict(zip(equations.free, equations.resting_rates(0.0, state), strict=True))
+        state[len(equations.free) :] = [rates[name] for name in equations.inertial]
+    percent = np.linspace(0.0, 100.0, samples)
+    times = np.minimum(cycles * cycle.period, (cycles - 1 + 1e-2 * percent) * cycle.period)
+    limits = _limits(equations, rtol, atol, max_step, cycles)
+    return Prepared(equations, limits, state, times, percent)
 
 
 def gait(
@@ -273,15 +310,6 @@ def gait(
         neutral = model.reference_pose(0.0)
         simulator = KneeSimulator(neutral=replace(neutral, adduction=0.0, rotation=0.0))
     return simulate(model, simulator, load_gait_cycle(waveforms, period_s), **options)
-
-
-def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_step: float) -> None:
-    """Check the arguments of `simulate`."""
-    check_in("method", method, TABLEAUS)
-    check_count("cycles", cycles)
-    check_count("samples", samples, at_least=2)
-    check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
-    check_number("max_step", max_step, above=0.0, unit="s")
 
 
 def _limits(

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +86,43 @@ def compiled(compiler: list[str], made: dict[str, Path]) -> None:
         part.replace(path)
 
 
+#: What pages compute with, and its build for WebAssembly.
+PAGE = FOLDERS[-1] / "page.c"
+PAGE_LIBRARY = PAGE.with_suffix(".wasm.gz")
+_TO_PAGE = (
+    *("-target", "wasm32-wasi", "-mexec-model=reactor", "-msimd128", "-Wl,--export-dynamic"),
+    *("-Wl,--strip-all", "-Wl,-z,stack-size=262144"),
+)
+
+
+def page_digest() -> bytes:
+    """Return the SHA-256 of the sources of the library for pages, in hexadecimal digits."""
+    known, waiting = dict[str, bytes](), [PAGE.name]
+    while waiting:
+        name = waiting.pop()
+        if name not in known:
+            known[name] = next(
+                each / name for each in FOLDERS if (each / name).exists()
+            ).read_bytes()
+            waiting += re.findall(r'#include "(.+)"', known[name].decode("ascii"))
+    return hashlib.sha256(b"".join(known[name] for name in sorted(known))).hexdigest().encode()
+
+
+def build_page(path: Path = PAGE_LIBRARY) -> None:
+    """Compile the library for pages by `ziglang`, or raise `OSError`."""
+    part = path.with_suffix(".part")
+    options = [each for each in OPTIONS if each not in ("-fPIC", "-shared")]
+    command = [*ZIGLANG, *_TO_PAGE, *options, *INCLUDES, str(PAGE), "-o", str(part), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(command)}: failed: {done.stderr.strip()[-2000:]}")
+    # A custom section, which WebAssembly ignores, ends with the digest of the sources.
+    name, digest = b"\x07sources", page_digest()
+    section = b"\x00" + bytes([len(name) + len(digest)]) + name + digest
+    path.write_bytes(gzip.compress(part.read_bytes() + section, 9, mtime=0))
+    part.unlink()
+
+
 def build_if_stale() -> None:
     """Compile the library if a build is missing or older than a source."""
     sources = [Path(__file__), *(path for each in FOLDERS for path in each.glob("*.[ch]"))]
@@ -93,4 +133,7 @@ def build_if_stale() -> None:
 
 
 if __name__ == "__main__":
-    build_if_stale()
+    if sys.argv[1:] == ["page"]:
+        build_page()
+    else:
+        build_if_stale()

@@ -47,14 +47,14 @@ MOST_LOAD, LEAST_FALL, TOLERANCE = (
 )
 
 
-def _structs() -> dict[str, Any]:
-    """Return the structs of the headers by name; a pointer is an address."""
+def structs(pointer_type: Any) -> dict[str, Any]:
+    """Return the structs of the headers by name, with addresses of a type for pointers."""
     found: dict[str, Any] = dict(_NUMBERS)
     for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", _PLAIN, flags=re.DOTALL):
         fields = []
         for line in filter(None, map(str.strip, body.split(";"))):
             kind, pointer, field, count = _parts(line)
-            own = ctypes.c_void_p if pointer else found[kind]
+            own = pointer_type if pointer or found[kind] is ctypes.c_void_p else found[kind]
             fields.append((field, own * int(count) if count else own))
         found[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
     return found
@@ -67,7 +67,7 @@ def _parts(line: str) -> tuple[str, str, str, str]:
     return kind, pointer, field, count
 
 
-STRUCTS = _structs()
+STRUCTS = structs(ctypes.c_void_p)
 
 
 def open_library(build: str | None = None) -> Any:

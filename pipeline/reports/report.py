@@ -14,8 +14,9 @@ from typing import Any
 
 import tomli_w
 
+from foundation.base.errors import InputError
 from pipeline.advice import in_folder
-from pipeline.config.reading import dump_config
+from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
 from pipeline.reports import accuracy_pictures as accuracy_panels
@@ -45,6 +46,7 @@ from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import knee_lines, knee_of
 from pipeline.reports.knee_frames import frame_pictures
+from pipeline.reports.live_knee import live_data
 from pipeline.reports.mesh_resolution import spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
@@ -65,6 +67,8 @@ from pipeline.reports.trained_domain import (
     sensitivity_of,
 )
 from pipeline.reports.verdict import verdict, verdict_lines
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.run_folder import read_path
 from pipeline.store.run_documents import Part, StoredFinding
 from pipeline.store.verdict_document import Verdict
 from pipeline.store.workspace_lock import flat_keys
@@ -139,6 +143,7 @@ def write_report(folder: Path) -> Report:
         largest_height=height_error(files.figures, "maximum"),
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
+        live=_live(files, folder),
         next_command=in_folder(report.verdict.next.command, folder),
         inputs=INPUTS,
         coordinates=COORDINATES,
@@ -149,6 +154,17 @@ def write_report(folder: Path) -> Report:
     )
     write_document(folder / "report.json", report)
     return report
+
+
+def _live(files: RunFiles, folder: Path) -> dict[str, Any] | None:
+    """Return what the page computes with, None without a knee, a cycle or its waveforms."""
+    if files.knee is None or not files.cycles:
+        return None
+    try:
+        gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, read_path(folder))
+        return live_data(files.knee, gait)
+    except (ConfigError, InputError):  # a table of the cycle is no longer there
+        return None
 
 
 def report_of(files: RunFiles) -> Report:

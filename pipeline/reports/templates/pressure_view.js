@@ -62,7 +62,7 @@
   };
 
   // ---- drawing ------------------------------------------------------------------------------
-  const posed = () => models[now.model].pose.subarray(12 * now.frame, 12 * now.frame + 12);
+  const posed = () => now.live?.pose ?? models[now.model].pose.subarray(12 * now.frame, 12 * now.frame + 12);
   const draw = () => {
     const sharp = Math.min(window.devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.round(n * sharp));
@@ -115,8 +115,8 @@
       label.hidden = !peaks[k];
       if (peaks[k]) put(label, peaks[k].place);
       const cross = find(`.centre[data-side=${side}]`);
-      const centre = models[now.model].centre_mm[now.frame][k];
-      cross.hidden = now.largest || centre.includes(null);
+      const centre = now.live ? now.live.centres[k] : models[now.model].centre_mm[now.frame][k];
+      cross.hidden = !centre || (now.largest && !now.live) || centre.includes(null);
       if (!cross.hidden) put(cross, centre);
     });
     const { right, up } = axes();
@@ -132,6 +132,8 @@
   // ---- what is shown ------------------------------------------------------------------------
   const last = data.percent.length - 1;
   const show = () => {
+    now.live = null;
+    find(".readout").hidden = false;
     const model = models[now.model];
     tint(field.fieldAt(now.model, now.largest ? null : now.frame));
     peaks = field.peaks();
@@ -322,6 +324,15 @@
   canvas.addEventListener("webglcontextlost", () => {
     place.hidden = true;
     place.parentElement.classList.remove("live");
+  });
+
+  // A pose that another section computes: without pressures, until an instant is chosen again.
+  document.addEventListener("knee-live", ({ detail }) => {
+    tint(new Float32Array(field.fieldAt(now.model, now.frame).length));
+    [now.live, peaks] = [detail, [null, null]];
+    find(".readout").hidden = true;
+    find(".instant").textContent = "the pose of “Move the knee”, without pressures";
+    redraw();
   });
 
   place.hidden = false;

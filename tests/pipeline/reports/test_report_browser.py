@@ -15,7 +15,16 @@ pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
-    *("overview", "pressure", "contact", "gait", "combinations", "validation", "sensitivity"),
+    *(
+        "overview",
+        "pressure",
+        "move",
+        "contact",
+        "gait",
+        "combinations",
+        "validation",
+        "sensitivity",
+    ),
     *("stages", "provenance", "glossary"),
 )
 
@@ -101,7 +110,9 @@ class TestPage:
         self, desk: Any, told: list[str], address: str
     ) -> None:
         assert desk.title() == "smoke: knee-contact surrogate"
-        fetched = [line for line in told if not line.startswith("request: data:")]
+        fetched = [
+            line for line in told if not line.startswith(("request: data:", "request: blob:"))
+        ]
         assert fetched == [f"request: {address[:60]}"]
         assert desk.locator("html").get_attribute("lang") == "en"
 
@@ -159,3 +170,47 @@ def test_pictures_are_embedded_and_whole(drawn_run: Path) -> None:
         else:
             assert head == "data:image/svg+xml;base64"
             assert ElementTree.fromstring(raw).tag.endswith("svg")
+
+
+def test_knee_moves_by_sliders_alone(browser, address):
+    """By the keyboard: the numbers follow, the domain is told, the cycle is simulated again."""
+    wrong: list[str] = []
+    desk = browser.new_page(viewport={"width": 1280, "height": 900})
+    desk.on("pageerror", lambda error: wrong.append(str(error)))
+    desk.goto(address)
+    desk.wait_for_selector(".live-charts svg")
+    slider = desk.locator("#move [data-group=pose][data-name=load]")
+    total = desk.locator("#move tbody tr").first.locator("td").last
+    before = float(total.text_content().replace("−", "-"))
+    slider.focus()
+    desk.keyboard.press("End")
+    assert float(total.text_content()) > 2.0 * before
+    assert "load=" in desk.url
+    assert "without pressures" in desk.locator("#viewer .instant").text_content()
+    desk.locator("#move [data-group=pose][data-name=anterior]").focus()
+    desk.keyboard.press("End")
+    assert "outside the trained domain" in desk.locator("#move .outside").text_content()
+    curves = desk.locator(".live-charts svg").first.locator("path[stroke='#0072b2']")
+    as_in_run = curves.get_attribute("d")
+    desk.locator("#move [data-group=gait][data-name=axial]").focus()
+    desk.keyboard.press("End")
+    desk.wait_for_function(
+        "before => document.querySelector(\".live-charts path[stroke='#0072b2']\")"
+        ".getAttribute('d') !== before",
+        arg=as_in_run,
+    )
+    desk.locator("[data-do=nominal]").click()
+    desk.wait_for_function(
+        "before => document.querySelector(\".live-charts path[stroke='#0072b2']\")"
+        ".getAttribute('d') === before",
+        arg=as_in_run,
+    )
+    assert wrong == []
+    again = browser.new_page()
+    again.goto(desk.url.split("#")[0] + "#flexion=45&load=700")
+    again.wait_for_selector("#live[data-ready]")
+    shown = again.locator("#move [data-group=pose][data-name=flexion]").input_value()
+    assert float(shown) == 45.0
+    assert again.locator("#move tbody tr").first.locator("td").last.text_content() == "700"
+    again.close()
+    desk.close()

@@ -1,0 +1,30 @@
+/* What a page in a browser computes with, as one translation unit for WebAssembly: the loads of a
+   surrogate, and the simulation that they drive. */
+#define KNEE_API __attribute__((visibility("default")))
+#include "motion.h"
+
+#include "sums.c"
+#include "functions.c"
+#include "regressor.c"
+#include "line.c"
+#include "jets.c"
+#include "compartment.c"
+#include "ligaments.c"
+#include "equations.c"
+#include "rosenbrock.c"
+
+/* Integrate as `integrate` does, with the contact of a surrogate. */
+KNEE_API int integrate_trained(const simulation *problem, const trained *contact, const tableau *t,
+                               const step_limits *limits, int n, const double *mass, double *state,
+                               ptrdiff_t count, const double *times, int *counts, double *where,
+                               double *states);
+
+int integrate_trained(const simulation *problem, const trained *contact, const tableau *t,
+                      const step_limits *limits, int n, const double *mass, double *state,
+                      ptrdiff_t count, const double *times, int *counts, double *where,
+                      double *states)
+{
+    const knee_motion motion = {problem, trained_contact, contact};
+    return integrate(knee_derivative, &motion, t, limits, n, mass, state, count, times, counts, where,
+                     states);
+}
