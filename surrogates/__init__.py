@@ -26,7 +26,7 @@ from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarn
 from surrogates.formulations.lessons import Samples
 from surrogates.parametric.parameters import Parameters
 from surrogates.parametric.surrogate import ParametricSurrogate
-from surrogates.sampling.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import SampleSpace
 from surrogates.training import fit, samples_of
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "OutsideDomainWarning",
     "Parameters",
     "ParametricSurrogate",
-    "ReferencePath",
     "SampleSpace",
     "Samples",
     "SurrogateFileError",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.motion import MotionTable
+from dynamics.motion.motion_tables import MotionTable
 from dynamics.musculoskeletal import (
     BodyForce,
     ConstraintFunctions,

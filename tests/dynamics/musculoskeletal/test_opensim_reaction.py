@@ -4,7 +4,7 @@ import numpy as np
 from bare_legs import TIME, WEIGHT, bare_model, bare_walk, solved, standing
 from numpy.testing import assert_allclose
 
-from dynamics.motion import MotionTable, read_motion_table, write_motion_table
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.musculoskeletal.external_loads import write_applied_forces
 from dynamics.musculoskeletal.knee_reaction import knee_loads
 from pipeline.studies.muscle_walks.setup import prepare_walk

@@ -3,7 +3,7 @@
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.motion import read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.jam_settings import jam_file, mesh_in
