@@ -19,7 +19,7 @@ from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import shipped_config
 from pipeline.studies.dispatch import load_study
-from pipeline.studies.forward_motions.simulate import prepare_forward
+from pipeline.studies.forward_motions import prepare_forward
 from pipeline.studies.muscle_walks.frames import body_weight
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.study import varied_walk

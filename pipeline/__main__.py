@@ -3,7 +3,7 @@
 import os
 import sys
 
-INTERRUPTED = 130
+from pipeline.errors import INTERRUPTED
 
 
 def program() -> None:

@@ -53,10 +53,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_present(folder: Path) -> None:
-    """Raise a WriteError if a folder has vanished.
-
-    `replacing` would make a new folder, with a part of the results.
-    """
+    """Raise a WriteError if a folder has vanished: `replacing` would make it anew."""
     if not folder.is_dir():
         told = "the folder was removed or disconnected while the command ran"
         raise WriteError(errno.ENOENT, told, str(folder))
@@ -64,10 +61,9 @@ def check_present(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to, which replaces `path` at the end of the block.
+    """Yield a temporary path, which replaces `path` at the end of the block.
 
-    The folder of the file is made. In a block of `replacing_together`, the file is replaced at the
-    end of that block. Raises `WriteError` if the file cannot be written.
+    In a block of `replacing_together`, the file is replaced at the end of that block.
     """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,10 +117,7 @@ def write_npz(path: Path, **arrays: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value for strict JSON; numbers that are not finite become None.
-
-    Typed parts of documents, whose numbers are checked, stay as given for `json_text`.
-    """
+    """Return a value for strict JSON: numbers that are not finite become None, documents stay."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

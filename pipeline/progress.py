@@ -173,9 +173,8 @@ def rounded(seconds: float) -> str:
 class StageCounter:
     """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
 
-    `workers` is the number of processes; `per_evaluation` the time of one compartment evaluation
-    [s], None until measured. Samples and fits are each expected to exceed their expected times as
-    those so far did on average; until both have been measured, the remaining time is not known.
+    `per_evaluation` is the time of one compartment evaluation [s], None until measured. Samples and
+    fits are each expected to exceed their expected times as those so far did on average.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:

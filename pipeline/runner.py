@@ -142,7 +142,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     with run.timed("held-out samples"):
         rows = partial(original.held_out, space, config, sampled.candidates)
         evaluation = original.evaluation()
-        held_out = run.table("heldout", lambda: run.evaluate("heldout", rows(), evaluation))
+        held_out = run.table("heldout", lambda: run.evaluate(rows(), evaluation))
     with run.timed("validation"):
         validation = _validate(run, original, trained, sampled, held_out)
         say(_held_out_errors(validation.figures))

@@ -31,8 +31,8 @@ from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
-from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
+from pipeline.config.schema import require_simulator
 from pipeline.config.schema_base import naming_keys, near, table_expected
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.store.quantities import quantity_of
@@ -99,18 +99,19 @@ def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> 
 
 
 def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
-    """Return the ligament bundles of a configuration, in the frames of the bones.
-
-    Those of a file take the way of the mesh files to these frames; shipped ones are there.
-    """
+    """Return the ligament bundles of a configuration, in the frames of the bones."""
     if config.ligaments is None:
         return ()
     if config.ligaments in _SHIPPED["ligaments"]:
         return load_ligaments(_SHIPPED["ligaments"][config.ligaments])
-    knee = config.knee
-    femur, tibia = _place(knee.femur), _place(knee.tibia)
-    read = partial(load_ligaments, side=knee.side, femur=femur, tibia=tibia)
+    read = partial(load_ligaments, **ligament_places(config))
     return _content("ligaments", config.ligaments, read)
+
+
+def ligament_places(config: SimulationConfig) -> dict[str, Any]:
+    """Return the side and the places of the mesh files, as `load_ligaments` takes them."""
+    knee = config.knee
+    return {"side": knee.side, "femur": _place(knee.femur), "tibia": _place(knee.tibia)}
 
 
 def _place(mesh: MeshConfig | None) -> Place | None:
@@ -212,11 +213,7 @@ def _start_on(path: ReferencePath) -> Pose:
 
 @dataclass(frozen=True, eq=False)
 class GaitSimulation:
-    """The gait cycle of a study, ready to be simulated with any contact model.
-
-    `config` has tolerances and numbers of cycles and instants, `cycle` the inputs over the nominal
-    cycle; `start` is near the static equilibrium at its beginning.
-    """
+    """The gait cycle of a study; `start` is near the static equilibrium at its beginning."""
 
     config: SimulationConfig
     simulator: KneeSimulator
@@ -225,19 +222,12 @@ class GaitSimulation:
 
     @classmethod
     def of(cls, config: SimulationConfig, path: ReferencePath) -> GaitSimulation:
-        """Return the gait cycle of a configuration, which starts on the path at zero flexion.
-
-        A path without zero flexion gives its knot that is nearest to zero flexion. Raises
-        `InputError` for a configuration without a simulated cycle.
-        """
+        """Return the gait cycle of a configuration from the path nearest to zero flexion."""
         require_simulator(config, "a simulated cycle")
         return cls(config, gait_simulator(config, path), gait_cycle(config), _start_on(path))
 
     def about(self, path: ReferencePath) -> GaitSimulation:
-        """Return the gait cycle of the same configuration about another path, as `of`.
-
-        Neither waveforms nor ligaments are read again.
-        """
+        """Return the gait cycle of the same configuration about another path, as `of`."""
         neutral = neutral_about(self.config, path)
         simulator = replace(self.simulator, neutral=neutral)
         return replace(self, simulator=simulator, start=_start_on(path))

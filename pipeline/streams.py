@@ -19,9 +19,6 @@ def or_silent() -> Iterator[None]:
 
 
 def drop(stream: Any) -> None:
-    """Send what a stream still holds, and gets later, nowhere.
-
-    Python would complain again when it flushes the stream at exit.
-    """
+    """Send what a stream still holds, and gets later, nowhere: Python flushes it at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -49,9 +49,8 @@ def space_of(samples: Mapping[str, Samples]) -> SampleSpace:
     low, high = poses.min(axis=0), poses.max(axis=0)
     path = ReferencePath.constant(float(low[0]), 0.5 * (low + high)[1:])
     offsets = 0.5 * (high - low)[[1, 2, 3, 5]]
-    return SampleSpace(
-        path, np.array([low[0], high[0]]), offsets, np.array([loads.min(), loads.max()])
-    )
+    load = np.array([loads.min(), loads.max()])
+    return SampleSpace(path, np.array([low[0], high[0]]), offsets, load)
 
 
 def fit(

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 #: Axes of a laboratory whose z is up, in those of OpenSim: rows x, y, z.
 Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
@@ -73,8 +74,7 @@ def write_c3d(
 
     `more` are further parameters (group, name, value).
     """
-    import ezc3d
-
+    ezc3d = pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
     file, length = ezc3d.c3d(), UNITS[unit]
     samples = len(plates[0].signals) if plates else 0
     markers = np.zeros((samples, 0, 3)) if markers is None else np.asarray(markers) / length

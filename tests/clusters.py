@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from studies import ROOT
+from studies import ROOT, stored_samples
 
 #: How long a process may take to start on a busy machine [s].
 PATIENCE = 60.0
@@ -79,20 +79,20 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 
 @contextmanager
-def killed_in(chunks: Path, process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Kill a process as soon as a stage has stored its first chunk.
+def killed_in(samples: Path, process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Kill a process as soon as a run has stored results.
 
-    The list then holds the number of chunks that were stored at that moment.
+    The list then holds the number of results that were stored at that moment.
     """
     stored: list[int] = []
     ended = threading.Event()
 
     def watch() -> None:
-        while not any(chunks.glob("*.parquet")):
+        while not stored_samples(samples):
             if ended.wait(5e-4):
                 return
         process.send_signal(signal.SIGKILL)
-        stored.append(len(list(chunks.glob("*.parquet"))))
+        stored.append(stored_samples(samples))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

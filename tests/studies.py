@@ -2,11 +2,12 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -92,15 +93,27 @@ def kept_figures() -> Iterator[list[Figure]]:
         yield figures
 
 
-def kill_at_first_chunk(chunks: Path, arguments: list[str]) -> int:
-    """Start a command, kill it as soon as it has stored a chunk; return the number of chunks."""
+def stored_samples(file: Path) -> int:
+    """Return the number of results that a file of samples has, also while a run writes to it."""
+    if not file.exists():
+        return 0
+    with (
+        suppress(sqlite3.OperationalError),  # locked, or not made yet
+        closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as table,
+    ):
+        return int(table.execute("SELECT count(*) FROM samples").fetchone()[0])
+    return 0
+
+
+def kill_at_first_chunk(samples: Path, arguments: list[str]) -> int:
+    """Start a command, kill it as soon as it has stored results; return how many it has stored."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline", *arguments], cwd=ROOT, env=environment
     )
     limit = time.monotonic() + 120.0
     try:
-        while not any(chunks.glob("*.parquet")):
+        while not stored_samples(samples):
             assert process.poll() is None, "the command ended before it could be killed"
             assert time.monotonic() < limit
             time.sleep(5e-4)
@@ -108,7 +121,7 @@ def kill_at_first_chunk(chunks: Path, arguments: list[str]) -> int:
     finally:
         process.kill()
     assert process.wait() == -signal.SIGKILL
-    return len(list(chunks.glob("*.parquet")))
+    return stored_samples(samples)
 
 
 def surrogate_arrays(folder: Path) -> dict[str, Any]:

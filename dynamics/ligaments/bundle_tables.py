@@ -205,6 +205,38 @@ def load_ligaments(
     return tuple(ligaments.values())
 
 
+def ligament_rows(
+    ligaments: Sequence[Ligament],
+    *,
+    side: str = "right",
+    femur: Place | None = None,
+    tibia: Place | None = None,
+) -> list[dict[str, str | float]]:
+    """Return rows by column from which `load_ligaments` with the same places reads the bundles."""
+    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
+    rows = []
+    for each in ligaments:
+        column, factor = STIFFNESS_COLUMNS[each.kind]
+        row: dict[str, str | float] = {"name": each.name, "kind": each.kind}
+        ends = (_FEMORAL, each.femoral, femur), (_TIBIAL, each.tibial, tibia)
+        for columns, point, place in ends:
+            in_file = _placed_back(point * [1.0, 1.0, right], place)
+            row |= dict(zip(columns, (1e3 * in_file).tolist(), strict=True))
+        row |= {"rest_length_mm": 1e3 * each.rest_length, column: each.stiffness / factor}
+        if each.kind == "toe":
+            row["transition_strain"] = each.transition_strain
+        rows.append(row)
+    return rows
+
+
+def _placed_back(point: FloatArray, place: Place | None) -> FloatArray:
+    """Return the point (3,) [m] of a table that a rigid placement takes to a point."""
+    if place is None:
+        return point
+    origin = place(np.zeros(3))
+    return (place(np.eye(3)) - origin) @ (point - origin)
+
+
 def _read_ligament(
     table: TextTable, line: int, row: Mapping[str, str], femoral: FloatArray, tibial: FloatArray
 ) -> Ligament:

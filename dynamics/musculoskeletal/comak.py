@@ -5,25 +5,220 @@ the joint surfaces touch) are found that give the measured accelerations of the 
 and none of the secondary ones, at the least cost (Smith, Brandon, Thelen 2019, J Biomech
 82:124-133; Smith, Vignos, Lenhart, Kaiser, Thelen 2016, J Biomech Eng 138:021017). The speed of a
 secondary coordinate is its change since the previous instant.
+
+In an iteration, with muscle forces R a, reserves r, steps s of the secondary coordinates and
+C = d(forces)/ds, the accelerations of the motion need R a + r + C s = b. The cost (Smith et al.
+2018)
+
+    sum_i w_i (a_i - d_i)² + sum_k v_k r_k² + g . s
+
+is least where r = b - R a - C s; the steps are free, so that what is left is a bounded linear
+least-squares problem in the activations, with the residuals outside the range of C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.optimize import lsq_linear
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
-from dynamics.musculoskeletal.comak_solution import ComakResult, Solution, halfway
-from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
-from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.muscle_drive import length_derivatives
-from dynamics.musculoskeletal.plant import Contractions, Plant, PlantForces
-from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
-from foundation.base.checks import FloatArray, check_array
+from dynamics.musculoskeletal.joint_contact import ContactForces, JointContact, PlantContacts
+from dynamics.musculoskeletal.plant import (
+    Contractions,
+    Plant,
+    PlantForces,
+    SimulatedFrames,
+    length_derivatives,
+)
+from foundation.base.checks import FloatArray, IntArray, check_array
 from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import ContactLoads
+
+_UNKNOWN = np.zeros(0)
+
+
+class Solution(NamedTuple):
+    """State of a frame: S secondary coordinates (S,) [rad, m], M muscles, F free coordinates."""
+
+    #: Secondary coordinates and their rates (S,) [rad, m; per s].
+    values: FloatArray
+    speeds: FloatArray
+    #: Activations (M,) [1].
+    activations: FloatArray
+    #: Forces of the reserves (F,) [N m, N].
+    reserves: FloatArray
+    #: Largest error of acceleration [rad/s², m/s²].
+    error: float
+    iterations: int
+    loads: tuple[ContactLoads, ...]
+    #: Muscle forces (M,) [N].
+    tensions: FloatArray = _UNKNOWN
+    #: Accelerations of the free coordinates beyond the wanted ones (F,) [rad/s², m/s²].
+    surplus: FloatArray = _UNKNOWN
+    #: Forces that a jump of the contact forces leaves (F,) [N m, N]; empty without one.
+    imbalance: FloatArray = _UNKNOWN
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComakResult(SimulatedFrames):
+    """Result of a COMAK simulation of N frames; further fields are those of `SimulatedFrames`.
+
+    Parameters
+    ----------
+    free : tuple of str
+        Names of the F free coordinates.
+    reserves : (N, F) float64
+        Forces of the reserves on the free coordinates [N m, N].
+    surplus : (N, F) float64
+        Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²]; NaN where the
+        solution of the previous frame is kept.
+    errors : (N,) float64
+        Largest error of acceleration of each frame [rad/s², m/s²].
+    converged : (N,) bool
+        Whether the error is below the tolerance, or the frame is at a jump of the contact forces.
+    imbalance : (N, F) float64
+        Generalised forces on the free coordinates that jumps of the contact forces leave [N m, N];
+        zero where the forces balance.
+    iterations : (N,) int64
+        Iterations of each frame.
+    costs : (N,) float64
+        Cost of muscles and reserves.
+    outside : (N, S) bool
+        Whether a secondary coordinate is outside the range of a recorded plant.
+    flags : tuple of str
+        A flag for each frame that did not converge, and for each coordinate that is outside.
+    """
+
+    free: tuple[str, ...]
+    reserves: FloatArray
+    surplus: FloatArray
+    errors: FloatArray
+    converged: NDArray[np.bool_]
+    imbalance: FloatArray
+    iterations: IntArray
+    costs: FloatArray
+    outside: NDArray[np.bool_]
+    flags: tuple[str, ...]
+
+    def solution(self, frame: int) -> Solution:
+        """Return the solution of a frame, after which `Comak.solve` can solve another."""
+        return Solution(
+            self.values[frame],
+            self.speeds[frame],
+            self.activations[frame],
+            self.reserves[frame],
+            float(self.errors[frame]),
+            int(self.iterations[frame]),
+            self.loads[frame],
+            self.muscle_forces[frame],
+            self.surplus[frame],
+        )
+
+
+def halfway(at: Solution, wanted: Solution) -> Solution:
+    """Return the mean of two solutions: iterations that go to and fro between kinks end there."""
+    return wanted._replace(
+        values=0.5 * (at.values + wanted.values),
+        activations=0.5 * (at.activations + wanted.activations),
+        reserves=0.5 * (at.reserves + wanted.reserves),
+    )
+
+
+#: Accuracy of the bounded least-squares problem, relative to its cost.
+_TOLERANCE = 1e-12
+#: Least weight of an activation, relative to the largest one.
+_LEAST_WEIGHT = 1e-9
+
+
+class FrameProblem(NamedTuple):
+    """Data of the problem, with forces (F,) [N m, N] of free coordinates, M muscles, S steps."""
+
+    #: R (F, M): generalised force per unit of activation of each muscle [N m, N].
+    arms: FloatArray
+    #: C (F, S): force per unit of each secondary coordinate [N m, N per rad, m].
+    columns: FloatArray
+    #: b (F,): what muscles, reserves and steps must give [N m, N].
+    needed: FloatArray
+    #: w (M,): weights of the squared activations [cost].
+    activation_weights: FloatArray
+    #: v (F,): weights of the squared reserves [cost / (N m)², cost / N²].
+    reserve_weights: FloatArray
+    #: g (S,): cost per unit of each secondary coordinate [cost / rad, cost / m].
+    energy_gradient: FloatArray
+    #: Least and largest activations (2, M) [1].
+    bounds: FloatArray
+    #: Largest steps of the secondary coordinates (S,) [rad, m].
+    largest_steps: FloatArray
+    #: d (M,): activations that cost nothing [1].
+    desired: FloatArray
+
+
+class FrameSolution(NamedTuple):
+    """Activations (M,) [1], reserves (F,) [N m, N], steps (S,) [rad, m] that solve the problem."""
+
+    activations: FloatArray
+    reserves: FloatArray
+    steps: FloatArray
+
+
+def solve_frame(problem: FrameProblem) -> FrameSolution:
+    """Return the activations and steps, within their bounds, of one iteration's linear problem."""
+    root = np.sqrt(problem.reserve_weights)
+    columns, needed = root[:, None] * problem.columns, root * problem.needed
+    arms, weights = root[:, None] * problem.arms, np.sqrt(_positive(problem.activation_weights))
+    # A cost of the steps moves the goal of the residuals, by what their range can follow.
+    shift = np.linalg.lstsq(columns.T, -0.5 * problem.energy_gradient, rcond=None)[0]
+    wanted = weights * problem.desired - (arms.T @ shift) / weights
+    basis, _ = qr(columns, mode="full")
+    outside = basis[:, columns.shape[1] :]
+    found = lsq_linear(
+        np.vstack([np.diag(weights), outside.T @ arms]),
+        np.concatenate([wanted, outside.T @ needed]),
+        bounds=tuple(problem.bounds),
+        method="bvls",
+        tol=_TOLERANCE,
+    ).x
+    left = needed + shift - arms @ found
+    steps: FloatArray = np.linalg.lstsq(columns, left, rcond=None)[0].astype(np.float64)
+    if (np.abs(steps) > problem.largest_steps).any():
+        found, steps = _bounded_steps(problem, arms, columns, needed + shift, weights, wanted)
+    reserves = problem.needed - problem.arms @ found - problem.columns @ steps
+    return FrameSolution(found, reserves, steps)
+
+
+def _positive(weights: FloatArray) -> FloatArray:
+    """Return weights [cost], none of them zero, so that they determine the activations."""
+    return np.maximum(weights, _LEAST_WEIGHT * max(float(weights.max(initial=0.0)), 1.0))
+
+
+def _bounded_steps(
+    problem: FrameProblem,
+    arms: FloatArray,
+    columns: FloatArray,
+    needed: FloatArray,
+    weights: FloatArray,
+    wanted: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return activations and steps where a bound of a step is active."""
+    count, steps = len(weights), columns.shape[1]
+    matrix = np.block([[np.diag(weights), np.zeros((count, steps))], [arms, columns]])
+    low, high = problem.bounds
+    limits = problem.largest_steps
+    found = lsq_linear(
+        matrix,
+        np.concatenate([wanted, needed]),
+        bounds=(np.concatenate([low, -limits]), np.concatenate([high, limits])),
+        method="bvls",
+        tol=_TOLERANCE,
+    ).x
+    return found[:count], found[count:]
+
 
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.

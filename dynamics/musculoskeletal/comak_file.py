@@ -1,21 +1,21 @@
-"""OpenSim-JAM's file of COMAK settings: settings, files, and what is not done."""
+"""OpenSim-JAM's file of COMAK settings: settings, files, reserves, and what is not done."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from math import hypot
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
+    MuscleWeight,
     SecondaryCoordinate,
     check_distinct,
 )
-from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
-from dynamics.musculoskeletal.muscle_courses import MuscleWeight
-from dynamics.musculoskeletal.osim_functions import NATURAL, POINTS, read_function
 from dynamics.musculoskeletal.osim_xml import (
     FILE,
     FLAG,
@@ -24,45 +24,137 @@ from dynamics.musculoskeletal.osim_xml import (
     NAMES,
     NUMBER,
     OPTIONAL,
+    PIECEWISE,
     ObjectTable,
     OsimObject,
     Property,
     read_apart,
+    read_function,
+    read_object,
+    read_tool,
+    settings_notes,
 )
-from dynamics.musculoskeletal.reserves import read_reserves, reserve_fields, reserve_notes
+from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 
+_ACTUATOR = "CoordinateActuator"
+#: OpenSim-JAM ignores limits of control that are larger [1].
+_NO_LIMIT = 1000.0
+
+
+class Reserve(NamedTuple):
+    """Actuator of a coordinate: its force at full control [N m, N], and its name in a force set."""
+
+    coordinate: str
+    force: float
+    name: str
+
+
+def reserve_fields(reserves: Sequence[Reserve]) -> dict[str, Any]:
+    """Return the fields of `ComakSettings` that reserves determine."""
+    return {
+        "reserve_forces": tuple((r.coordinate, r.force) for r in reserves),
+        "reserve_names": tuple(r.name for r in reserves),
+    }
+
+
+def _applied(path: str | Path) -> list[OsimObject]:
+    """Return the forces of a force set that apply."""
+    forces = read_object(path, "reserves").child("ForceSet")
+    if forces is None:
+        return []
+    return [force for force in forces.objects() if force.boolean("appliesForce", True)]
+
+
+def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
+    """Read the reserve of each coordinate from OpenSim's force set (XML)."""
+    return reserves_in(_applied(path))
+
+
+def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
+    """Return the reserve of each coordinate among the forces of a set, of several the last."""
+    found: dict[str, Reserve] = {}
+    for actuator in forces:
+        if actuator.tag == _ACTUATOR:
+            force = actuator.number("optimal_force", 1.0)
+            check_number(f"{actuator.where}, optimal_force", force, above=0.0)
+            coordinate = actuator.last_name("coordinate")
+            found[coordinate] = Reserve(coordinate, force, actuator.name)
+    return tuple(found.values())
+
+
+def with_actuators(settings: ComakSettings, actuators: Iterable[Reserve]) -> ComakSettings:
+    """Return settings whose reserves include actuators of the model on coordinates solved for."""
+    free = (*settings.primary, *(s.name for s in settings.secondary))
+    own = [each for each in actuators if each.coordinate in free]
+    if not own:
+        return settings
+    # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
+    forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
+    labels = dict(zip(forces, settings.reserve_names, strict=False))
+    reserves = {n: Reserve(n, force, labels.get(n, f"{n}_reserve")) for n, force in forces.items()}
+    for each in own:
+        known = reserves.get(each.coordinate, each._replace(force=0.0))
+        reserves[each.coordinate] = known._replace(force=hypot(known.force, each.force))
+    return replace(settings, **reserve_fields(tuple(reserves.values())))
+
+
+def reserve_notes(path: Path) -> tuple[str, ...]:
+    """Return sentences on actuators that are not reserves, and on limits of reserves."""
+    applied = _applied(path)
+    others = [a.name for a in applied if a.tag != _ACTUATOR]
+    limited = [a.name for a in applied if a.tag == _ACTUATOR and _is_limited(a)]
+    notes = []
+    if others:
+        text = "which are not CoordinateActuators"
+        notes.append(f"{path.name}: ignored forces: {', '.join(others)}, {text}")
+    if limited:
+        notes.append(
+            f"{path.name}: ignored min_control and max_control of {', '.join(limited)}; reserves "
+            "have no limits"
+        )
+    return tuple(notes)
+
+
+def _is_limited(actuator: OsimObject) -> bool:
+    """Return whether an actuator has a limit of control that OpenSim-JAM observes."""
+    limits = [tag for tag in ("min_control", "max_control") if _is_finite(actuator.text(tag))]
+    return any(abs(actuator.number(tag, 0.0)) < _NO_LIMIT for tag in limits)
+
+
+def _is_finite(text: str) -> bool:
+    return bool(text) and "inf" not in text.lower()
+
+
 _SETTINGS = (
-    Property("primary_coordinates", "primary", NAMES, (), "coordinates that muscles move"),
-    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
-    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
-    Property("time_step", "step", OPTIONAL, -1.0, "time step [s]"),
-    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0, "filter of the motion [Hz]"),
-    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True, "whether to settle"),
-    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5, "settled change [rad, m]"),
-    Property("max_iterations", "iterations", INTEGER, 25, "most iterations of a frame"),
-    Property("udot_tolerance", "tolerance", NUMBER, 1.0, "error of a frame [rad/s², m/s²]"),
-    Property(
-        "udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0, "error of a usable frame"
-    ),
-    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3, "cost of reserves [1]"),
-    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0, "cost [1/J]"),
-    Property("use_muscle_physiology", "fibre_forces", FLAG, False, "whether fibres limit forces"),
+    Property("primary_coordinates", "primary", NAMES, ()),
+    Property("start_time", "start", OPTIONAL, -1.0),
+    Property("stop_time", "stop", OPTIONAL, -1.0),
+    Property("time_step", "step", OPTIONAL, -1.0),
+    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0),
+    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True),
+    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5),
+    Property("max_iterations", "iterations", INTEGER, 25),
+    Property("udot_tolerance", "tolerance", NUMBER, 1.0),
+    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0),
+    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3),
+    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0),
+    Property("use_muscle_physiology", "fibre_forces", FLAG, False),
 )
 _FILES = (
-    Property("model_file", "model", FILE, None, "model (.osim)"),
-    Property("coordinates_file", "motion", FILE, None, "motion (.mot, .sto)"),
-    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
-    Property("force_set_file", "forces", FILE, None, "reserves (.xml)"),
+    Property("model_file", "model", FILE, None),
+    Property("coordinates_file", "motion", FILE, None),
+    Property("external_loads_file", "external_loads", FILE, None),
+    Property("force_set_file", "forces", FILE, None),
 )
 _READ_APART = read_apart(
-    prescribed_coordinates="coordinates that follow the motion",
-    COMAKSecondaryCoordinateSet="coordinates in which surfaces touch",
-    COMAKCostFunctionParameterSet="weights and bounds of muscles",
-    COMAKCostFunctionWeightSet="weights of muscles, in older files",
-    activation_exponent="exponent of activations in the cost, 2",
-    replace_force_set="whether reserves replace the forces of the model, false",
-    results_prefix="name of the walk",
+    "prescribed_coordinates",
+    "COMAKSecondaryCoordinateSet",
+    "COMAKCostFunctionParameterSet",
+    "COMAKCostFunctionWeightSet",
+    "activation_exponent",
+    "replace_force_set",
+    "results_prefix",
 )
 TOOL = ObjectTable(
     "COMAKTool",
@@ -82,9 +174,9 @@ TOOL = ObjectTable(
 _SECONDARY = ObjectTable(
     "COMAKSecondaryCoordinate",
     (
-        Property("coordinate", "name", LAST_NAME, "", "path in the model"),
-        Property("max_change", "largest_step", NUMBER, 0.05, "in an iteration [rad, m]"),
-        *read_apart(comak_damping="viscosity in the model [N m s/rad, N s/m]"),
+        Property("coordinate", "name", LAST_NAME, ""),
+        Property("max_change", "largest_step", NUMBER, 0.05),
+        *read_apart("comak_damping"),
     ),
 )
 #: Functions of a muscle: tag, field of `ComakSettings`, quantity.
@@ -94,24 +186,11 @@ _COURSES = (
     ("activation_lower_bound", "least_activations", "least activation"),
     ("activation_upper_bound", "largest_activations", "largest activation"),
 )
-_FUNCTIONS = "a Constant, a LinearFunction, a PiecewiseLinearFunction, a SimmSpline or a GCVSpline"
+_FUNCTIONS = "a Constant, a LinearFunction or a PiecewiseLinearFunction"
 
 
 class ComakFile:
-    """A file of settings of OpenSim-JAM's COMAKTool.
-
-    Parameters
-    ----------
-    path : str or Path
-        XML file; the files that it names are relative to its folder.
-    others : mapping of str to Path, optional
-        Files in place of those that the settings name, by field of `ComakFiles`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or has no COMAKTool.
-    """
+    """Settings of OpenSim-JAM's COMAKTool; `others` replace files, by `ComakFiles`' field."""
 
     def __init__(self, path: str | Path, others: Mapping[str, Path] | None = None) -> None:
         #: The settings as XML.
@@ -122,13 +201,7 @@ class ComakFile:
 
     @property
     def files(self) -> ComakFiles:
-        """Model, motion, external loads and reserves.
-
-        Raises
-        ------
-        InputError
-            If the settings name no model or no motion.
-        """
+        """Model, motion, external loads and reserves."""
         named = self.tool.read(_FILES) | self._others
         for tag, field in (("model_file", "model"), ("coordinates_file", "motion")):
             if named[field] is None:
@@ -136,19 +209,7 @@ class ComakFile:
         return ComakFiles(**named)
 
     def settings(self, viscosities: Mapping[str, float] | None = None) -> ComakSettings:
-        """Return the settings.
-
-        Parameters
-        ----------
-        viscosities : mapping of str to float, optional
-            Viscosity of the model on coordinates [N m s/rad, N s/m]: the damping of secondary
-            coordinates for which the file has none; 1 without a viscosity.
-
-        Raises
-        ------
-        InputError
-            If a value is malformed or out of its range.
-        """
+        """Return the settings; `viscosities` of the model are the default damping."""
         tool = self.tool
         exponent = tool.number("activation_exponent", 2.0)
         if exponent != 2.0:
@@ -181,22 +242,7 @@ class ComakFile:
         return [name for name in coordinates if name not in listed]
 
     def notes(self, coordinates: Collection[str], held: Collection[str] = ()) -> tuple[str, ...]:
-        """Return sentences on settings that are unknown or not carried out.
-
-        Parameters
-        ----------
-        coordinates : collection of str
-            Names of the coordinates of the model.
-        held : collection of str
-            Coordinates that no list of the file needs: locked, coupled to others, or primary or
-            secondary by other settings.
-
-        Raises
-        ------
-        InputError
-            If the file replaces the forces of the model, or prescribes a coordinate that the model
-            does not have.
-        """
+        """Return notes on settings that are not carried out, and on coordinates in no list."""
         tool = self.tool
         if tool.boolean("replace_force_set", False):
             raise InputError(
@@ -205,7 +251,7 @@ class ComakFile:
             )
         where = f"{self._path}, prescribed_coordinates"
         check_coordinates(where, self._prescribed, coordinates)
-        notes = settings_notes(tool, TOOL, _SECONDARY) + _repeated_notes(tool)
+        notes = settings_notes(tool, TOOL, _SECONDARY)
         left = self._in_no_list([name for name in coordinates if name not in held])
         if left:
             notes += (
@@ -253,24 +299,6 @@ def _muscle_courses(tool: OsimObject) -> dict[str, Any]:
     }
 
 
-def _repeated_notes(tool: OsimObject) -> tuple[str, ...]:
-    """Return a note on parameters that name the muscle of another one with the same numbers."""
-    named: set[str] = set()
-    repeated = []
-    for parameter in _parameters(tool):
-        name = parameter.last_name("actuator")
-        if name in named:
-            repeated.append(f"{parameter.name or parameter.tag} ({name})")
-        named.add(name)
-    if not repeated:
-        return ()
-    return (
-        f"{tool.where}, COMAKCostFunctionParameter: expected one parameter for each muscle, found "
-        f"another one for the muscles in parentheses: {', '.join(repeated)}; the numbers are the "
-        "same and count once; check the actuator of these parameters",
-    )
-
-
 def _check_parameter(parameter: OsimObject, name: str) -> None:
     """Raise an `InputError` if a parameter names no muscle, or has unknown parts."""
     if not name:
@@ -306,10 +334,9 @@ def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> Muscle
     assert element is not None
     where = f"{parameter.where}, {key}"
     function = read_function(OsimObject(element, parameter.file, where))
-    if element.tag in POINTS:
+    if element.tag == PIECEWISE:
         x, y = (tuple(each.tolist()) for each in (function.x, function.y))
-        own = {"degree": _degree(parameter.of(element))} if element.tag == NATURAL else {}
-        return MuscleWeight(name, x, y, kind=element.tag, quantity=quantity, **own)
+        return MuscleWeight(name, x, y, quantity)
     if element.tag == "MultiplierFunction" or function.line is None:
         raise InputError(
             f"{where}: expected {_FUNCTIONS}, found {element.tag}; state a "
@@ -317,18 +344,8 @@ def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> Muscle
         )
     slope, offset = function.line
     if slope == 0.0:
-        return MuscleWeight(name, (0.0,), (offset,), quantity=quantity)
+        return MuscleWeight(name, (0.0,), (offset,), quantity)
     # Two instants at which slope t + offset is not negative.
     begin = -offset / slope - (slope < 0.0)
     numbers = (max(-slope, 0.0), max(slope, 0.0))
-    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity=quantity)
-
-
-def _degree(spline: OsimObject) -> int:
-    """Return the degree of a GCVSpline; an `InputError` refuses one that smooths."""
-    variance = spline.number("error_variance", 0.0)
-    if variance != 0.0:
-        raise spline.fault(
-            "error_variance", "0, a spline through the points", f"{variance:g}, which smooths"
-        )
-    return 2 * spline.integer("half_order", 3) - 1
+    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity)

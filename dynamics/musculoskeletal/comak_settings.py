@@ -1,4 +1,4 @@
-"""Settings of COMAK."""
+"""Settings of COMAK, and numbers of single muscles, constant or over time."""
 
 from __future__ import annotations
 
@@ -10,29 +10,84 @@ from typing import Self
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from dynamics.musculoskeletal.muscle_courses import MuscleWeight, at_instant
 from dynamics.musculoskeletal.plant import MuscleSet
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 
+#: Quantities of a muscle that are activations it can have.
+_AT_MOST_ONE = ("desired activation", "largest activation")
+
+
+@dataclass(frozen=True)
+class MuscleWeight:
+    """Weight of a muscle in the cost, or another number of a muscle, constant or over time."""
+
+    #: Name of the muscle.
+    name: str
+    #: Instants [s] and the weights there [1]: linear between the instants; outside, the first and
+    #: the last segment are extended, as in OpenSim. A single weight is constant.
+    times: tuple[float, ...]
+    weights: tuple[float, ...]
+    #: Quantity of the numbers: weight, or desired, least or largest activation.
+    quantity: str = "weight"
+
+    def __post_init__(self) -> None:
+        fit = self.times and len(self.times) == len(self.weights)
+        fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
+        if not fit or (self._weighs and min(self.weights) < 0.0):
+            raise InputError(
+                f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
+                f"found times {self.times} and {self.quantity}s {self.weights}"
+            )
+        if self.quantity in _AT_MOST_ONE and max(self.weights) > 1.0:
+            raise InputError(
+                f"{self.name}: expected a {self.quantity} of at most 1, found {max(self.weights):g}"
+            )
+        if (np.diff(self.times) <= 0.0).any():
+            raise InputError(f"{self.name}: expected increasing times, found {self.times}")
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether the numbers cannot be negative, unlike activations that are desired."""
+        return self.quantity == "weight"
+
+    def at(self, time: float) -> float:
+        """Return the weight [1] at an instant [s]; refuse one below 0 beyond the points."""
+        if len(self.times) == 1:
+            return self.weights[0]
+        end = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, len(self.times) - 1))
+        (begin, stop), (first, last) = (
+            each[end - 1 : end + 1] for each in (self.times, self.weights)
+        )
+        weight = first + (time - begin) / (stop - begin) * (last - first)
+        if self._weighs and weight < 0.0:
+            raise InputError(
+                f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
+                f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
+                f"{stop:g} s is extended linearly as in OpenSim; add points at the first and the "
+                "last instant of the walk"
+            )
+        return weight
+
+
+def at_instant(
+    courses: tuple[MuscleWeight, ...], names: tuple[str, ...], time: float, default: FloatArray
+) -> FloatArray:
+    """Return numbers of muscles (M,) at an instant [s], those of `default` where none is stated."""
+    stated = {course.name: course.at(time) for course in courses}
+    return np.array([stated.get(name, own) for name, own in zip(names, default, strict=True)])
+
 
 @dataclass(frozen=True)
 class SecondaryCoordinate:
-    """A coordinate in which joint surfaces touch.
+    """A coordinate in which joint surfaces touch."""
 
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    damping : float
-        Viscosity that the model applies to this coordinate [N m s/rad, N s/m]; the problem of a
-        frame takes it into account.
-    largest_step : float
-        Largest change within an iteration [rad, m].
-    """
-
+    #: Name in the model.
     name: str
+    #: Viscosity that the model applies to this coordinate [N m s/rad, N s/m]; the problem of a
+    #: frame takes it into account.
     damping: float = 1.0
+    #: Largest change within an iteration [rad, m].
     largest_step: float = 0.05
 
     def __post_init__(self) -> None:

@@ -1,15 +1,15 @@
 """Secondary coordinates as functions of one coordinate, for inverse kinematics from markers.
 
 Markers on the skin do not tell how joint surfaces move. A passive sweep of the coupled coordinate
-(knee flexion) gives each secondary coordinate as a function of this coordinate, and
-CoordinateCouplerConstraints keep the model on these functions (OpenSim-JAM's
+(knee flexion), in which ligaments and contact act, gives each secondary coordinate as a function of
+this coordinate, and CoordinateCouplerConstraints keep the model on these functions (OpenSim-JAM's
 COMAKInverseKinematicsTool; Smith, Vignos, Lenhart, Kaiser, Thelen 2016, J Biomech Eng 138:021017).
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -17,11 +17,25 @@ from typing import Self
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from dynamics.musculoskeletal.osim_functions import SPLINE, read_function
-from dynamics.musculoskeletal.osim_writing import add_object, child_of, new_document, write_xml
-from dynamics.musculoskeletal.osim_xml import parse_xml, read_object
+from dynamics.musculoskeletal.forward_simulation import settle, simulate_forward
+from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground
+from dynamics.musculoskeletal.osim_xml import (
+    SPLINE,
+    add_object,
+    child_of,
+    new_document,
+    parse_xml,
+    read_function,
+    read_object,
+    write_xml,
+)
+from dynamics.musculoskeletal.plant import CoordinateMotion
+from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
 from foundation.base.checks import FloatArray, check_fields
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 
 #: Fewest points of a cubic spline.
 _FEWEST = 4
@@ -29,28 +43,15 @@ _FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class ConstraintFunctions:
-    """Secondary coordinates over the coupled one: cubic splines through P points.
+    """Secondary coordinates (P, S) over the coupled one (P,) [rad, m]: splines through points."""
 
-    Parameters
-    ----------
-    coupled : str
-        Coordinate that the secondary ones follow.
-    secondary : tuple of str
-        Secondary coordinates.
-    at : (P,) float64
-        Values of the coupled coordinate [rad, m], increasing.
-    values : (P, S) float64
-        Secondary coordinates [rad, m].
-
-    Raises
-    ------
-    InputError
-        If the shapes do not agree, there are fewer than four points, or `at` does not increase.
-    """
-
+    #: Coordinate that the secondary ones follow.
     coupled: str
+    #: Secondary coordinates.
     secondary: tuple[str, ...]
+    #: Values of the coupled coordinate [rad, m], increasing (P,).
     at: FloatArray
+    #: Secondary coordinates (P, S) [rad, m].
     values: FloatArray
 
     def __post_init__(self) -> None:
@@ -63,32 +64,14 @@ class ConstraintFunctions:
             )
 
     def __call__(self, at: FloatArray) -> FloatArray:
-        """Return the secondary coordinates (N, S) [rad, m] at coupled values (N,) [rad, m].
-
-        Outside the points, the splines are extended linearly, as OpenSim's SimmSpline.
-        """
+        """Return secondary coordinates (N, S) at coupled values (N,) [rad, m], linear outside."""
         spline = make_interp_spline(self.at, self.values, k=3)
         inside = np.clip(at, self.at[0], self.at[-1])
         return spline(inside) + (at - inside)[:, None] * spline(inside, 1)
 
     @classmethod
     def read(cls, path: str | Path, coupled: str, secondary: Collection[str] | None = None) -> Self:
-        """Read OpenSim's FunctionSet of SimmSplines with the names of coordinates.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file (XML).
-        coupled : str
-            Coordinate that the others follow.
-        secondary : collection of str, optional
-            Coordinates to read; by default all in the file.
-
-        Raises
-        ------
-        InputError
-            If the file is missing, no XML, or has no splines through the same points.
-        """
+        """Read SimmSplines with the names of coordinates, by default all, from a FunctionSet."""
         found = list(read_object(path, "constraint functions").below(SPLINE))
         splines = {each.name.rsplit("/", 1)[-1]: read_function(each) for each in found}
         if secondary is not None:
@@ -105,13 +88,7 @@ class ConstraintFunctions:
         return cls(coupled, tuple(splines), at, values)
 
     def add_to(self, model: str) -> str:
-        """Return a model (XML text) whose secondary coordinates follow the functions.
-
-        Raises
-        ------
-        InputError
-            If the model lacks one of the coordinates.
-        """
+        """Return a model (XML text) whose secondary coordinates follow the functions."""
         root = ET.fromstring(model)
         coordinates = {c.get("name", ""): c for c in root.iter("Coordinate")}
         _check_names((self.coupled, *self.secondary), coordinates)
@@ -191,3 +168,96 @@ def _add_spline(parent: ET.Element, name: str, at: FloatArray, values: FloatArra
     points = zip("xy", (at, values), strict=True)
     texts = {axis: " ".join(map(repr, numbers.tolist())) for axis, numbers in points}
     add_object(parent, SPLINE, texts, name)
+
+
+#: Activation of the muscles, without regard to length and velocity, and time step [1, s].
+_ACTIVATION, _STEP = 0.01, 0.01
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A passive sweep of a coordinate."""
+
+    #: The coordinate that moves.
+    coupled: str
+    #: The coordinates that follow from ligaments and contact.
+    secondary: tuple[str, ...]
+    #: First and last value of the coupled coordinate [rad, m].
+    start: float = 0.0
+    stop: float = float(np.radians(110.0))
+    #: Duration [s].
+    seconds: float = 3.0
+    #: Change within 0.01 s below which secondary coordinates have settled before [rad, m].
+    settle_threshold: float = 1e-4
+    #: Number of points of each function.
+    points: int = 20
+    #: Simulation in time, or an equilibrium at each instant.
+    kind: str = "dynamic"
+
+    @property
+    def course(self) -> Course:
+        """The coupled coordinate, a parabola over time that starts at rest."""
+        time = _STEP * np.arange(round(self.seconds / _STEP) + 1.0)
+        return Course(time, self.start + (self.stop - self.start) * (time / time[-1]) ** 2)
+
+
+def followers(
+    joints: Sequence[OsimJoint], coupled: Sequence[str], secondary: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the secondary coordinates that follow each coupled one: those of its leg."""
+    if len(coupled) == 1:
+        return {coupled[0]: tuple(secondary)}
+    chains = {
+        name: {each.name for each in path_to_ground(joints, joint.child)}
+        for joint in joints
+        for name in joint.coordinates
+    }
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(coupled, ())
+    for name in secondary:
+        missing = [each for each in (name, *coupled) if each not in chains]
+        if missing:
+            raise InputError(
+                f"coupled coordinates: expected coordinates of the model, found {missing[0]}"
+            )
+        nearest = min(coupled, key=lambda each: len(chains[each] ^ chains[name]))
+        found[nearest] = (*found[nearest], name)
+    alone = [name for name, own in found.items() if not own]
+    if alone:
+        raise InputError(
+            f"coupled coordinates: expected a secondary coordinate of the leg of {alone[0]}, found "
+            "none; add those of its joints to inverse_kinematics.secondary"
+        )
+    return found
+
+
+def passive_functions(
+    system: OpenSimSystem, contacts: Sequence[JointContact], sweep: Sweep
+) -> ConstraintFunctions:
+    """Return how secondary coordinates follow a coupled one while muscles hardly pull."""
+    course, moved = sweep.course, set(sweep.secondary)
+    contacts = [each for each in contacts if moved.intersection(each.coordinates)]
+    motion = prescribe_motion(system, {sweep.coupled: course}, course.time)
+    if sweep.kind == "equilibrium":
+        motion = motion.resting
+
+    def along(motion_of: CoordinateMotion) -> PlantContacts:
+        return PlantContacts(OpenSimPlant(system, motion_of, (), sweep.secondary), contacts)
+
+    with system.unloaded():
+        start = motion.values[0, motion.index(sweep.secondary)]
+        settled = settle(
+            along(motion.resting),
+            start,
+            threshold=sweep.settle_threshold,
+            activation=_ACTIVATION,
+        )
+        tensions = _ACTIVATION * system.muscles.max_force
+        found = simulate_forward(along(motion), tensions, settled.values, kind=sweep.kind)
+    if found.failure is not None:
+        raise PoseError(found.failure)
+    at = np.linspace(sweep.start, sweep.stop, sweep.points)
+    swept, values = course.values, found.values
+    if swept[0] > swept[-1]:
+        swept, values, at = swept[::-1], values[::-1], at[::-1]
+    through = make_interp_spline(swept, values, k=3)(at)
+    return ConstraintFunctions(sweep.coupled, sweep.secondary, at, through)

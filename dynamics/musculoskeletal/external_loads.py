@@ -12,8 +12,13 @@ import numpy as np
 from dynamics.motion.c3d import is_c3d, read_ground
 from dynamics.motion.motion_tables import MotionTable, write_motion_table
 from dynamics.motion.plates import Plate
-from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
-from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
+from dynamics.musculoskeletal.osim_xml import (
+    OsimObject,
+    add_object,
+    new_document,
+    read_object,
+    write_xml,
+)
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -33,10 +38,7 @@ class AppliedForce:
     in_ground: bool
 
     def at(self, time: FloatArray) -> Plate:
-        """Return force, point and torque (M, 3) at instants (M,) [s]; no force outside the table.
-
-        Linear between the rows.
-        """
+        """Return force, point, torque (M, 3) at instants (M,) [s]; no force outside the table."""
         plate, slack = self.plate, 1e-6
         inside = (time >= self.time[0] - slack) & (time <= self.time[-1] + slack)
         force, point, torque = (
@@ -63,11 +65,7 @@ class ExternalLoads:
         return Path(self.table.source).resolve()
 
     def check_cover(self, start: float, stop: float, *, section: str = "comak") -> None:
-        """Raise an `InputError` unless the loads cover a time from start to stop [s].
-
-        OpenSim extrapolates the forces outside the time of their table. `section` is the section of
-        the configuration with the keys start_s and stop_s.
-        """
+        """Refuse loads that end within a time [s], where OpenSim would extrapolate them."""
         time, slack = self.table.time, 1e-6
         if start < time[0] - slack or stop > time[-1] + slack:
             remedy = f"set {section}.start_s and {section}.stop_s within the forces"
@@ -84,11 +82,7 @@ class ExternalLoads:
 
 
 def read_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> ExternalLoads:
-    """Return the loads of OpenSim's ExternalLoads (XML); the data file is relative to its folder.
-
-    Raises `InputError` if the file is missing or is not XML, has no force that applies or one on
-    none of `bodies`, or the data file is missing or damaged.
-    """
+    """Return the loads of OpenSim's ExternalLoads (XML) on bodies, by default any."""
     if is_c3d(path):
         raise InputError(
             f"{path}: expected ExternalLoads (.xml), found a C3D file; name this file as the "

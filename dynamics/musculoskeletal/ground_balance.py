@@ -11,14 +11,25 @@ limits here are those of wrong data: unit, sign, time, plate, body.
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.constants import g as STANDARD_GRAVITY
 
+from dynamics.motion.c3d import read_ground
+from dynamics.motion.motion_tables import MotionTable
+from dynamics.motion.plates import CONTACT_THRESHOLD, FARTHEST, Plate, contacts, find_plates
+from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
+from foundation.base.errors import InputError
 
 #: Recommended limits of residual force and moment [1]; larger ones are flagged.
 RECOMMENDED = (0.05, 0.01)
@@ -32,11 +43,7 @@ _STORED = ("body", "residual", "external", "height", "up", "mass", "flags")
 
 @dataclass(frozen=True, eq=False)
 class GroundBalance:
-    """Residual wrench (N, 6) [N, N m] of a motion with its external loads, at N instants.
-
-    Raises `InputError` if a shape does not fit, a number is not finite, or mass or a height is not
-    positive.
-    """
+    """Residual wrench (N, 6) [N, N m] of a motion with its external loads, at N instants."""
 
     #: Body that hangs on the ground by the joint with the residual, such as the pelvis.
     body: str
@@ -67,11 +74,7 @@ class GroundBalance:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], time: FloatArray) -> GroundBalance | None:
-        """Return what `to_arrays` gave, at instants (N,) [s]; None for arrays without a balance.
-
-        Raises `InputError` if a shape does not fit or a number is out of its range, and `KeyError`
-        if an array is missing.
-        """
+        """Return what `to_arrays` gave, at instants (N,) [s]; None without a balance."""
         if "balance_residual" not in arrays:
             return None
         body, residual, external, height, up, mass, flags = (
@@ -150,3 +153,75 @@ class GroundBalance:
                 f"the motion of {self.mass:.1f} kg needs, found {self.share:.2f} times"
             )
         return tuple(found)
+
+
+_FOOT = re.compile("calc|foot", re.I)
+
+
+def loaded_by_plates(
+    model: str, system: OpenSimSystem, motion: CoordinateMotion, path: Path
+) -> OpenSimSystem:
+    """Return a model (XML text) with the force plates of a file as loads on the feet above them."""
+    table = read_ground(path)
+    acting, notes = _acting(table, _feet(system, motion), motion.time)
+    if not acting:
+        first, last = motion.time[0], motion.time[-1]
+        raise InputError(
+            f"{path}: expected a foot on a force plate from {first:g} to {last:g} s, the times of "
+            f"the motion, found {'; '.join(notes) or 'no force above the threshold'}; check that "
+            "markers and forces are of one trial"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        loads = write_applied_forces(Path(folder), acting)
+        found = OpenSimSystem(model, loads, reactions=system.with_reactions)
+    assert found.external_loads is not None
+    found.external_loads = replace(found.external_loads, path=path, notes=notes)
+    return found
+
+
+def _feet(system: OpenSimSystem, motion: CoordinateMotion) -> dict[str, FloatArray]:
+    """Return the centres of mass (N, 3) of the feet in the ground [m]."""
+    names = [name for name in system.bodies if _FOOT.search(name)] or list(system.bodies)
+    places = np.empty((len(names), len(motion.time), 3))
+    rows = zip(motion.time.tolist(), motion.values, motion.speeds, strict=True)
+    for k, (time, values, speeds) in enumerate(rows):
+        system.set(time, values, speeds)
+        places[:, k] = [system.mass_centre(name) for name in names]
+    return dict(zip(names, places, strict=True))
+
+
+def _acting(
+    table: MotionTable, feet: dict[str, FloatArray], time: FloatArray
+) -> tuple[list[AppliedForce], tuple[str, ...]]:
+    """Return forces on the feet, and sentences on contacts that are not under a foot."""
+    plates, notes, rows = find_plates(table), [], np.arange(len(table.time))
+    owned: dict[tuple[int, str], NDArray[np.bool_]] = {}
+    for step in contacts(table, plates):
+        k = next(k for k, plate in enumerate(plates) if plate.name == step.plate)
+        mine = (rows >= step.begin) & (rows < step.end)
+        bears = mine & (plates[k].force[:, 1] > CONTACT_THRESHOLD)
+        bears &= (table.time >= time[0]) & (table.time <= time[-1])
+        if not bears.any():
+            continue
+        at, points = table.time[bears], plates[k].point[bears]
+        away = {body: _away(points, at, time, path) for body, path in feet.items()}
+        body = min(away, key=away.__getitem__)
+        if away[body] <= FARTHEST:
+            owned[k, body] = owned.get((k, body), False) | mine
+        else:
+            notes.append(
+                f"{Path(table.source).name}: a contact with force plate {k + 1} at {at[0]:g} s is "
+                f"{away[body]:.2f} m from {body}, the nearest foot, and has no effect"
+            )
+    acting = []
+    for (k, body), mask in owned.items():
+        plate, here = plates[k], mask[:, None]
+        own = Plate(f"plate_{k + 1}_{body}", plate.force * here, plate.point, plate.torque * here)
+        acting.append(AppliedForce(body, table.time, own, in_ground=True))
+    return acting, tuple(notes)
+
+
+def _away(points: FloatArray, at: FloatArray, time: FloatArray, path: FloatArray) -> float:
+    """Return the mean level distance [m] of points (M, 3) from a path (N, 3) at instants (M,)."""
+    x, z = (points[:, k] - np.interp(at, time, path[:, k]) for k in (0, 2))
+    return float(np.hypot(x, z).mean())

@@ -22,17 +22,11 @@ from foundation.base.pose import cross_matrix
 
 
 class Placement(NamedTuple):
-    """Placement of a frame in a body: x_body = rotation x_frame + origin.
+    """Rotation (3, 3) [1] and origin (3,) [m] of a frame: x_body = rotation x_frame + origin."""
 
-    Parameters
-    ----------
-    rotation : (3, 3) float64
-        Rotation matrix [1].
-    origin : (3,) float64
-        Origin of the frame in the body [m].
-    """
-
+    #: Rotation matrix (3, 3) [1].
     rotation: FloatArray
+    #: Origin of the frame in the body (3,) [m].
     origin: FloatArray
 
     @classmethod
@@ -59,14 +53,11 @@ BODY = Placement(np.eye(3), np.zeros(3))
 
 
 class ChainMotion(NamedTuple):
-    """Position of the last frame of a chain in the first one, and how coordinates move the frame.
-
-    A screw of `screws` (m, 6) is the velocity of the point of the last frame at the origin of the
-    first one, and the angular velocity, per unit rate of an angle or displacement, axes of the
-    first frame [m/s, rad/s].
-    """
+    """Placement of the last frame of a chain in the first, and its screws (m, 6) [m/s, rad/s]."""
 
     placement: Placement
+    #: Velocity at the origin of the first frame and angular velocity, axes of the first frame, per
+    #: unit rate of an angle or displacement.
     screws: FloatArray
     #: Angle or displacement per unit of each coordinate (m, n) [1; rad/m, m/rad].
     slopes: FloatArray
@@ -77,14 +68,10 @@ class ChainMotion(NamedTuple):
         return self.screws.T @ self.slopes
 
     def turning_forces(self, wrench: FloatArray) -> FloatArray:
-        """Return the derivative (n, n) of generalised forces of a constant wrench (6,) [N, N m].
-
-        The wrench acts on the last frame about the origin of the first one, axes of the first
-        frame. Row: generalised force `twists.T @ wrench`; column: coordinate. A screw turns and
-        moves with the joints before its own: its derivative is the Lie bracket of both screws.
-        """
+        """Return the derivative (n, n) of `twists.T @ wrench` of a wrench (6,) [N, N m]."""
         force, moment = cross_matrix(wrench[:3]), cross_matrix(wrench[3:])
         moving, turning = self.screws[:, :3], self.screws[:, 3:]
+        # A screw moves with the joints before its own: the derivative is the bracket of both.
         by_force = turning @ force.T
         brackets = by_force @ moving.T + (turning @ moment.T + moving @ force.T) @ turning.T
         return self.slopes.T @ np.triu(brackets, 1).T @ self.slopes
@@ -92,35 +79,19 @@ class ChainMotion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KinematicChain:
-    """Motion of a frame in another one by n coordinates of the joints between the two frames.
+    """Motion of a frame in another one: exponentials of screws (m, 6) [m/s, rad/s], then `home`."""
 
-    The placement is the product of the exponentials of m screws times their angles or
-    displacements, in sequence, and of the placement `home`.
-
-    Parameters
-    ----------
-    coordinates : tuple of str
-        Names of the n coordinates.
-    screws : (m, 6) float64
-        Velocity at the origin of the first frame and angular velocity of each screw where all
-        screws are at zero, axes of the first frame [m/s, rad/s]; an angular velocity is 1 or 0.
-    slopes : (m, n) float64
-        Angle or displacement per unit of each coordinate [1; rad/m, m/rad where units differ].
-    offsets : (m,) float64
-        Angles and displacements at zero coordinates [rad, m].
-    home : Placement
-        Placement of the last frame in the first one where all screws are at zero.
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit.
-    """
-
+    #: Names of the n coordinates.
     coordinates: tuple[str, ...] = ()
+    #: Velocity at the origin of the first frame and angular velocity of each screw where all screws
+    #: are at zero, axes of the first frame (m, 6) [m/s, rad/s]; an angular velocity is 1 or 0.
     screws: FloatArray = field(default_factory=lambda: np.zeros((0, 6)))
+    #: Angle or displacement per unit of each coordinate (m, n) [1; rad/m, m/rad where units
+    #: differ].
     slopes: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    #: Angles and displacements at zero coordinates (m,) [rad, m].
     offsets: FloatArray = field(default_factory=lambda: np.zeros(0))
+    #: Placement of the last frame in the first one where all screws are at zero.
     home: Placement = BODY
     #: Cross products with the angular velocities (m, 3, 3), once and twice.
     _crosses: FloatArray = field(init=False, repr=False)
@@ -141,24 +112,7 @@ class KinematicChain:
         slopes: FloatArray,
         offsets: FloatArray,
     ) -> Self:
-        """Return the motion of the child frame of a joint in its parent frame.
-
-        Parameters
-        ----------
-        coordinates : tuple of str
-            Names of the n coordinates of the joint.
-        axes : (6, 3) float64
-            Axes of the three rotations, in sequence, and of the three translations [1].
-        slopes : (6, n) float64
-            Angle or displacement per unit of each coordinate [1; rad/m, m/rad].
-        offsets : (6,) float64
-            Angles and displacements at zero coordinates [rad, m].
-
-        Raises
-        ------
-        InputError
-            If a shape does not fit or an axis has no length.
-        """
+        """Return the motion by axes (6, 3) [1]: three rotations in sequence, three translations."""
         axes = check_array("axes", axes, (6, 3))
         slopes = check_array("slopes", slopes, (6, len(coordinates)))
         offsets = check_array("offsets", offsets, (6,))
@@ -180,13 +134,7 @@ class KinematicChain:
         return type(self)(self.coordinates, screws, self.slopes[::-1], self.offsets[::-1], back)
 
     def then(self, other: Self) -> Self:
-        """Return the motion of the last frame of another chain that starts where this one ends.
-
-        Raises
-        ------
-        InputError
-            If a coordinate moves both chains.
-        """
+        """Return the motion of the last frame of a chain that starts where this one ends."""
         both = [name for name in other.coordinates if name in self.coordinates]
         if both:
             raise InputError(
@@ -208,13 +156,7 @@ class KinematicChain:
         return type(self)(self.coordinates, screws, self.slopes, self.offsets, home)
 
     def motion(self, values: FloatArray) -> ChainMotion:
-        """Return the motion at coordinates (n,) [rad, m].
-
-        Raises
-        ------
-        InputError
-            If the values are not n finite numbers.
-        """
+        """Return the motion at coordinates (n,) [rad, m]."""
         q = check_array("coordinates", values, (len(self.coordinates),))
         sizes = self.slopes @ q + self.offsets
         # Rodrigues' formula, for all screws at once.

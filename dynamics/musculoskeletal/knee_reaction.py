@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dynamics.motion.plates import find_stride
-from dynamics.musculoskeletal.comak_solution import ComakResult
+from dynamics.musculoskeletal.comak import ComakResult
 from dynamics.musculoskeletal.external_loads import AppliedForce
-from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
-from dynamics.musculoskeletal.leg_sides import leg_side
+from dynamics.musculoskeletal.leg_sides import Part, leg_side
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.osim_joints import OsimJoint
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -27,14 +26,6 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 _THIGH, _SHANK = re.compile("femur|thigh", re.I), re.compile("tibia|shank", re.I)
-
-
-class _Bone(NamedTuple):
-    """A body whose side and directions are asked for."""
-
-    name: str
-    body: str
-    placement: Placement = BODY
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +65,7 @@ def knee_cycle(
     name: str | None = None,
     cycle: tuple[float, float] | None = None,
 ) -> Knee:
-    """Return the knee whose loads are wanted, and its cycle within the span of the motion [s].
-
-    By default the knee is that of the leg that the ground carries more, and the cycle starts and
-    ends with two heel strikes of the foot below. Raises `InputError` if the joint is not in the
-    model, no knee is found, or the forces do not tell a stride.
-    """
+    """Return the knee, by default that with more load, and its cycle, by default a stride."""
     found: list[tuple[float, Knee]] = []
     faults: list[InputError] = []
     for joint in _knees(model, name):
@@ -146,8 +132,8 @@ def knee_loads(
     model: OsimModel, joint: OsimJoint, plant: OpenSimPlant, result: ComakResult
 ) -> KneeLoads:
     """Return the loads of a knee with the muscle forces of a result."""
-    side = leg_side(model, _Bone(joint.name, joint.child))
-    thigh = leg_side(model, _Bone(joint.name, joint.parent)).axes
+    side = leg_side(model, Part(joint.name, joint.child))
+    thigh = leg_side(model, Part(joint.name, joint.parent)).axes
     shank, system, rows = side.axes, plant.system, []
     for frame, tensions in enumerate(result.muscle_forces):
         plant.place(frame)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground, placements_in_ground
-from dynamics.musculoskeletal.osim_model import OsimModel
+from dynamics.musculoskeletal.osim_model import ContactMesh, OsimModel
 from foundation.base.checks import FloatArray
 
 _LEGS = {"r": "right", "right": "right", "l": "left", "left": "left"}
@@ -30,31 +30,18 @@ _BESIDE = 0.03
 _NEAR, _SAME = np.cos(np.radians(20.0)), 0.5
 
 
-class Part(Protocol):
-    """A part of a model, such as a contact mesh: its body, and its placement in it."""
+class Part(NamedTuple):
+    """A part of a model that is no contact mesh."""
 
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-        ...
-
-    @property
-    def body(self) -> str:
-        """Name of its body."""
-        ...
-
-    @property
-    def placement(self) -> Placement:
-        """Placement of its frame in the body."""
-        ...
+    name: str
+    body: str
+    #: Placement of its frame in the body.
+    placement: Placement = BODY
 
 
 @dataclass(frozen=True, eq=False)
 class LegSide:
-    """Leg of a contact mesh, and the directions of the body in the frame of the mesh.
-
-    `axes` (3, 3) [1] has the unit vectors forward, up and to the right in rows.
-    """
+    """Leg of a contact mesh; vectors forward, up, right (3, 3) [1] in the frame of the mesh."""
 
     #: "right", "left", or empty if it is unknown.
     leg: str
@@ -65,11 +52,8 @@ class LegSide:
     note: str = ""
 
 
-def leg_side(model: OsimModel, mesh: Part) -> LegSide:
-    """Return the leg of a contact mesh, and the directions of the body in its frame.
-
-    Axes of the mesh stand for directions less than 20 degrees away.
-    """
+def leg_side(model: OsimModel, mesh: ContactMesh | Part) -> LegSide:
+    """Return the leg of a mesh, whose axes stand for directions less than 20 degrees away."""
     joints = model.joints
     path, places = path_to_ground(joints, mesh.body), placements_in_ground(joints)
     up = _unit(-model.gravity, (0.0, 1.0, 0.0))

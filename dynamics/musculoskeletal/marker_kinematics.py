@@ -1,4 +1,4 @@
-"""Inverse kinematics from markers, by OpenSim's InverseKinematicsTool."""
+"""Inverse kinematics from markers, by OpenSim's InverseKinematicsTool, and its settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,44 +14,167 @@ import numpy as np
 
 from dynamics.motion.c3d import is_c3d
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
-from dynamics.musculoskeletal.marker_causes import check_placed, misfit
-from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, instant_errors, marker_fits
-from dynamics.musculoskeletal.marker_settings import MarkerSettings
-from dynamics.musculoskeletal.measured_markers import MeasuredMarkers, marker_notes, read_markers
-from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
-from dynamics.musculoskeletal.walk_times import check_seconds
-from dynamics.musculoskeletal.wheel import opensim, without_output
-from foundation.base.checks import FloatArray
+from dynamics.musculoskeletal.constraint_functions import Sweep
+from dynamics.musculoskeletal.measured_markers import (
+    MarkerFit,
+    MeasuredMarkers,
+    check_placed,
+    fit_notes,
+    instant_errors,
+    marker_fits,
+    marker_notes,
+    misfit,
+    read_markers,
+)
+from dynamics.musculoskeletal.motion_input import check_seconds
+from dynamics.musculoskeletal.opensim_system import opensim, without_output
+from dynamics.musculoskeletal.osim_xml import (
+    DEGREES,
+    INTEGER,
+    LAST_NAME,
+    NAMES,
+    NUMBER,
+    ObjectTable,
+    OsimObject,
+    Property,
+    add_object,
+    new_document,
+    read_apart,
+    read_tool,
+    settings_notes,
+    write_xml,
+)
+from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
+
+_SIM = "secondary_constraint_sim"
+_ANGLE = "secondary_coupled_coordinate"
+_SWEEP = (
+    Property(_ANGLE, "coupled", LAST_NAME, ""),
+    Property("secondary_coordinates", "secondary", NAMES, ()),
+    Property(f"{_ANGLE}_start_value", "start", DEGREES, 0.0),
+    Property(f"{_ANGLE}_stop_value", "stop", DEGREES, 110.0),
+    Property(f"{_SIM}_sweep_time", "seconds", NUMBER, 3.0),
+    Property(f"{_SIM}_settle_threshold", "settle_threshold", NUMBER, 1e-4),
+    Property("constraint_function_num_interpolation_points", "points", INTEGER, 20),
+)
+_READ_APART = read_apart(
+    "time_range",
+    "ik_accuracy",
+    "ik_constraint_weight",
+    "IKTaskSet",
+    "marker_file",
+    "perform_secondary_constraint_sim",
+    "secondary_constraint_function_file",
+)
+_TOOL = ObjectTable(
+    "COMAKInverseKinematicsTool",
+    (*_SWEEP, *_READ_APART),
+    details=frozenset({
+        "model_file", "coordinate_file", "results_directory", "results_prefix",
+        "secondary_constraint_sim_integrator_accuracy",
+        "secondary_constraint_sim_internal_step_limit", "print_secondary_constraint_sim_results",
+        "perform_inverse_kinematics", "output_motion_file", "report_errors",
+        "report_marker_locations", "constrained_model_file", "geometry_folder", "use_visualizer",
+        "verbose",
+    }),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MarkerSettings:
+    """Settings of inverse kinematics."""
+
+    #: Markers and their weights [1]; markers without a weight have no effect.
+    weights: tuple[tuple[str, float], ...]
+    #: First and last instant [s]; by default those of the markers.
+    start: float | None = None
+    stop: float | None = None
+    #: Relative accuracy of the coordinates [1].
+    accuracy: float = 1e-5
+
+    def __post_init__(self) -> None:
+        check_number("accuracy", self.accuracy, above=0.0)
+        for name, weight in self.weights:
+            check_number(f"weight of marker {name}", weight, at_least=0.0)
+        if not any(weight > 0.0 for _, weight in self.weights):
+            raise InputError("markers: expected a marker with a weight above 0, found none")
+
+
+class MarkerFiles(NamedTuple):
+    """Files that the settings name.
+
+    Parameters
+    ----------
+    markers : Path or None
+        Measured markers (.trc, .c3d).
+    functions : Path or None
+        Constraint functions, where they are not simulated anew.
+    """
+
+    markers: Path | None
+    functions: Path | None
+
+
+def read_marker_settings(
+    path: str | Path, *, constrained: bool = True
+) -> tuple[MarkerSettings, Sweep, MarkerFiles, tuple[str, ...]]:
+    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings, sweep, files, and notes."""
+    tool = read_tool(path, _TOOL)
+    weights = tuple(_tasks(tool, "IKMarkerTask"))
+    times = tool.numbers("time_range").tolist()
+    start, stop = times[:2] if len(times) > 1 else (None, None)
+    settings = MarkerSettings(weights, start, stop, tool.number("ik_accuracy", 1e-5))
+    swept = tool.boolean("perform_secondary_constraint_sim", True)
+    functions = None if swept else tool.path("secondary_constraint_function_file")
+    files = MarkerFiles(tool.path("marker_file"), functions)
+    return settings, Sweep(**tool.read(_SWEEP)), files, _notes(tool, constrained)
+
+
+def _tasks(tool: OsimObject, tag: str) -> list[tuple[str, float]]:
+    """Return names and weights [1] of the tasks that apply."""
+    return [
+        (task.name, task.number("weight", 1.0))
+        for task in tool.below(tag)
+        if task.boolean("apply", True)
+    ]
+
+
+def _notes(tool: OsimObject, constrained: bool) -> tuple[str, ...]:
+    """Return sentences on settings that are unknown or not carried out."""
+    notes = settings_notes(tool, _TOOL)
+    tasks = [name for name, weight in _tasks(tool, "IKCoordinateTask") if weight > 0.0]
+    if tasks:
+        notes += (f"{tool.where}: ignored tasks of coordinates: {', '.join(tasks)}",)
+    weight = tool.text("ik_constraint_weight", "Inf")
+    if constrained and weight.lower() not in ("inf", "infinity"):
+        notes += (
+            f"{tool.where}, ik_constraint_weight: expected Inf, found {weight}; secondary "
+            "coordinates follow their constraint functions exactly, while in OpenSim-JAM markers "
+            "can move the coordinates away from the functions",
+        )
+    return notes
+
 
 #: Factors on the accuracy with which OpenSim is tried in turn.
 _COARSER = (1.0, 10.0, 100.0)
 
 
 class MarkerMotion(NamedTuple):
-    """Result of inverse kinematics.
+    """Result of inverse kinematics."""
 
-    Parameters
-    ----------
-    motion : MotionTable
-        Coordinates over time, angles in degrees.
-    errors : MotionTable
-        Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m], of the
-        markers in `fits` (`instant_errors`).
-    fits : tuple of MarkerFit
-        Distances of the markers with weights that model and file have.
-    notes : tuple of str
-        Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and
-        on large distances (`fit_notes`).
-    unknown : tuple of str
-        Markers with a weight that the model does not have; lists of weights often serve several
-        models.
-    """
-
+    #: Coordinates over time, angles in degrees.
     motion: MotionTable
+    #: Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m], of the
+    #: markers in `fits` (`instant_errors`).
     errors: MotionTable
+    #: Distances of the markers with weights that model and file have.
     fits: tuple[MarkerFit, ...] = ()
+    #: Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and on
+    #: large distances (`fit_notes`).
     notes: tuple[str, ...] = ()
+    #: Markers with a weight that the model does not have; lists of weights often serve several
+    #: models.
     unknown: tuple[str, ...] = ()
 
 
@@ -110,10 +233,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
 def _check_markers(
     measured: MeasuredMarkers, model: str, settings: MarkerSettings
 ) -> frozenset[str]:
-    """Return the names of the markers of the model.
-
-    Raises an `InputError` unless markers with weights are in model and file, at the instants.
-    """
+    """Return the markers of the model; refuse files without weighted ones or the instants."""
     known = frozenset(e.get("name", "") for e in ET.fromstring(model).iter("Marker"))
     weighted = {name for name, weight in settings.weights if weight > 0.0}
     seen = {
@@ -140,10 +260,7 @@ def _check_markers(
 
 
 def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) -> None:
-    """Raise an `InputError` unless a followed marker has a position at each instant.
-
-    OpenSim leaves the model where it is at an instant without markers.
-    """
+    """Refuse instants without a followed marker, at which OpenSim leaves the model where it is."""
     used = [name in followed for name in measured.names]
     bare = measured.time[measured.missing[:, used].all(axis=1)]
     if len(bare):
@@ -180,10 +297,7 @@ class _Tool:
     def follow(
         self, markers: MeasuredMarkers, path: Path | None = None
     ) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
-        """Return the coordinates, the distances of the markers, and the accuracy.
-
-        `path` is the file of the markers, if there is one without gaps.
-        """
+        """Return coordinates, distances and accuracy; `path` is a file without gaps."""
         settings = self._settings
         if path is None or markers.missing.any():
             # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
@@ -211,11 +325,8 @@ class _Tool:
 def _followed(
     osim: Any, folder: Path, markers: Path, settings: MarkerSettings
 ) -> tuple[bool, float]:
-    """Run OpenSim's tool in a folder; return whether the tool succeeds, and its accuracy.
-
-    The search for a pose in which all constraints hold fails at some instants with one accuracy and
-    not with a coarser one.
-    """
+    """Run the tool, with a coarser accuracy while the search for a pose fails."""
+    # A pose in which all constraints hold may be found with a coarser accuracy alone.
     *first, last = (factor * settings.accuracy for factor in _COARSER)
     for accuracy in first:
         with suppress(RuntimeError):

@@ -1,9 +1,9 @@
-"""Measured markers of `.trc` and C3D files: gaps, units, and what OpenSim would not tell."""
+"""Measured markers, their distances from those of a model, and causes of misfits."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from dynamics.csv_table import read_text
 from dynamics.motion.c3d import LENGTHS, is_c3d, read_c3d
+from dynamics.motion.motion_tables import MotionTable
+from dynamics.musculoskeletal.leg_sides import counterpart
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Extent of the markers of a person at an instant, and a usual one [m].
-_EXTENTS, _PERSON = (0.01, 20.0), 1.2
 #: Metres per unit, by the words for the unit.
 _WORDS = dict(
     zip(("millimetres", "centimetres", "metres", "inches"), LENGTHS.values(), strict=True)
@@ -102,44 +102,28 @@ class MeasuredMarkers:
 
 
 def read_markers(path: str | Path) -> MeasuredMarkers:
-    """Return the markers of a `.trc` or C3D file.
-
-    In a `.trc` file, empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a missing
-    marker; in a C3D file, whose up becomes y, a negative residual does. Raises `InputError` if the
-    file is missing or damaged, or the markers are not in the unit that it states.
-    """
+    """Return the markers of a `.trc` or C3D file; 0, 0, 0 stands for a missing one."""
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{path}: no such file; check the path of the markers")
-    found = _c3d(source) if is_c3d(source) else _trc(source)
-    if np.isinf(found.positions).any():
+    names, time, positions = _c3d(source) if is_c3d(source) else _trc(source)
+    if np.isinf(positions).any():
         raise InputError(f"{path}: expected finite coordinates, found infinite ones")
-    at_origin = (found.positions == 0.0).all(axis=2)
-    positions = np.where(at_origin[:, :, None], np.nan, found.positions)
-    markers = MeasuredMarkers(found.names, found.time, positions, at_origin, source)
-    _check_unit(markers, found.unit)
-    return markers
+    at_origin = (positions == 0.0).all(axis=2)
+    positions = np.where(at_origin[:, :, None], np.nan, positions)
+    return MeasuredMarkers(names, time, positions, at_origin, source)
 
 
-class _Stored(NamedTuple):
-    """Names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a file, and its unit."""
-
-    names: tuple[str, ...]
-    time: FloatArray
-    positions: FloatArray
-    unit: str
-
-
-def _c3d(source: Path) -> _Stored:
-    """Return the markers of a C3D file."""
+def _c3d(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a C3D file."""
     file = read_c3d(source)
     names, positions = file.markers
     _check_names(f"{source}, POINT:LABELS", names)
-    return _Stored(names, file.time(len(positions)), positions, file.unit)
+    return names, file.time(len(positions)), positions
 
 
-def _trc(source: Path) -> _Stored:
-    """Return the markers of a `.trc` file."""
+def _trc(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a `.trc` file."""
     lines = [line.split("\t") for line in read_text(source).splitlines()]
     if len(lines) < _HEAD + 3 or not lines[0][0].startswith("PathFileType"):
         raise InputError(
@@ -163,7 +147,7 @@ def _trc(source: Path) -> _Stored:
             f"{source}: expected rows at increasing instants, found times that do not increase"
         )
     places = LENGTHS[unit] * table[:, 1:].reshape(len(table), len(names), 3)
-    return _Stored(names, table[:, 0], places, unit)
+    return names, table[:, 0], places
 
 
 def _check_names(where: str, names: tuple[str, ...]) -> None:
@@ -195,30 +179,8 @@ def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[f
         raise InputError(f"{source}, line {number}: expected numbers, found {error}") from error
 
 
-def _check_unit(markers: MeasuredMarkers, unit: str) -> None:
-    """Raise an `InputError` if the markers are spread as those of no person."""
-    missing = markers.missing
-    seen = markers.positions[~missing.all(axis=1)][:, ~missing.all(axis=0)]
-    if seen.shape[1] < 2:
-        return
-    with np.errstate(invalid="ignore"):
-        extent = float(
-            np.nanmedian(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0).max()
-        )
-    low, high = _EXTENTS
-    if not low <= extent <= high:
-        raise InputError(
-            f"{markers.source}: expected markers that are spread over {low:g} to {high:g} m, found "
-            f"{extent:.3g} m with the unit {unit} of the header; "
-            f"{likely_unit(extent / _PERSON, 3.0)}"
-        )
-
-
 def likely_unit(ratio: float, near: float) -> str:
-    """Return in which unit lengths are that are `ratio` times as long as expected [1].
-
-    Without a name if a unit explains the ratio up to a larger factor than `near` [1].
-    """
+    """Return the unit that explains lengths `ratio` times too long, up to a factor `near` [1]."""
     if not ratio > 0.0:  # all markers at one place
         return "check the columns of the file"
     pairs = [(true, stated) for true in _WORDS for stated in _WORDS if true != stated]
@@ -233,11 +195,7 @@ def likely_unit(ratio: float, near: float) -> str:
 def marker_notes(
     markers: MeasuredMarkers, weighted: Collection[str], known: Collection[str]
 ) -> tuple[str, ...]:
-    """Return what inverse kinematics would drop or follow in silence.
-
-    The sentences are on weighted markers of the model (`known`) that the file does not have, on
-    markers at the origin, on gaps, and on markers that stand still while the others move.
-    """
+    """Return notes on markers without position, with gaps, or still while others move."""
     file, count = markers.source.name, len(markers.time)
     unmeasured = [name for name in weighted if name in known and name not in markers.names]
     used = [k for k, name in enumerate(markers.names) if name in weighted and name in known]
@@ -249,22 +207,13 @@ def marker_notes(
             f"{follows}"
         )
     missing, at_origin = markers.missing.sum(axis=0), markers.at_origin.sum(axis=0)
-    zeros = [markers.names[k] for k in used if at_origin[k] == count]
-    if zeros:
-        notes.append(
-            f"{file}: {', '.join(zeros)}: stored as 0, 0, 0 throughout, which counts as not "
-            f"measured; {follows}"
-        )
-    empty = [markers.names[k] for k in used if at_origin[k] < missing[k] == count]
-    if empty:
-        notes.append(f"{file}: {', '.join(empty)}: without a position throughout; {follows}")
-    gaps = [k for k in used if 0 < missing[k] < count]
+    gaps = [k for k in used if missing[k]]
     if gaps:
         each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
-        stored = "" if not at_origin[gaps].any() else " or stored as 0, 0, 0"
+        stored = " or stored as 0, 0, 0" * bool(at_origin[gaps].any())
         notes.append(
-            f"{file}: markers without a position{stored} at some of {count} instants: {each}; "
-            f"{follows} there: fill the gaps if the motion jumps"
+            f"{file}: markers without a position{stored} at some or all of {count} instants: "
+            f"{each}; {follows} there: fill the gaps if the motion jumps"
         )
     still = _still(markers, used)
     if still:
@@ -285,3 +234,274 @@ def _still(markers: MeasuredMarkers, used: list[int]) -> list[str]:
     if np.median(ways) < _MOVING:
         return []
     return [markers.names[k] for k, way in zip(seen, ways, strict=True) if way < _STILL]
+
+
+#: Largest distance of a marker, and root mean square of all distances at an instant, that OpenSim
+#: recommends for inverse kinematics (OpenSim documentation, Getting Started with Inverse
+#: Kinematics: less than 2 to 4 cm, and less than 2 cm) [m].
+LARGEST, LARGEST_RMS = 0.04, 0.02
+
+
+class MarkerFit(NamedTuple):
+    """Distances of a marker over time."""
+
+    name: str
+    weight: float
+    #: Root mean square and largest distance [m].
+    rms: float
+    largest: float
+    #: Instant of the largest distance [s].
+    at: float
+    #: Number of instants without a measured position.
+    missing: int
+    #: Distance at each instant [m], NaN where the marker is missing.
+    distances: tuple[float, ...]
+
+
+def marker_fits(
+    found: MotionTable, measured: MeasuredMarkers, weights: Mapping[str, float]
+) -> tuple[MarkerFit, ...]:
+    """Return the fits of markers with weights, from places in columns NAME_tx to NAME_tz [m]."""
+    rows = np.abs(measured.time[:, None] - found.time).argmin(axis=0)
+    fits = []
+    for k, name in enumerate(measured.names):
+        if name not in weights or f"{name}_tx" not in found.names:
+            continue
+        place = np.column_stack([found.column(f"{name}_t{axis}") for axis in "xyz"])
+        distances = np.linalg.norm(place - measured.positions[rows, k], axis=1)
+        seen = np.isfinite(distances)
+        if not seen.any():
+            continue
+        worst = int(np.where(seen, distances, -1.0).argmax())
+        rms = float(np.sqrt((distances[seen] ** 2).mean()))
+        fits.append(
+            MarkerFit(
+                name, weights[name], rms, float(distances[worst]), float(found.time[worst]),
+                int((~seen).sum()), tuple(distances.tolist()),
+            )
+        )  # fmt: skip
+    return tuple(sorted(fits, key=lambda fit: -fit.largest))
+
+
+def instant_errors(fits: tuple[MarkerFit, ...], time: FloatArray) -> MotionTable:
+    """Return OpenSim's table of errors at instants (N,) [s]: sum of squares, RMS, largest."""
+    distances = np.array([fit.distances for fit in fits])
+    seen = np.isfinite(distances)
+    distances = np.where(seen, distances, 0.0)
+    total = (distances**2).sum(axis=0)
+    rms = np.sqrt(total / np.maximum(seen.sum(axis=0), 1))
+    names = ("total_squared_error", "marker_error_RMS", "marker_error_max")
+    return MotionTable(names, time, np.column_stack([total, rms, distances.max(axis=0)]))
+
+
+def total_rms(fits: tuple[MarkerFit, ...]) -> float:
+    """Return the largest root mean square of the distances at an instant [m]."""
+    time = np.arange(float(len(fits[0].distances)))
+    return float(instant_errors(fits, time).column("marker_error_RMS").max())
+
+
+def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:
+    """Return a note on distances that are larger than OpenSim recommends."""
+    if not fits:
+        return ()
+    rms, far = total_rms(fits), [fit for fit in fits if fit.largest > LARGEST]
+    if not far and rms <= LARGEST_RMS:
+        return ()
+    each = ", ".join(f"{f.name} {1e3 * f.largest:.0f} mm at {f.at:.4g} s" for f in far)
+    return (
+        f"{source}: expected markers within {1e3 * LARGEST:.0f} mm of the model and "
+        f"{1e3 * LARGEST_RMS:.0f} mm RMS, found up to {1e3 * fits[0].largest:.0f} mm (at "
+        f"{fits[0].at:.4g} s) and {1e3 * rms:.0f} mm RMS{': ' * bool(far)}{each}; check names, "
+        "unit and places of the markers and the size of the model",
+    )
+
+
+#: Distance of a marker from its place on the model that no walk is found with [m].
+FARTHEST = 0.2
+#: Instants that are looked at, and fewest markers that tell size, vertical and mirror image.
+_INSTANTS, _FEWEST = 20, 4
+#: Range of the spread of the markers over that of the model [1].
+_USUAL_SPREAD = (0.5, 2.0)
+#: Least cosine of the angle between the vertical and the direction in which the markers of the
+#: model are higher, and of that of the measured markers.
+_STANDS, _UPRIGHT = 0.7, 0.5
+#: A mirror image of the default pose fits a walk in its mirror image by this part of the distances
+#: of the pose itself, or less: 0.75 to 0.80 in two walks, and the inverse in the walks themselves.
+_MIRRORED = 0.9
+#: Fewest markers that tell a mirror image, and least distance of a walk from the default pose [m].
+_TELLING, _POSE = 8, 0.02
+#: Exchanged names and a mirror image are told apart by this part of the distances, or less.
+_APART = 0.97
+#: Instants at which a change is tried, which is the cause if it leaves at most this part of the
+#: root mean square distance.
+_TRIED, _BETTER = 3, 0.6
+_AXES, _TURN = "xyz", "turn the axes so that x is forward, y up and z right"
+_LETTERS = str.maketrans("RLrl", "LRlr")
+
+
+def check_placed(
+    measured: MeasuredMarkers, places: Mapping[str, FloatArray], up: FloatArray
+) -> None:
+    """Refuse markers whose unit, axes or sides differ from places (3,) [m] in the default pose."""
+    markers = measured.only(places.keys())
+    other = tuple(_of_other_leg(name, markers.names) for name in markers.names)
+    model, swapped = (
+        np.array([places[name] for name in names]).reshape(-1, 3)
+        for names in (markers.names, other)
+    )
+    spreads, rises, apart, turned = [], np.zeros((2, 3)), np.zeros(3), np.zeros((3, 3))
+    for row in _instants(markers, _INSTANTS).positions:
+        seen = np.isfinite(row).all(axis=1)
+        if seen.sum() < _FEWEST:
+            continue
+        one, two, found = (each[seen] - each[seen].mean(axis=0) for each in (model, swapped, row))
+        spreads.append(np.linalg.norm(found) / np.linalg.norm(one))
+        rises += [(one @ up) @ one, (one @ up) @ found]
+        apart += [_apart(one, found, 1.0), _apart(one, found, -1.0), _apart(two, found, 1.0)]
+        turned += one.T @ found
+    if spreads:
+        _check_spread(measured, float(np.median(spreads)))
+        as_is, mirrored, swapped = np.sqrt(apart / len(spreads)).tolist()
+        image = mirrored < _MIRRORED * as_is
+        _check_upright(measured, rises[0], rises[1], up, mirrored=image)
+        _check_handed(measured, as_is, mirrored, swapped, turned)
+
+
+def _instants(measured: MeasuredMarkers, count: int) -> MeasuredMarkers:
+    """Return the markers at some instants from the first to the last."""
+    rows = np.unique(np.linspace(0, len(measured.time) - 1, count).round().astype(int))
+    return replace(
+        measured,
+        time=measured.time[rows],
+        positions=measured.positions[rows],
+        at_origin=measured.at_origin[rows],
+    )
+
+
+def _apart(model: FloatArray, found: FloatArray, sense: float) -> float:
+    """Return the mean squared distance [m²] of points (M, 3) after the best turn (Kabsch 1976)."""
+    left, sizes, right = np.linalg.svd(model.T @ found)
+    if np.linalg.det(left @ right) * sense < 0.0:
+        sizes[-1] *= -1.0
+    squares = (model**2).sum() + (found**2).sum() - 2.0 * sizes.sum()
+    return max(float(squares), 0.0) / len(model)
+
+
+def _check_spread(measured: MeasuredMarkers, spread: float) -> None:
+    if not _USUAL_SPREAD[0] <= spread <= _USUAL_SPREAD[1]:
+        raise InputError(
+            f"{measured.source}: expected markers as far apart as those of the model, found them "
+            f"{spread:.3g} times as far apart; {likely_unit(spread, 1.3)}"
+        )
+
+
+def _check_upright(
+    measured: MeasuredMarkers,
+    standing: FloatArray,
+    found: FloatArray,
+    up: FloatArray,
+    *,
+    mirrored: bool,
+) -> None:
+    """Raise an `InputError` unless markers rise (3,) along the vertical as those of a model."""
+    rise = found / max(float(np.linalg.norm(found)), 1e-12)
+    if standing @ up < _STANDS * np.linalg.norm(standing) or rise @ up >= _UPRIGHT:
+        return
+    k, vertical = int(np.abs(rise).argmax()), _AXES[int(np.abs(up).argmax())]
+    axis = f"{'-' if rise[k] < 0.0 else ''}{_AXES[k]}"
+    sign = f"the sign of {vertical} looks reversed; " * (mirrored and axis == f"-{vertical}")
+    raise InputError(
+        f"{measured.source}: expected markers of a person who stands upright along {vertical} as "
+        f"the model does, found {axis} upwards; {sign}{_TURN}"
+    )
+
+
+def _check_handed(
+    measured: MeasuredMarkers, as_is: float, mirrored: float, swapped: float, turned: FloatArray
+) -> None:
+    """Refuse markers that fit the mirror image of a model, or exchanged sides [m, m²]."""
+    few = len(measured.names) < _TELLING or as_is < _POSE
+    if few or min(mirrored, swapped) > _MIRRORED * as_is:
+        return
+    # Signs of forward and lateral along the axes of the markers, after x or z has been reversed.
+    (xx, xz), (zx, zz) = turned[np.ix_([0, 2], [0, 2])]
+    heading = np.degrees(np.arctan2(xz + zx, xx - zz))
+    image = "x and z look exchanged"
+    if abs(heading) < 45.0 or abs(heading) > 135.0:
+        image = f"the sign of {'z' if abs(heading) < 45.0 else 'x'} looks reversed"
+    causes = []
+    if swapped < mirrored / _APART:
+        causes.append("left and right look exchanged in the names of the markers")
+    if mirrored < swapped / _APART:
+        causes.append(f"the positions look mirrored: {image}")
+    raise InputError(
+        f"{measured.source}: expected markers of the model, found their mirror image, "
+        f"{1e3 * min(mirrored, swapped):.0f} mm RMS off the default pose, and {1e3 * as_is:.0f} mm "
+        f"as they are; {', or '.join(causes)}; {_TURN}"
+    )
+
+
+def misfit(
+    measured: MeasuredMarkers,
+    fits: tuple[MarkerFit, ...],
+    follow: Callable[[MeasuredMarkers], tuple[MarkerFit, ...]],
+) -> InputError | None:
+    """Return the error on markers that are too far off, with the likely cause, or None."""
+    far = [fit for fit in fits if fit.largest > FARTHEST]
+    if not far:
+        return None
+    names = ", ".join(f"{fit.name} {1e3 * fit.largest:.0f} mm at {fit.at:.4g} s" for fit in far[:4])
+    more = f" and {len(far) - 4} others" if len(far) > 4 else ""
+    return InputError(
+        f"{measured.source}: expected markers within {1e3 * FARTHEST:.0f} mm of the model, found "
+        f"{names}{more} ({1e3 * total_rms(fits):.0f} mm RMS over all); "
+        f"{_cause(measured, far, follow)}"
+    )
+
+
+def _cause(
+    measured: MeasuredMarkers,
+    far: list[MarkerFit],
+    follow: Callable[[MeasuredMarkers], tuple[MarkerFit, ...]],
+) -> str:
+    """Return the change that makes the markers fit, or what to check."""
+    if all(map(_is_passing, far)):
+        return (
+            "these markers jump at few instants: delete their positions there, or choose the "
+            "weight 0 (inverse_kinematics.weights)"
+        )
+    few = _instants(measured, _TRIED)
+    tried = [(total_rms(follow(other)), text) for text, other in _changes(few, far)]
+    least, text = min(tried, default=(np.inf, ""))
+    if least <= _BETTER * total_rms(follow(few)):
+        return f"{text}: the markers then fit within {1e3 * least:.0f} mm RMS"
+    return (
+        "check names and places of these markers and the size of the model; a marker that the "
+        "model has in another place gets the weight 0 (inverse_kinematics.weights)"
+    )
+
+
+def _is_passing(fit: MarkerFit) -> bool:
+    """Return whether a marker is far off at less than a tenth of its instants."""
+    distances = np.array(fit.distances)
+    return bool(10 * (distances > FARTHEST).sum() < np.isfinite(distances).sum())
+
+
+def _changes(
+    measured: MeasuredMarkers, far: list[MarkerFit]
+) -> Iterator[tuple[str, MeasuredMarkers]]:
+    """Yield markers with exchanged names put right, each with the mistake."""
+    names, worst = measured.names, far[0].name
+    for name in dict.fromkeys([_of_other_leg(worst, names), *(fit.name for fit in far[1:2])]):
+        pair = {worst: name, name: worst}
+        if name != worst:
+            yield (
+                f"the names of {worst} and {name} look exchanged",
+                replace(measured, names=tuple(pair.get(each, each) for each in names)),
+            )
+
+
+def _of_other_leg(name: str, names: tuple[str, ...]) -> str:
+    """Return the name of the same marker of the other side, or the name itself without one."""
+    letter = re.sub("^[RLrl]", lambda found: found[0].translate(_LETTERS), name)
+    return next((each for each in (counterpart(name), letter) if each in names), name)

@@ -26,11 +26,7 @@ _WAY = 0.3
 
 
 class MeasurementError(NamedTuple):
-    """An error of measurement, of the largest usual size or less.
-
-    `needed` (N, F) [N m, N] is the change of the forces that the motion needs of the free
-    coordinates.
-    """
+    """An error of usual size or less, with its change of the needed forces (N, F) [N m, N]."""
 
     name: str
     unit: str
@@ -43,10 +39,7 @@ class MeasurementError(NamedTuple):
 
 
 def measurement_errors(plant: OpenSimPlant) -> tuple[MeasurementError, ...]:
-    """Return usual errors of the measured forces, and of the mass, of a walk.
-
-    Empty without a residual, external loads, or with loads in axes other than those of the ground.
-    """
+    """Return usual errors of measured forces and mass; none without loads in axes of the ground."""
     system, motion, balance = plant.system, plant.motion, plant.balance
     loads = system.external_loads
     if balance is None or loads is None or not all(each.in_ground for each in loads.forces):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,152 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
+from dynamics.motion.motion_tables import (
+    STATE_VALUE,
+    MotionTable,
+    read_motion_table,
+    write_motion_table,
+)
 from dynamics.musculoskeletal.comak_settings import ComakSettings
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, opensim
 from dynamics.musculoskeletal.plant import CoordinateMotion
-from dynamics.musculoskeletal.wheel import opensim
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+
+#: Largest time between rows that resolve a step [s].
+_COARSEST = 0.1
+
+
+def check_seconds(source: object, time: FloatArray) -> None:
+    """Refuse rows at times (N,) [s] that are too far apart for seconds; `source` is the file."""
+    if len(time) < 2:
+        return
+    step = float(np.median(np.diff(time)))
+    if step <= _COARSEST:
+        return
+    whole = step == round(step)
+    unit = "numbers of frames, or per cent of a stride" if whole else "milliseconds"
+    raise InputError(
+        f"{source}: expected times in seconds, with rows at most {_COARSEST:g} s apart, found rows "
+        f"{step:.4g} apart from {time[0]:g} to {time[-1]:g}; the times look like {unit}: convert "
+        "them to seconds"
+    )
+
+
+#: Largest angle of a motion [rad].
+_LARGEST_ANGLE = 4.0 * np.pi
+#: Angles in radians: all move by at most half a turn, in which a heading may be more than a turn,
+#: and one by more than 10 degrees, or, where fewer than three move, by more than 70 degrees [rad].
+_HALF_TURN, _TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 7.0, 0.18, 1.2, 3
+#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn.
+_BEYOND_HALF_TURN = 3.5
+#: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
+_FAR, _FAR_IN_JOINT = 100.0, 1.0
+
+
+class CoordinateTable:
+    """Columns of a table that are coordinates of a model, by name or path, also with /value."""
+
+    def __init__(
+        self, table: MotionTable, system: OpenSimSystem, *, unstated_degrees: bool = False
+    ) -> None:
+        self.table, self._unstated_degrees = table, unstated_degrees
+        self._angles = {
+            n for n, turns in zip(system.coordinates, system.rotational, strict=True) if turns
+        }
+        #: Column of each coordinate that the table has, by the name of the coordinate.
+        self.columns: dict[str, int] = {}
+        for k, label in enumerate(table.names):
+            name = label.removesuffix(STATE_VALUE).rsplit("/", 1)[-1]
+            if name in system.coordinates:
+                self.columns[name] = k
+
+    def _column(self, name: str) -> FloatArray:
+        return self.table.values[:, self.columns[name]]
+
+    def _largest(self, name: str) -> float:
+        return float(np.abs(self._column(name)).max())
+
+    @cached_property
+    def _radians(self) -> dict[str, str]:
+        """Angles that the file states as radians, each with the reason."""
+        stated, angles = self.table.in_degrees, [n for n in self.columns if n in self._angles]
+        if stated is not None:
+            return {} if stated else dict.fromkeys(angles, "as the header has inDegrees=no")
+        if not self._unstated_degrees:
+            return dict.fromkeys(angles, "as the header has no inDegrees=yes")
+        paths = [n for n in angles if self.table.names[self.columns[n]].endswith(STATE_VALUE)]
+        return dict.fromkeys(paths, "as its name ends in /value")
+
+    @cached_property
+    def _disguised(self) -> tuple[str, ...]:
+        """Angles that are stated as degrees and move like radians; single columns are not found."""
+        names = [n for n in self.columns if n in self._angles and n not in self._radians]
+        if not names:
+            return ()
+        ranges = np.array([np.ptp(self._column(name)) for name in names])
+        far = max(map(self._largest, names)) > _TURN
+        least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
+        return () if far or not least <= ranges.max() <= _HALF_TURN else tuple(names)
+
+    @property
+    def _widest(self) -> float:
+        """Largest range of the disguised angles, in the unit of the file."""
+        return float(max(np.ptp(self._column(name)) for name in self._disguised))
+
+    def in_si(self, name: str) -> FloatArray:
+        """Return the values (N,) of a coordinate [rad, m], in the unit that they tell."""
+        values, angle = self._column(name), name in self._angles
+        degrees = angle and name not in self._disguised and name not in self._radians
+        return np.radians(values) if degrees else values
+
+    def check_angles(self) -> None:
+        """Refuse angles that are stated as radians and can only be degrees, or may be either."""
+        moving = {n: self._largest(n) for n in self._angles if n in self.columns}
+        moving = {n: far for n, far in moving.items() if np.ptp(self._column(n)) > 0.0}
+        few = [name for name in self._disguised if name in moving]
+        if 0 < len(few) < _FEW:
+            raise InputError(
+                f"{self.table.source}: expected degrees, found angles ({', '.join(few)}) that move "
+                f"by at most {self._widest:.3g}, which may be radians; state inDegrees=no in the "
+                "header, and convert the angles to radians if they are in degrees"
+            )
+        stated = [name for name in self._radians if name in moving]
+        far = [name for name in stated if moving[name] > _BEYOND_HALF_TURN]
+        worst = max(self._radians, key=self._largest, default="")
+        impossible = worst and self._largest(worst) > _LARGEST_ANGLE
+        if impossible or 0 < len(stated) <= 2 * len(far):
+            raise InputError(
+                f"{self.table.source}: expected radians, {self._radians[worst]}, found {len(far)} "
+                f"of {len(stated)} angles beyond half a turn, such as {worst} up to "
+                f"{self._largest(worst):.3g}; state inDegrees=yes in the header if the angles are "
+                "in degrees"
+            )
+
+    def check_lengths(self, secondary: tuple[str, ...]) -> None:
+        """Refuse translations that can only be millimetres."""
+        for name in self.columns:
+            limit = _FAR_IN_JOINT if name in secondary else _FAR
+            if name not in self._angles and self._largest(name) > limit:
+                raise InputError(
+                    f"{self.table.source}, column {name}: expected metres, at most {limit:g}, "
+                    f"found {self._largest(name):.4g}; the motion's translations look like "
+                    "millimetres: divide them by 1000"
+                )
+
+    def unit_notes(self) -> tuple[str, ...]:
+        """Return no or one sentence on angles that are read in radians against their header."""
+        if not self._disguised:
+            return ()
+        stated = "the header states inDegrees=yes"
+        if self.table.in_degrees is None:
+            stated = "the header states no unit, which stands for degrees"
+        return (
+            f"{self.table.source}: {stated}, but no angle moves by more than {self._widest:.3g}, "
+            "which is typical of radians: the angles are read in radians; correct the header "
+            "(inDegrees=no), or write so small a motion in radians",
+        )
+
 
 #: Slack of instants relative to the time step, and of frequencies.
 _SLACK = 1e-6
@@ -41,39 +180,14 @@ _ROWS = 6
 def read_motion(
     path: str | Path | MotionTable, system: OpenSimSystem, settings: ComakSettings
 ) -> CoordinateMotion:
-    """Read, filter and differentiate a motion.
-
-    Parameters
-    ----------
-    path : str, Path or MotionTable
-        OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as read.
-    system : OpenSimSystem
-        The model.
-    settings : ComakSettings
-        Time step, filter, first and last instant, and the kind of each coordinate.
-
-    Returns
-    -------
-    CoordinateMotion
-        Motion of all coordinates between the first and the last instant. A locked coordinate has
-        its default value. A coordinate that the file does not have is as the model holds it
-        (locked, prescribed or coupled), or else zero. Without secondary coordinates, all that the
-        model holds are as it holds them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, lacks a primary coordinate, has angles that can only be degrees
-        but are stated as radians, has translations in millimetres, or does not cover the time.
-    """
+    """Read, filter and differentiate a motion; what it lacks is held by the model, or zero."""
     table = path if isinstance(path, MotionTable) else read_motion_table(path)
     path = table.source
     found = CoordinateTable(table, system)
     values = table.values.copy()
+    found.check_angles()
     for name, k in found.columns.items():
         values[:, k] = found.in_si(name)
-    found.check_angles()
     found.check_lengths(tuple(s.name for s in settings.secondary))
     missing = [name for name in settings.primary if name not in found.columns]
     if missing:
@@ -114,13 +228,8 @@ def read_motion(
 def filter_edge_notes(
     table: MotionTable, time: FloatArray, settings: ComakSettings
 ) -> tuple[str, ...]:
-    """Return a note for each end of the motion whose distance to the frames is too small.
-
-    Beyond the first and the last row, the filter continues a motion by its mirror image about the
-    end point, which has no acceleration there: accelerations are off by as much as themselves at
-    the ends, and by less near them (docs/muscle_walks.md, with the errors of contact forces that
-    follow). For a motion as read and instants (N,) of the frames [s].
-    """
+    """Return a note for each end of the motion that is too near to the frames at times (N,) [s]."""
+    # Beyond an end, the filter has the mirror image about it, which has no acceleration there.
     cutoff = settings.lowpass
     if cutoff is None:
         return ()
@@ -163,10 +272,7 @@ def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, 
 
 
 def _check_lowpass(table: MotionTable, settings: ComakSettings) -> None:
-    """Raise an `InputError` if steps, or rows of a motion, do not resolve the filtered motion.
-
-    OpenSim refuses no frequency; near half the sampling rate, its filter blows motions up.
-    """
+    """Refuse steps that do not resolve the filtered motion: OpenSim's filter would blow it up."""
     if settings.lowpass is None:
         return
     longest = 1.0 / (_STEPS * settings.lowpass)
@@ -192,10 +298,7 @@ def _numbers(array: Any, count: int) -> list[float]:
 
 
 def _chosen(time: FloatArray, settings: ComakSettings, table: MotionTable) -> NDArray[np.bool_]:
-    """Return which instants are between the first and the last one.
-
-    The filter pads the motion: instants more than a row beyond the table do not count.
-    """
+    """Return which instants are between the first and last; the filter's padding does not count."""
     source, first, last = table.source, float(table.time[0]), float(table.time[-1])
     if len(time) < _ROWS:
         raise InputError(

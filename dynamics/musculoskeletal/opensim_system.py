@@ -1,4 +1,4 @@
-"""A model in OpenSim's own multibody code, from the stock `opensim` wheel.
+"""A model in OpenSim's own multibody code, from the stock `opensim` wheel, imported where needed.
 
 OpenSim (Seth et al. 2018, PLoS Comput Biol 14:e1006223) gives the generalised forces that a motion
 needs by inverse dynamics, the moment arms of muscles by their paths, and the mass matrix.
@@ -6,10 +6,13 @@ needs by inverse dynamics, the moment arms of muscles by their paths, and the ma
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +22,129 @@ from numpy.typing import NDArray
 from dynamics.motion.c3d import is_c3d
 from dynamics.motion.motion_tables import write_motion_table
 from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
-from dynamics.musculoskeletal.held_coordinates import HeldCourse, held_courses
-from dynamics.musculoskeletal.ligament_set import LigamentSet
-from dynamics.musculoskeletal.plant import Contractions, MuscleSet
-from dynamics.musculoskeletal.wheel import opensim
+from dynamics.musculoskeletal.plant import Contractions, LigamentSet, MuscleSet
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+
+
+@cache
+def opensim() -> Any:
+    """Return the module `opensim`, which writes no log file; an error tells how to install it."""
+    try:
+        module = importlib.import_module("opensim")
+    except ImportError as error:
+        if "casadi" in sys.modules:
+            raise InputError(
+                "opensim: expected a process without CasADi, found CasADi imported, but OpenSim "
+                "has another version of CasADi; use OpenSim in a separate process, or replay a "
+                "recorded plant"
+            ) from error
+        if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
+            raise InputError(
+                f"opensim: expected a package that Python imports, found an error: {error}; "
+                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]", '
+                "or replay a recorded plant"
+            ) from error
+        raise InputError(
+            "models in .osim files need OpenSim, which is not installed: install OpenSim with pip "
+            'install "knee-contact[opensim]", or replay a recorded plant'
+        ) from error
+    module.Logger.removeFileSink()
+    module.Logger.setLevelString("Error")
+    return module
+
+
+@contextmanager
+def without_output() -> Iterator[None]:
+    """Keep what OpenSim's tools write past Python and past its log from the standard output."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+#: Differences from a locked value that are those of rounding [rad, m].
+_SAME = (1e-3, 1e-4)
+#: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
+HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
+
+
+def lock_notes(
+    locked: Mapping[str, float],
+    angles: Collection[str],
+    solved: Collection[str],
+    courses: Mapping[str, FloatArray],
+) -> tuple[str, ...]:
+    """Return a note on locked coordinates that settings or courses (N,) [rad, m] would move."""
+    kept = []
+    for name, at in locked.items():
+        angle, values = name in angles, courses.get(name, np.array([at]))
+        far = float(values[np.abs(values - at).argmax()])
+        moved = bool(abs(far - at) > _SAME[0 if angle else 1])
+        if name in solved or moved:
+            why = ["the settings solve for it"] * (name in solved)
+            why += [f"the motion has {_shown(far, angle)}"] * moved
+            kept.append(f"{name} at {_shown(at, angle)} ({'; '.join(why)})")
+    if not kept:
+        return ()
+    return (
+        f"locked coordinates of the model keep their default values: {', '.join(kept)}; set locked "
+        "to false in the model for coordinates that move",
+    )
+
+
+def _shown(value: float, angle: bool) -> str:
+    return f"{np.degrees(value):.4g} deg" if angle else f"{1e3 * value:.4g} mm"
+
+
+def held_courses(model: Any, state: Any) -> dict[str, HeldCourse]:
+    """Return the course [rad, m] of each coordinate that a model holds; followers come last."""
+    coordinates = model.getCoordinateSet()
+    found: dict[str, HeldCourse] = {}
+    for coordinate in (coordinates.get(k) for k in range(coordinates.getSize())):
+        if coordinate.getLocked(state):
+            found[coordinate.getName()] = _constant(coordinate.getDefaultValue())
+        elif coordinate.isPrescribed(state):
+            found[coordinate.getName()] = _over_time(coordinate.getPrescribedFunction())
+    constraints = model.getConstraintSet()
+    for each in (constraints.get(k) for k in range(constraints.getSize())):
+        coupler = opensim().CoordinateCouplerConstraint.safeDownCast(each)
+        if coupler is not None and coupler.isEnforced(state):
+            dependent = coupler.getPropertyByName("dependent_coordinate_name")
+            found[opensim().PropertyHelper.getValueString(dependent)] = _coupled(coupler)
+    return found
+
+
+def _constant(value: float) -> HeldCourse:
+    return lambda time, _: np.full(len(time), value)
+
+
+def _over_time(function: Any) -> HeldCourse:
+    return lambda time, _: np.array(list(_values(function, time[:, None])))
+
+
+def _coupled(coupler: Any) -> HeldCourse:
+    names = coupler.getIndependentCoordinateNames()
+    independent = [names.get(k) for k in range(names.getSize())]
+    factor = coupler.getPropertyByName("scale_factor")
+    function, scale = coupler.getFunction(), opensim().PropertyHelper.getValueDouble(factor)
+
+    def course(time: FloatArray, known: Mapping[str, FloatArray]) -> FloatArray:
+        rows = np.column_stack([known[name] for name in independent])
+        return scale * np.array(list(_values(function, rows)))
+
+    return course
+
+
+def _values(function: Any, rows: FloatArray) -> Iterator[float]:
+    for row in rows:
+        yield float(function.calcValue(opensim().Vector.createFromMat(row)))
+
 
 _LIGAMENT = "Blankevoort1991Ligament"
 #: Muscles that OpenSim does not give a rigid tendon.
@@ -34,10 +154,7 @@ _STEP = 1e-5
 
 
 class PathGroup(NamedTuple):
-    """The muscles and ligaments that cross a joint, and a state in which only these pull.
-
-    Differences of forces by a coordinate of the joint are the same there, at less cost.
-    """
+    """Those that cross a joint; differences in a state without the others cost less."""
 
     state: Any
     #: Indices of those that cross the joint.
@@ -46,23 +163,7 @@ class PathGroup(NamedTuple):
 
 
 class OpenSimSystem:
-    """A model in OpenSim, with its state: coordinates by name, paths of muscles, inverse dynamics.
-
-    Parameters
-    ----------
-    model : str
-        XML text of a model that OpenSim loads.
-    external_loads : str or Path, optional
-        OpenSim's ExternalLoads file with the forces on the feet.
-    reactions : bool
-        Whether `reaction` will be called.
-
-    Raises
-    ------
-    InputError
-        If `opensim` is not installed, the external loads cannot be used, or OpenSim cannot load a
-        file; its message is repeated.
-    """
+    """A model (XML text) in OpenSim with its state; `reactions` prepares calls of `reaction`."""
 
     def __init__(
         self, model: str, external_loads: str | Path | None = None, *, reactions: bool = False
@@ -132,10 +233,7 @@ class OpenSimSystem:
 
     @property
     def root(self) -> tuple[str, list[int]]:
-        """Body that a joint connects with the ground, and the places of the joint's coordinates.
-
-        That of the joint with the most coordinates; no coordinates if every such body is fixed.
-        """
+        """Body with the most coordinates of a joint with the ground, and their places."""
         found: dict[str, list[int]] = {}
         for k, coordinate in enumerate(_members(self._model.getCoordinateSet())):
             joint = coordinate.getJoint()
@@ -144,16 +242,7 @@ class OpenSimSystem:
         return max(found.items(), key=lambda item: len(item[1]), default=("", []))
 
     def wrench_on(self, body: str, places: list[int], forces: FloatArray) -> FloatArray:
-        """Return force, and moment about a body's origin, of generalised forces (K, n) [N m, N].
-
-        In the position that is set, for a body whose coordinates have `places`; changes the speeds.
-
-        Returns
-        -------
-        (K, 6) float64
-            Force and moment in the axes of the ground [N, N m]; zero along directions in which the
-            coordinates do not move the body.
-        """
+        """Return force and moment (K, 6) about a body's origin, of forces (K, n) [N m, N]."""
         found, state = self._model.getBodySet().get(body), self._state
         rows = np.empty((len(places), 6))
         for row, place in zip(rows, places, strict=True):
@@ -240,10 +329,7 @@ class OpenSimSystem:
         return held_courses(self._model, self._state)
 
     def moved_by(self, free: tuple[str, ...]) -> Callable[[FloatArray], FloatArray]:
-        """Return the function that gives how free coordinates move all, at values (n,) [rad, m].
-
-        (n, F): each free coordinate moves itself, and those that the model couples to it.
-        """
+        """Return how free coordinates move all (n, F) at values (n,) [rad, m]."""
         names = self.coordinates
         held = {name: c for name, c in self.held.items() if name not in (*self.locked, *free)}
         own = np.eye(len(names))[:, [names.index(name) for name in free]]
@@ -283,10 +369,7 @@ class OpenSimSystem:
         return order
 
     def _value_order(self) -> list[int]:
-        """Return the place of each coordinate among the positions of the state.
-
-        A joint that turns freely has a place that no coordinate has.
-        """
+        """Return the place of each coordinate among the positions of the state."""
         order, state = [], opensim().State(self._state)
         for coordinate in _members(self._model.getCoordinateSet()):
             coordinate.setLocked(state, False)
@@ -329,12 +412,7 @@ class OpenSimSystem:
                 self._muscles[k].setOverrideActuation(group.state, float(tensions[k]))
 
     def contractions(self, time: float, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what muscles with a rigid tendon give by activation and without activation.
-
-        At an instant [s], coordinates (n,) [rad, m] and speeds (n,); by force, length and velocity
-        of the fibres (Millard et al. 2013, J Biomech Eng 135:021005). An `InputError` names muscles
-        whose tendons cannot be rigid.
-        """
+        """Return forces of fibres [N] with rigid tendons, at values and speeds (n,)."""
         if self._elastic:
             raise InputError(
                 f"comak.fibre_forces: expected muscles with a rigid tendon, found {_ELASTIC} "
@@ -378,28 +456,13 @@ class OpenSimSystem:
     def needed_forces(
         self, accelerations: FloatArray, group: PathGroup | None = None
     ) -> FloatArray:
-        """Return the generalised forces (n,) [N m, N] that accelerations (n,) [per s²] need.
-
-        Beyond the forces of the muscles and of all else in the model; with a group, beyond those
-        of its muscles and ligaments.
-        """
+        """Return the forces (n,) [N m, N] of accelerations beyond those of muscles, or a group."""
         state = self._state if group is None else group.state
         forces = self._solver.solve(state, self._vector(accelerations))
         return np.asarray(forces.to_numpy())[self._order]
 
     def reaction(self, joint: str, accelerations: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the reaction of a joint and the axes of its bodies, at what is set.
-
-        OpenSim's joint reaction: muscles pull as set, and each coordinate is driven by what its
-        acceleration (n,) [per s²] needs beyond them.
-
-        Returns
-        -------
-        force, moment : (3,) float64
-            On the child body at the origin of the joint in it, axes of the ground [N, N m].
-        parent, child : (3, 3) float64
-            Rotations from the bodies to the ground [1].
-        """
+        """Return force and moment (3,) on a joint's child [N, N m], and turns of both bodies."""
         osim = opensim()
         state = osim.State(self._state)
         # What drives a coordinate accelerates it as wanted: nothing is left to constraints.
@@ -425,10 +488,7 @@ class OpenSimSystem:
         return wrench.get(1).to_numpy(), wrench.get(0).to_numpy(), parent, child
 
     def body_forces(self, body: str, wrench: FloatArray) -> FloatArray:
-        """Return the generalised forces (n,) [N m, N] of a wrench on a body.
-
-        Force, and moment about the origin of the body, axes of the ground (6,) [N, N m].
-        """
+        """Return the forces (n,) [N m, N] of a wrench (6,) about the origin of a body."""
         osim = opensim()
         self._model.realizePosition(self._state)
         zero = osim.SpatialVec(osim.Vec3(0.0), osim.Vec3(0.0))
@@ -441,10 +501,7 @@ class OpenSimSystem:
         return np.asarray(forces.to_numpy())[self._order]
 
     def forces_of_mass(self, accelerations: FloatArray) -> FloatArray:
-        """Return the generalised forces (n,) [N m, N] that weight and accelerations (n,) need.
-
-        Without centrifugal forces, which are small in walking.
-        """
+        """Return the forces (n,) [N m, N] of weight and accelerations, without centrifugal ones."""
         gravity = np.asarray(self._model.getGravity().to_numpy())
         weights = np.zeros(len(self.coordinates))
         for body in _members(self._model.getBodySet()):
@@ -459,10 +516,7 @@ class OpenSimSystem:
         return self._path_arms(self._paths)
 
     def group_arms(self, group: PathGroup) -> tuple[FloatArray, FloatArray]:
-        """Return the arms (n, M) of muscles and (n, L) of ligaments, per newton [m, 1].
-
-        Zero for muscles and ligaments that are not in the group.
-        """
+        """Return arms (n, M), (n, L) [m, 1] of muscles and ligaments; zero outside the group."""
         paths = [self._paths[k] for k in group.muscles]
         strands = [self._ligaments[k].getGeometryPath() for k in group.ligaments]
         count = len(self.coordinates)

@@ -1,7 +1,12 @@
-"""Joints of OpenSim models: bodies, frames, motion, and the default pose."""
+"""Frames and joints of an OpenSim model: bodies, placements, motion, and the default pose.
+
+A socket names a frame by a path from the model or from the component that owns the socket, or by a
+name that only one frame has, as in OpenSim's `Socket::findAndConnect`.
+"""
 
 from __future__ import annotations
 
+import posixpath
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,11 +15,73 @@ from functools import cached_property
 import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, KinematicChain, Placement
-from dynamics.musculoskeletal.osim_frames import FrameTree
-from dynamics.musculoskeletal.osim_functions import OsimFunction, read_function
-from dynamics.musculoskeletal.osim_xml import OsimObject
+from dynamics.musculoskeletal.osim_xml import OsimFunction, OsimObject, read_function
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+
+_OFFSET, _GROUND = "PhysicalOffsetFrame", "Ground"
+_FRAMES = ("Body", _GROUND, _OFFSET)
+_ORIGIN = (0.0, 0.0, 0.0)
+
+
+class FrameTree:
+    """The frames of a model by their paths, such as `/bodyset/tibia_r/insert`."""
+
+    def __init__(self, model: OsimObject) -> None:
+        self._model = model
+        self._frames: dict[str, OsimObject] = {}
+        #: Path of each component, by class and name.
+        self._paths: dict[tuple[str, str], str] = {}
+        self._collect(model.element, "")
+        self._frames.setdefault("/ground", model.of(ET.Element(_GROUND)))
+
+    def _collect(self, element: ET.Element, path: str) -> None:
+        """Read the components below an element with a path in the model."""
+        for child in element:
+            if child.tag == "defaults":
+                continue
+            if child.tag[:1].islower():  # A property, whose objects are components of its owner.
+                self._collect(child, path)
+                continue
+            name = child.get("name", "")
+            own = f"{path}/{name or child.tag.lower()}"
+            self._paths.setdefault((child.tag, name), own)
+            if child.tag in _FRAMES:
+                self._frames[own] = self._model.of(child)
+            self._collect(child, own)
+
+    def placed(self, owner: OsimObject, socket: str) -> tuple[str, Placement]:
+        """Return the body of the frame that a socket names, and the frame's placement in it."""
+        path = self._path(owner, socket, self._paths.get((owner.tag, owner.name), "/"))
+        placement, passed = BODY, {path}
+        while (frame := self._frames[path]).tag == _OFFSET:
+            placement = _offset(frame).after(placement)
+            path = self._path(frame, "socket_parent", path)
+            if path in passed:
+                wanted = "frames that lead to a body"
+                raise frame.fault("socket_parent", wanted, f"a loop through {path}")
+            passed.add(path)
+        return frame.name or "ground", placement
+
+    def _path(self, owner: OsimObject, socket: str, at: str) -> str:
+        """Return the path of the frame that a socket of a component at a path names."""
+        text = owner.text(socket, "..")
+        path = posixpath.normpath(posixpath.join(at, text))
+        if path in self._frames:
+            return path
+        same = [] if "/" in text else [p for p in self._frames if p.rsplit("/", 1)[1] == text]
+        if len(same) == 1:
+            return same[0]
+        wanted = "the path of a body, of the ground or of an offset frame of the model"
+        raise owner.fault(socket, wanted, f"{text!r}{' of ' * bool(same)}{', '.join(same)}")
+
+
+def _offset(frame: OsimObject) -> Placement:
+    """Return the placement of an offset frame in its parent."""
+    return Placement.of(
+        frame.numbers("orientation", _ORIGIN), frame.numbers("translation", _ORIGIN)
+    )
+
 
 #: Axes along which the coordinates of OpenSim's other joints turn (0 to 2) and move (3 to 5).
 _AXES = {
@@ -64,11 +131,7 @@ class OsimJoint:
 
     @cached_property
     def chain(self) -> KinematicChain:
-        """Motion of the child body in the parent body.
-
-        Raises `InputError` if the motion is not linear in the coordinates, or speeds are not their
-        rates.
-        """
+        """Motion of the child in the parent; an error if it is not linear in the coordinates."""
         return self._frames.between(self.parent_frame.inverse, self.child_frame.inverse)
 
     @property
@@ -91,11 +154,7 @@ class OsimJoint:
 
     @cached_property
     def default_placement(self) -> Placement:
-        """Placement of the child body in the parent body in the default pose.
-
-        A function of a coordinate that is not known here counts as zero: the default pose gives
-        directions, no forces.
-        """
+        """Placement of the child in the parent in the default pose; unknown functions are 0."""
         return self.parent_frame.after(self._default_motion()).after(self.child_frame.inverse)
 
     def _default_motion(self) -> Placement:
@@ -184,12 +243,7 @@ def path_to_ground(joints: Iterable[OsimJoint], body: str) -> tuple[OsimJoint, .
 
 
 def chain_between(joints: Iterable[OsimJoint], first: str, last: str) -> KinematicChain | None:
-    """Return the motion of a body in another one through all joints between them.
-
-    From the first body down to the nearest body that carries both, and up to the last one; None if
-    no joints connect the two bodies. Raises `InputError` if a joint between them has no chain
-    (`OsimJoint.chain`).
-    """
+    """Return the motion of the last body in the first through joints between, None without any."""
     joints = tuple(joints)
     down, up = list(path_to_ground(joints, first)), list(path_to_ground(joints, last))
     while down and up and down[-1] is up[-1]:

@@ -1,29 +1,172 @@
-"""OpenSim models, read from their XML without OpenSim.
+"""OpenSim models, read from their XML without OpenSim, with the articular contact of OpenSim-JAM.
 
-`OsimModel.without_contact` is the model that any OpenSim loads: the articular contact of
-OpenSim-JAM is not in OpenSim itself.
+`Smith2018ContactMesh` and `Smith2018ArticularContactForce` are not in OpenSim itself (Smith,
+Lenhart, Kaiser, Vignos, Thelen 2018, J Knee Surg 31:68-74): `OsimModel.without_contact` is the
+model that any OpenSim loads.
 """
 
 from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal.articular_model import FORCE, MESH, ArticularContact, read_contact
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain
-from dynamics.musculoskeletal.osim_frames import FrameTree
-from dynamics.musculoskeletal.osim_joints import OsimJoint, chain_between, read_joint
-from dynamics.musculoskeletal.osim_writing import child_of
-from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
-from dynamics.musculoskeletal.reserves import Reserve, reserves_in
-from foundation.base.checks import FloatArray
+from dynamics.musculoskeletal.comak_file import Reserve, reserves_in
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
+from dynamics.musculoskeletal.osim_joints import FrameTree, OsimJoint, chain_between, read_joint
+from dynamics.musculoskeletal.osim_xml import (
+    FLAG,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    ObjectTable,
+    OsimObject,
+    Property,
+    child_of,
+    read_apart,
+    read_object,
+)
+from foundation.base.checks import FloatArray, check_in, check_number
 from foundation.base.errors import InputError
+
+_FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
+MESH = ObjectTable(
+    "Smith2018ContactMesh",
+    (
+        Property("location", "origin", NUMBERS, (0.0,) * 3),
+        Property("orientation", "angles", NUMBERS, (0.0,) * 3),
+        Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6),
+        Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5),
+        Property("thickness", "thickness", NUMBER, 0.005),
+        Property("use_variable_thickness", "measured", FLAG, False),
+        Property("min_thickness", "thinnest", NUMBER, 0.001),
+        Property("max_thickness", "thickest", NUMBER, 0.01),
+        Property("scale_factors", "scale", NUMBERS, (1.0,) * 3),
+        *read_apart("socket_frame", "mesh_file", "mesh_back_file"),
+    ),
+    details=frozenset(
+        {"components", "Appearance", "socket_scale_frame", "color", "display_preference"}
+    ),
+)
+FORCE = ObjectTable(
+    "Smith2018ArticularContactForce",
+    (
+        Property("appliesForce", "applies", FLAG, True),
+        Property("min_proximity", "least_overlap", NUMBER, 0.0),
+        Property("max_proximity", "search_depth", NUMBER, 0.01),
+        Property("elastic_foundation_formulation", "law", TEXT, "linear"),
+        Property("use_lumped_contact_model", "lumped", FLAG, True),
+        *read_apart("socket_target_mesh", "socket_casting_mesh"),
+    ),
+    details=frozenset({"components"}),
+)
+
+
+@dataclass(frozen=True)
+class ContactMesh:
+    """A surface of an elastic layer on a body."""
+
+    #: Name in the model.
+    name: str
+    #: Body of the surface.
+    body: str
+    #: Placement of the mesh in the body.
+    placement: Placement
+    #: Mesh file [m].
+    file: Path
+    #: Young's modulus [Pa].
+    youngs_modulus: float
+    #: Poisson's ratio [1].
+    poissons_ratio: float
+    #: Thickness of the layer [m].
+    thickness: float
+    #: Surface of the bone under the layer, where the thickness is measured; else None.
+    back_file: Path | None
+    #: Least and largest thickness where the thickness is measured [m].
+    thickness_range: tuple[float, float]
+    #: Factors of the mesh along its axes [1]; an odd number of negative ones mirrors the mesh.
+    scale: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ArticularContact:
+    """Contact of two surfaces."""
+
+    #: Name in the model, such as "tf_contact".
+    name: str
+    #: Casting mesh, whose triangles carry the springs, and target mesh.
+    bed: ContactMesh
+    target: ContactMesh
+    #: Spring law.
+    law: str
+    #: One layer of both thicknesses and mean moduli (Bei & Fregly 2004, Med Eng Phys 26:777-789),
+    #: or two layers in series.
+    lumped: bool
+    #: Largest overlap that is searched [m].
+    search_depth: float
+
+
+def read_contact(
+    force: OsimObject,
+    meshes: Mapping[str, OsimObject],
+    frames: FrameTree,
+    find_file: Callable[[str], Path],
+) -> ArticularContact:
+    """Return a contact from its force and the meshes of a model; `find_file` finds files."""
+    values = force.read(FORCE.properties)
+    law = check_in(f"{force.where}, elastic_foundation_formulation", values["law"], _FORMULATIONS)
+    least, depth = values["least_overlap"], values["search_depth"]
+    if least > 0.0:
+        raise force.fault(
+            "min_proximity",
+            "0",
+            f"{least:g} m: springs that bear nothing below an overlap are not modelled; set "
+            "min_proximity to 0",
+        )
+    check_number(f"{force.where}, max_proximity", depth, above=0.0, unit="m")
+    bed, target = (
+        _read_mesh(force, f"socket_{kind}_mesh", meshes, frames, find_file)
+        for kind in ("casting", "target")
+    )
+    return ArticularContact(force.name, bed, target, _FORMULATIONS[law], values["lumped"], depth)
+
+
+def _read_mesh(
+    force: OsimObject,
+    socket: str,
+    meshes: Mapping[str, OsimObject],
+    frames: FrameTree,
+    find_file: Callable[[str], Path],
+) -> ContactMesh:
+    name = force.last_name(socket)
+    if name not in meshes:
+        known = f"a contact mesh among {', '.join(meshes)}"
+        raise force.fault(socket, known, repr(force.text(socket)))
+    mesh = meshes[name]
+    body, frame = frames.placed(mesh, "socket_frame")
+    values = mesh.read(MESH.properties)
+    x, y, z = values["scale"].tolist()
+    if not x * y * z:
+        raise mesh.fault("scale_factors", "three factors other than 0", f"{x:g} {y:g} {z:g}")
+    return ContactMesh(
+        name,
+        body,
+        frame.after(Placement.of(values["angles"], values["origin"])),
+        find_file(mesh.text("mesh_file")),
+        values["youngs_modulus"],
+        values["poissons_ratio"],
+        values["thickness"],
+        find_file(mesh.text("mesh_back_file")) if values["measured"] else None,
+        (values["thinnest"], values["thickest"]),
+        (x, y, z),
+    )
+
 
 #: Sets with the elements that OpenSim does not know.
 _CONTACT_SETS = {"ContactGeometrySet": MESH, "ForceSet": FORCE}
@@ -209,22 +352,6 @@ class OsimModel:
         """Return the constraints that are enforced."""
         constraints = self._model.objects("ConstraintSet")
         return [each for each in constraints if each.boolean("isEnforced", True)]
-
-    def muscles_with_dynamics(self, ignored_by: str) -> tuple[str, ...]:
-        """Return the muscles whose flag `ignored_by` is false, such as ignore_tendon_compliance.
-
-        A muscle without the flag has that of any defaults for its class, or false.
-        """
-        defaults = {
-            each.tag: self._model.of(each).boolean(ignored_by, False)
-            for each in self._root.iterfind(".//defaults/*")
-        }
-        return tuple(
-            force.name
-            for force in self._model.objects("ForceSet")
-            if force.tag.endswith("Muscle")
-            and not force.boolean(ignored_by, defaults.get(force.tag, False))
-        )
 
     def chain_between(self, bed: str, target: str) -> KinematicChain:
         """Return the motion of the body of a target in the body of a bed.

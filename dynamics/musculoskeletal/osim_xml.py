@@ -1,4 +1,4 @@
-"""OpenSim's XML files: objects, and tables of the properties that are read from objects.
+"""OpenSim's XML files: objects and their properties, functions, tools' settings, and writing.
 
 Every error names the file, the object and the property, what was expected and what was found.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,11 +35,7 @@ def parse_xml(path: Path, what: str) -> ET.Element:
 
 
 def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObject:
-    """Return the root of an XML file, or its child with a tag.
-
-    `what` names the content of the file in messages, such as "model". Raises `InputError` if the
-    file is missing, is not XML, or has no object with the tag.
-    """
+    """Return the root of a file, or its child with a tag; `what` names the content in messages."""
     source = Path(path)
     root = parse_xml(source, what)
     found = root if tag is None else root.find(tag)
@@ -50,11 +47,7 @@ def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObje
 
 @dataclass(frozen=True, eq=False)
 class OsimObject:
-    """An object of an OpenSim file, with readers of its properties.
-
-    A reader returns the default if the object does not state the property or the property is empty,
-    and raises an `InputError` for another text.
-    """
+    """An object of an OpenSim file; readers return the default of what it does not state."""
 
     element: ET.Element
     #: The file; the files that the object names are relative to its folder.
@@ -82,10 +75,7 @@ class OsimObject:
         return InputError(f"{self.where}, {tag}: expected {expected}, found {found}")
 
     def objects(self, of: str = ".", tag: str | None = None) -> Iterator[OsimObject]:
-        """Yield the members of a set such as "ForceSet", or of the object itself, with a tag.
-
-        OpenSim takes what a member does not state from the `<defaults>` of this object.
-        """
+        """Yield members of a set, or the object's own, with a tag and the model's defaults."""
         for element in self.element.iterfind(f"{of}/objects/*"):
             if tag is None or element.tag == tag:
                 yield self.of(self._with_defaults(element))
@@ -100,10 +90,7 @@ class OsimObject:
         return None if found is None else self.of(found)
 
     def value(self, tag: str) -> ET.Element | None:
-        """Return the object that is the value of a property, or None.
-
-        OpenSim writes `<Constant name="weight">`, and reads `<weight><Constant>` too.
-        """
+        """Return `<Constant name="weight">` or `<weight><Constant>` of a property, or None."""
         found = self.element.find(f"{tag}/*")
         return self.element.find(f"*[@name='{tag}']") if found is None else found
 
@@ -197,15 +184,11 @@ class Property(NamedTuple):
     read: Callable[[OsimObject, str, Any], Any]
     #: Value if the object does not state the property.
     default: Any
-    #: What the property states [unit].
-    meaning: str
 
 
-def read_apart(**meanings: str) -> tuple[Property, ...]:
-    """Return properties that the caller reads, from their meanings by tag."""
-    return tuple(
-        Property(tag, "", OsimObject.text, "", meaning) for tag, meaning in meanings.items()
-    )
+def read_apart(*tags: str) -> tuple[Property, ...]:
+    """Return properties that the caller reads, by tag."""
+    return tuple(Property(tag, "", OsimObject.text, "") for tag in tags)
 
 
 #: Readers of properties, by what the properties state.
@@ -235,3 +218,126 @@ class ObjectTable(NamedTuple):
     def unknown(self, found: OsimObject) -> list[str]:
         """Return the tags of an object that no object of its class has."""
         return [child.tag for child in found.element if child.tag not in self.known]
+
+
+_POLYNOMIALS = ("Constant", "LinearFunction", "PolynomialFunction")
+#: Functions through points; a GCVSpline without variance of the errors is a natural spline.
+SPLINE, PIECEWISE = "SimmSpline", "PiecewiseLinearFunction"
+_POINTS = (SPLINE, PIECEWISE, "GCVSpline")
+_NO_NUMBERS = np.zeros(0)
+
+
+class OsimFunction(NamedTuple):
+    """A function of one variable, by coefficients (K,) or points (P,) [any unit]."""
+
+    #: Class in OpenSim; for a MultiplierFunction, the class of the function it multiplies.
+    kind: str
+    #: Factor of a MultiplierFunction, otherwise 1 [1].
+    factor: float
+    #: Of a polynomial (K,), that of the highest power first; empty for other kinds.
+    coefficients: FloatArray = _NO_NUMBERS
+    #: Points (P,) of a SimmSpline, PiecewiseLinearFunction or GCVSpline; empty for other kinds.
+    x: FloatArray = _NO_NUMBERS
+    y: FloatArray = _NO_NUMBERS
+
+    @property
+    def line(self) -> tuple[float, float] | None:
+        """Slope and offset of a constant or linear function; None for another function."""
+        if self.kind not in _POLYNOMIALS[:2]:
+            return None
+        slope, offset = (0.0, *self.coefficients.tolist())[-2:]
+        return self.factor * slope, self.factor * offset
+
+    def at(self, value: float) -> float:
+        """Return the function at a value, linear between points; zero for an unknown function."""
+        if len(self.coefficients):
+            return self.factor * float(np.polyval(self.coefficients, value))
+        if len(self.x):
+            return self.factor * float(np.interp(value, self.x, self.y))
+        return 0.0
+
+
+def read_function(function: OsimObject) -> OsimFunction:
+    """Return a function, without coefficients and points if its class is unknown."""
+    factor = 1.0
+    if function.tag == "MultiplierFunction":
+        factor = function.number("scale", 1.0)
+        inner = function.element.find("function/*")
+        if inner is not None:
+            function = OsimObject(inner, function.file, function.where)
+    kind = function.tag
+    if kind == "Constant":
+        return OsimFunction(kind, factor, np.array([function.number("value", 0.0)]))
+    if kind == "LinearFunction":
+        return OsimFunction(kind, factor, function.numbers("coefficients", (1.0, 0.0)))
+    if kind == "PolynomialFunction":
+        return OsimFunction(kind, factor, function.numbers("coefficients"))
+    if kind in _POINTS:
+        return OsimFunction(kind, factor, x=function.numbers("x"), y=function.numbers("y"))
+    return OsimFunction(kind, factor)
+
+
+#: Version of the document that OpenSim 4 reads and writes.
+_VERSION = "40000"
+
+
+def new_document() -> ET.Element:
+    """Return the root of an OpenSim file."""
+    return ET.Element("OpenSimDocument", Version=_VERSION)
+
+
+def add_object(
+    parent: ET.Element, tag: str, properties: Mapping[str, str], name: str | None = None
+) -> ET.Element:
+    """Append an object with properties as text to an element, and return the object."""
+    found = ET.SubElement(parent, tag) if name is None else ET.SubElement(parent, tag, name=name)
+    for key, text in properties.items():
+        ET.SubElement(found, key).text = text
+    return found
+
+
+def child_of(parent: ET.Element, tag: str, name: str | None = None) -> ET.Element:
+    """Return the child of an element with a tag, which is appended with a name if missing."""
+    found = parent.find(tag)
+    return add_object(parent, tag, {}, name) if found is None else found
+
+
+def write_xml(root: ET.Element, path: str | Path) -> None:
+    """Write an XML file."""
+    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+#: Texts of a setting that requests nothing.
+_OFF = ("", "false", "0", "unassigned")
+
+
+def read_tool(path: str | Path, table: ObjectTable) -> OsimObject:
+    """Return the settings of a tool; refuse those of another one."""
+    return read_object(path, "settings", table.tag)
+
+
+def settings_notes(tool: OsimObject, *tables: ObjectTable) -> tuple[str, ...]:
+    """Return notes on settings of a tool and inner objects: unknown, or not carried out."""
+    own, *inner = tables
+    objects = [(tool, own), *((found, t) for t in inner for found in tool.below(t.tag))]
+    notes = [
+        f"{tool.where}: unknown setting {_alike(tag, table)}"
+        for found, table in objects
+        for tag in table.unknown(found)
+    ]
+    idle = [e.tag for e in tool.element if e.tag in own.not_done and _requests(e)]
+    if idle:
+        notes.append(f"{tool.where}: ignored settings: {', '.join(idle)}")
+    return tuple(notes)
+
+
+def _alike(tag: str, table: ObjectTable) -> str:
+    alike = get_close_matches(tag, sorted(table.known), n=1)
+    return f"{tag}; did you mean {alike[0]}?" if alike else tag
+
+
+def _requests(element: ET.Element) -> bool:
+    """Return whether a setting requests something."""
+    if element.find("objects") is not None:
+        return element.find("objects/*") is not None
+    return (element.text or "").strip().lower() not in _OFF

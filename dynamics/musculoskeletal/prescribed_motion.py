@@ -1,8 +1,9 @@
-"""Courses over time of what a forward simulation prescribes: coordinates, muscles, loads."""
+"""What a forward simulation prescribes: courses of coordinates, muscles and loads; its settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -11,12 +12,23 @@ from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.motion.plates import Plate
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.comak_settings import check_distinct
 from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
-from dynamics.musculoskeletal.muscle_drive import MuscleDrive
+from dynamics.musculoskeletal.motion_input import CoordinateTable
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, index_of
-from foundation.base.checks import FloatArray, check_array
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    NAMES,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+    read_tool,
+    settings_notes,
+)
+from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleDrive, MuscleSet, index_of
+from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
 
 #: Slack of the last instant, relative to the time step.
@@ -26,31 +38,16 @@ _CONTROLS, _FORCE = ("control", "activation"), "force"
 
 
 class Course(NamedTuple):
-    """Values over time: linear, or smooth, between instants and constant outside.
+    """Values (K,) [any unit] at instants (K,) [s]: linear between them and constant outside."""
 
-    Parameters
-    ----------
-    time : (K,) float64
-        Instants [s], increasing.
-    values : (K,) float64
-        Values [any unit].
-    """
-
+    #: Instants [s], increasing (K,).
     time: FloatArray
+    #: Values (K,) [any unit].
     values: FloatArray
 
     @classmethod
     def through(cls, time: FloatArray, values: FloatArray, step: float) -> Self:
-        """Return a smooth course through points (K,), sampled in steps [s].
-
-        Cubic pieces without overshoot (Fritsch & Butland 1984, SIAM J Sci Stat Comput 5:300-304),
-        so that equal neighbours hold.
-
-        Raises
-        ------
-        InputError
-            If times and values do not match, or the times do not increase.
-        """
+        """Return a smooth course through points (K,), sampled in steps [s]."""
         at, points = check_array("times", time, (None,)), check_array("values", values, (None,))
         if len(at) != len(points) or not len(at) or (np.diff(at) <= 0.0).any():
             raise InputError(
@@ -69,28 +66,7 @@ class Course(NamedTuple):
 
 
 def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> dict[str, Course]:
-    """Read the courses of prescribed coordinates.
-
-    Parameters
-    ----------
-    path : str, Path or MotionTable
-        OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as read. Angles are in the unit that the
-        header states, else in degrees, in columns that end in `/value` in radians.
-    system : OpenSimSystem
-        The model.
-
-    Returns
-    -------
-    dict
-        Courses [rad, m] by coordinate.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, has no coordinate of the model, or has angles in radians that can
-        only be degrees.
-    """
+    """Read courses [rad, m] of coordinates; angles without a unit are degrees, not in states."""
     table = path if isinstance(path, MotionTable) else read_course_table(path)
     found = CoordinateTable(table, system, unstated_degrees=True)
     if not found.columns:
@@ -106,16 +82,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
 def prescribe_motion(
     system: OpenSimSystem, courses: Mapping[str, Course], time: FloatArray
 ) -> CoordinateMotion:
-    """Return the motion of all coordinates at instants (N,) [s].
-
-    Coordinates with a course follow a quintic spline through its points, as OpenSim's GCVSpline of
-    degree 5; all others keep the default of the model.
-
-    Raises
-    ------
-    InputError
-        If a name is not a coordinate of the model.
-    """
+    """Return the motion at instants (N,) [s]: quintic splines through courses, else defaults."""
     values = np.repeat(system.defaults[None], len(time), axis=0)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     places = index_of(system.coordinates, tuple(courses))
@@ -139,13 +106,7 @@ def _spline(course: Course) -> BSpline:
 def instants(
     courses: Iterable[Course], step: float, start: float | None, stop: float | None
 ) -> FloatArray:
-    """Return equally spaced instants (N,) [s] from start to stop, by default those of courses.
-
-    Raises
-    ------
-    InputError
-        If no course states the time and start or stop is missing, or stop does not follow start.
-    """
+    """Return equally spaced instants (N,) [s] from start to stop, by default those of courses."""
     ends = [t for course in courses if len(course.time) > 1 for t in course.time[[0, -1]]]
     if not ends and (start is None or stop is None):
         raise InputError(
@@ -161,15 +122,7 @@ def instants(
 
 
 def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
-    """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N].
-
-    NAME is that of a muscle, or its path in the model.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, or a column has another ending.
-    """
+    """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N]."""
     table = read_course_table(path)
     for name in table.names:
         if name.rpartition("_")[2] not in (*_CONTROLS, _FORCE):
@@ -188,28 +141,7 @@ def drive_muscles(
     *,
     fibre_forces: bool = True,
 ) -> MuscleDrive:
-    """Return the drive of muscles at instants (N,) [s].
-
-    Parameters
-    ----------
-    muscles : MuscleSet
-        The M muscles.
-    courses : mapping of str to Course
-        Courses of `read_muscle_inputs`.
-    activation : float or None
-        Activation of muscles without a course [1]; None for the least of each muscle.
-    time : (N,) float64
-        Instants [s].
-    fibre_forces : bool
-        Whether muscles without a course pull as length and velocity of their fibres allow, or by
-        activation times largest force. Those without control (None) pull as their fibres allow.
-
-    Raises
-    ------
-    InputError
-        If a course is that of no muscle, a muscle has two courses of a kind, or an activation is
-        not within 0 and 1.
-    """
+    """Return the drive of muscles at times (N,) [s]; those without a course have the activation."""
     constant = muscles.bounds[0] if activation is None else activation
     activations = np.full((len(time), len(muscles.names)), constant)
     forces = np.full_like(activations, np.nan)
@@ -241,20 +173,13 @@ def drive_muscles(
 
 
 class BodyForce(NamedTuple):
-    """A force on a body, fixed to this body.
+    """A force on a body at a point (3,) [m], both fixed to the body."""
 
-    Parameters
-    ----------
-    body : str
-        Name of the body.
-    point : (3,) float64
-        Point where the force acts, frame of the body [m].
-    force : tuple of Course
-        Components of the force, frame of the body [N].
-    """
-
+    #: Name of the body.
     body: str
+    #: Point where the force acts, frame of the body (3,) [m].
     point: FloatArray
+    #: Components of the force, frame of the body [N].
     force: tuple[Course, Course, Course]
 
 
@@ -274,3 +199,149 @@ def read_course_table(path: str | Path) -> MotionTable:
         return read_motion_table(path)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; check the path of the table") from error
+
+
+#: Time step and activation where OpenSim-JAM's file has none [s, 1].
+_STEP, _ACTIVATION = 0.01, 0.02
+#: Settings of what is not simulated: names since 2022 and before, which say the opposite.
+_DYNAMICS = {
+    "use_activation_dynamics": "ignore_activation_dynamics",
+    "use_tendon_compliance": "ignore_tendon_compliance",
+}
+#: Setting of muscles that pull as length and velocity of their fibres allow, and its older name.
+_FIBRES = ("use_muscle_physiology", "ignore_muscle_dynamics")
+_SETTINGS = (
+    Property("unconstrained_coordinates", "secondary", NAMES, ()),
+    Property("start_time", "start", OPTIONAL, -1.0),
+    Property("stop_time", "stop", OPTIONAL, -1.0),
+    Property("report_time_step", "step", OPTIONAL, -1.0),
+    Property("constant_muscle_control", "activation", OPTIONAL, _ACTIVATION),
+)
+_FILES = (
+    Property("model_file", "model", FILE, None),
+    Property("prescribed_coordinates_file", "prescribed", FILE, None),
+    Property("actuator_input_file", "muscles", FILE, None),
+    Property("external_loads_file", "external_loads", FILE, None),
+)
+_FLAGS = read_apart(*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES)
+_TOOL = ObjectTable(
+    "ForsimTool",
+    (*_SETTINGS, *_FILES, *_FLAGS),
+    details=frozenset({
+        "results_directory", "results_file_basename", "minimum_time_step", "maximum_time_step",
+        "integrator_accuracy", "internal_step_limit", "equilibrate_muscles", "geometry_folder",
+        "use_visualizer", "verbose",
+        # Activations follow the controls at once, so that none is left over from the default.
+        "override_default_muscle_activation",
+    }),
+    not_done=frozenset({"AnalysisSet"}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ForwardSettings:
+    """Settings of a forward simulation.
+
+    Parameters
+    ----------
+    secondary : tuple of str
+        Coordinates that forces move; all others are prescribed or keep the default of the model.
+    start, stop : float, optional
+        First and last instant [s]; by default those of the prescribed coordinates, muscle forces
+        and loads.
+    step : float
+        Time step [s].
+    activation : float or None
+        Activation of the muscles that have no course of their own [1]; None without control, for
+        the least activation of each muscle.
+    fibre_forces : bool
+        Whether these muscles pull as length and velocity of their fibres allow, or by activation
+        times largest force.
+
+    Raises
+    ------
+    InputError
+        If no coordinate is named or one twice, or a number is out of its range.
+    """
+
+    secondary: tuple[str, ...]
+    start: float | None = None
+    stop: float | None = None
+    step: float = _STEP
+    activation: float | None = _ACTIVATION
+    fibre_forces: bool = True
+
+    def __post_init__(self) -> None:
+        check_number("step", self.step, above=0.0)
+        if self.activation is not None:
+            check_number("activation", self.activation, at_least=0.0, at_most=1.0)
+        check_distinct(self.secondary)
+        if not self.secondary:
+            raise InputError(
+                "coordinates: expected coordinates that forces move (secondary), found none"
+            )
+
+
+@dataclass(frozen=True)
+class ForwardFiles:
+    """Files that a forward simulation names.
+
+    Parameters
+    ----------
+    model : Path
+        The model.
+    prescribed : Path or None
+        Courses of prescribed coordinates.
+    muscles : Path or None
+        Courses of activations and forces of muscles.
+    external_loads : Path or None
+        Further forces on bodies.
+    """
+
+    model: Path
+    prescribed: Path | None
+    muscles: Path | None
+    external_loads: Path | None
+
+
+def read_forward_tool(path: str | Path) -> OsimObject:
+    """Return the settings of a ForsimTool as XML; errors as of `read_forward_settings`."""
+    return read_tool(path, _TOOL)
+
+
+def read_forward_settings(
+    path: str | Path,
+) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
+    """Read a ForsimTool of OpenSim-JAM: settings, files, and notes on what is not carried out."""
+    tool = read_forward_tool(path)
+    files = ForwardFiles(**tool.read(_FILES))
+    if files.model is None:
+        raise tool.fault("model_file", "a file", "none")
+    values = tool.read(_SETTINGS)
+    values["step"] = _STEP if values["step"] is None else values["step"]
+    settings = ForwardSettings(fibre_forces=_requested(tool, *_FIBRES), **values)
+    return settings, files, (*_dynamics_notes(tool, settings), *settings_notes(tool, _TOOL))
+
+
+def _requested(tool: OsimObject, name: str, opposite: str) -> bool:
+    """Return a flag by its name, or by the older name of its opposite."""
+    if tool.has(name) or not tool.has(opposite):
+        return tool.boolean(name, True)
+    return not tool.boolean(opposite, False)
+
+
+def _dynamics_notes(tool: OsimObject, settings: ForwardSettings) -> list[str]:
+    """Return sentences on dynamics of muscles that are requested and not simulated."""
+    if not settings.fibre_forces and settings.activation is not None:
+        return []  # OpenSim-JAM ignores these settings too.
+    notes = []
+    for name, opposite in _DYNAMICS.items():
+        if _requested(tool, name, opposite):
+            older = tool.has(opposite) and not tool.has(name)
+            here, wanted, found = (opposite, "true", "false") if older else (name, "false", "true")
+            found = found if tool.has(here) else f"none, which stands for {found}"
+            notes.append(
+                f"{tool.where}, {here}: expected {wanted}, found {found}; muscles have rigid "
+                "tendons, and their activations follow the controls without delay"
+            )
+    return notes

@@ -251,7 +251,7 @@ def prepared(
     max_step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Prepared:
-    """Return what `simulate` integrates, from the equilibrium at the start."""
+    """Return what `simulate` integrates with tolerances (n,) [rad, m, s], from an equilibrium."""
     if max_step is None:
         max_step = LARGEST_STEP * cycle.period
     check_count("cycles", cycles)

@@ -163,8 +163,8 @@ def surrogate_wear(
         arms, shares = field_arms(loads, aspects[sides])
     speed = field_speeds(loads, twists[at], arms) @ shares
     worn = weights[at] * force[sides, at] * speed
-    volume = np.bincount(sides, worn, len(COMPARTMENTS)).astype(np.float64)
-    return Wear(law.factor * volume, law.density)
+    volume = law.factor * np.asarray(np.bincount(sides, worn, len(COMPARTMENTS)), np.float64)
+    return Wear(volume, law.density)
 
 
 def time_weights(time: FloatArray) -> FloatArray:

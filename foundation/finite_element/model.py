@@ -329,9 +329,7 @@ class FiniteElementContact(NodalContact):
             If a value is out of range.
         """
         given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
-        changes: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
+        changes: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
         return self._like(layer=replace(self.layer, **changes))
 
     def _like(self, **changes: Any) -> Self:

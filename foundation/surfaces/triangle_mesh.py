@@ -18,7 +18,7 @@ from foundation.base.wording import counted
 #: area whose square is near the least number [m²].
 DEGENERATE, _LEAST_AREA = 1e-12, 1e-60
 #: Largest size of a coordinate, whose products are far from overflow [any unit].
-_FARTHEST = 1e9
+_FARTHEST = 1e30
 #: Tolerance of the length of a unit vertex normal; covers files in single precision.
 UNIT_NORMAL = 1e-6
 
@@ -50,7 +50,7 @@ class TriangleMesh:
     Raises
     ------
     MeshError
-        If there is no triangle, a vertex is not finite or beyond 1e9, an index is out of range, a
+        If there is no triangle, a vertex is not finite or beyond 1e30, an index is out of range, a
         triangle has no area and therefore no normal, or the vertex normals are not unit vectors on
         the outer side of the triangles around them.
     """

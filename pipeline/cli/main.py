@@ -15,12 +15,13 @@ from cyclopts import App, CycloptsError, Parameter
 
 from foundation.base.errors import InputError, PoseError
 from pipeline.advice import PROGRAM, of_configuration
-from pipeline.cli import completion, prepare, samples, train, use
+from pipeline.cli import prepare, samples, train, use
 from pipeline.cli.app import Answer, Command, app
+from pipeline.errors import INTERRUPTED
 from pipeline.streams import drop, or_silent
 
 #: Modules that register the commands.
-COMMAND_MODULES = (prepare, train, use, samples, completion)
+COMMAND_MODULES = (prepare, train, use, samples)
 #: Earlier commands, and what a user types instead; `run FILE` carries out the section of the file.
 EARLIER = {
     **dict.fromkeys(("study", "walk", "forward", "optimise"), "run FILE"),
@@ -112,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         answer = _run(request)
     except KeyboardInterrupt:
-        return _fail(f"interrupted{_resumption(request, words)}", 130, as_json=request.as_json)
+        text = f"interrupted{_resumption(request, words)}"
+        return _fail(text, INTERRUPTED, as_json=request.as_json)
     except Exception as error:
         return _failure(error, request, words)
     return _write(_json(answer.content) if request.as_json else answer.text, answer.status)
@@ -147,7 +149,7 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
     from pipeline.cli.write_errors import is_of_writing, write_error_text
-    from pipeline.execution.worker_checks import ExecutionError
+    from pipeline.errors import ExecutionError
     from pipeline.stages import StageError
 
     as_json = request.as_json

@@ -73,9 +73,9 @@ def run(
     cycle of a run, or a recorded walk; [optimisation] searches the designs of a run over designs;
     [walk] simulates measured walking by an OpenSim model; [forward] moves a joint of an OpenSim
     model; [comparison] compares contact models on one knee; [calibration] finds the spring law that
-    is closest to finite elements. Settings of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a
-    walk or a forward simulation; with an option of OpenSim-JAM, a walk also writes tables with the
-    names of OpenSim-JAM.
+    is closest to finite elements; [laxity] computes laxity tests and calibrates ligaments. Settings
+    of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a walk or a forward simulation; with an
+    option of OpenSim-JAM, a walk also writes tables with the names of OpenSim-JAM.
 
     Examples
     --------

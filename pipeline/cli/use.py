@@ -10,11 +10,14 @@ from cyclopts import Parameter
 
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
+from pipeline.advice import PROGRAM
 from pipeline.cli.app import (
+    OTHER,
     USE,
     Answer,
     RunFolder,
     SurrogateSource,
+    app,
     command,
 )
 
@@ -316,8 +319,12 @@ def loads(
         --angle-unit deg --length-unit mm
     """
     from dynamics.motion.knee_motion import read_knee_poses
-    from pipeline.exchange.loads_along import contact_of, loads_along, write_loads
-    from pipeline.exchange.unit_hints import check_some_trusted
+    from pipeline.exchange.loads_along import (
+        check_some_trusted,
+        contact_of,
+        loads_along,
+        write_loads,
+    )
     from pipeline.flagged_instants import flagged_sentence
 
     if out.resolve() == motion.resolve():
@@ -397,3 +404,23 @@ def motion(
     rows = len(table.time)
     content = {"file": str(out), "rows": rows, "columns": list(table.names)}
     return _judged([counted(rows, "instant")], content, folder, model, f"motion: {out}")
+
+
+@command(OTHER)
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> Answer:
+    """Print a script that makes a shell complete these commands.
+
+    Parameters
+    ----------
+    shell : {"bash", "zsh", "fish"}
+        Shell that reads the script.
+
+    Examples
+    --------
+    $ knee-contact completion bash > ~/.knee-contact.bash
+    $ echo 'source ~/.knee-contact.bash' >> ~/.bashrc
+    $ knee-contact completion zsh > ~/.zfunc/_knee-contact
+    $ knee-contact completion fish | source
+    """
+    script = app.meta.generate_completion(prog_name=PROGRAM, shell=shell)
+    return Answer(script, {"shell": shell, "script": script})

@@ -1,4 +1,4 @@
-"""Section of the contact model: layers, keys of each contact model, and what they exclude.
+"""Sections of the contact model, of calibrations of spring laws and of comparisons of models.
 
 A contact model over two surfaces is an entry of `CONTACT_MODELS`, and a field of `ContactConfig`
 if the model has a section of its own.
@@ -7,8 +7,6 @@ if the model has a section of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -53,6 +51,7 @@ class LayerConfig(Section):
     table, with the thickness at each femoral vertex.
     """
 
+    only_with = tuple(("law", law, tuple(keys)) for law, keys in OWN_KEYS.items())
     law: Law = Field("linear", description="spring law")
     youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
     poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
@@ -138,86 +137,15 @@ class FiniteElementConfig(Section):
 _MOST_INCOMPRESSIBLE = 0.4999
 
 
-@dataclass(frozen=True)
-class ModelKeys:
-    """Keys of a contact model in [contact]."""
-
-    #: What the contact is made of, in the plural, for messages.
-    words: str
-    #: The model in a few words, for the manual.
-    description: str
-    #: Class of the section [contact.NAME] of the model, a field of `ContactConfig`.
-    section: type[Section] | None = None
-    #: Keys of [contact] that other models do not have.
-    own: tuple[str, ...] = ()
-    #: Keys of each layer that other models do not have.
-    of_layers: tuple[str, ...] = ()
-    #: Raises an InputError if values of the section [contact] do not agree.
-    check: Callable[[ContactConfig], None] | None = None
-
-    @property
-    def has_laws(self) -> bool:
-        """Whether the layers are springs, which have a law."""
-        return "law" in self.of_layers
-
-
-def _check_springs(contact: ContactConfig) -> None:
-    """Raise an error if a bed of springs has keys of another law, or laws that do not agree."""
-    laws = {layer.law for _, layer in contact.layers}
-    if "coupled" in laws:
-        if len(laws) > 1:
-            raise InputError(
-                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
-                f"found {contact.law!r} and {contact.femur_layer.law!r}"  # type: ignore[union-attr]
-            )
-        if contact.surface != "curved":
-            raise InputError(
-                'surface: expected "curved" with law = "coupled", found '
-                f'"{contact.surface}"; remove the key'
-            )
-    for head, layer in contact.layers:
-        _check_own_keys(head, layer)
-
-
-def _check_own_keys(head: str, layer: LayerConfig) -> None:
-    """Raise an error if a layer of springs has a key of another law, which has no effect."""
-    for law, keys in OWN_KEYS.items():
-        if law != layer.law and (changed := _changed(layer, tuple(keys))):
-            raise InputError(
-                f"{', '.join(head + key for key in changed)}: expected only with {head}law = "
-                f'"{law}", found {head}law = "{layer.law}"; remove the keys, or set {head}law = '
-                f'"{law}"'
-            )
-
-
-def _check_elements(contact: ContactConfig) -> None:
-    """Raise an error if a layer is too nearly incompressible for finite elements."""
-    for head, layer in contact.layers:
-        if layer.poissons_ratio > _MOST_INCOMPRESSIBLE:
-            raise InputError(
-                f"{head}poissons_ratio: expected at most {_MOST_INCOMPRESSIBLE} with finite "
-                f"elements, found {layer.poissons_ratio:g}"
-            )
-
-
-#: Keys of the contact models, by the value of `contact.model`.
+#: Contact models by the value of `contact.model`, in a few words.
 CONTACT_MODELS = {
-    "elastic_foundation": ModelKeys(
-        words="springs",
-        description="a bed of springs",
-        own=("surface", "conservative"),
-        of_layers=OF_LAWS,
-        check=_check_springs,
-    ),
-    "finite_element": ModelKeys(
-        words="finite elements",
-        description="finite elements of the elastic layer",
-        section=FiniteElementConfig,
-        check=_check_elements,
-    ),
+    "elastic_foundation": "a bed of springs",
+    "finite_element": "finite elements of the elastic layer",
 }
-#: The contact model of a configuration that names none.
+#: The contact model of a configuration that names none, whose layers are springs.
 DEFAULT_MODEL = "elastic_foundation"
+#: Keys of [contact] of springs alone.
+_OF_SPRINGS = ("surface", "conservative", *OF_LAWS)
 
 if TYPE_CHECKING:
     ModelName = str
@@ -232,10 +160,11 @@ class ContactConfig(LayerConfig):
     elements ([contact.finite_element]), which have no spring law.
     """
 
-    model: ModelName = Field(
-        DEFAULT_MODEL,
-        description=", or ".join(keys.description for keys in CONTACT_MODELS.values()),
+    only_with = (
+        ("model", DEFAULT_MODEL, ("law", "surface", "conservative")),
+        *LayerConfig.only_with,
     )
+    model: ModelName = Field(DEFAULT_MODEL, description=", or ".join(CONTACT_MODELS.values()))
     surface: Literal["curved", "flat"] = Field(
         "curved",
         description="surfaces between the vertices: smooth patches with a quadratic field of "
@@ -258,7 +187,7 @@ class ContactConfig(LayerConfig):
     @property
     def has_laws(self) -> bool:
         """Whether the layers are springs, which have a law."""
-        return CONTACT_MODELS[self.model].has_laws
+        return self.model == DEFAULT_MODEL
 
     @property
     def layers(self) -> tuple[tuple[str, LayerConfig], ...]:
@@ -269,58 +198,94 @@ class ContactConfig(LayerConfig):
     @model_validator(mode="before")
     @classmethod
     def _with_own_section(cls, content: Any) -> Any:
-        """Give a model its section, so that a resolved configuration has the section."""
-        name = content.get("model") if isinstance(content, dict) else None
-        if isinstance(name, str) and name in CONTACT_MODELS and CONTACT_MODELS[name].section:
-            return {name: {}} | content
+        """Give finite elements their section, so that a resolved configuration has it."""
+        if isinstance(content, dict) and content.get("model") == "finite_element":
+            return {"finite_element": {}} | content
         return content
 
     @model_validator(mode="after")
-    def _keys_of_the_model(self) -> Self:
-        for name, keys in CONTACT_MODELS.items():
-            if name != self.model:
-                self._check_other(name, keys)
-        if (check := CONTACT_MODELS[self.model].check) is not None:
-            check(self)
-        return self
-
-    def _check_other(self, name: str, other: ModelKeys) -> None:
-        """Raise an error if a key of another contact model is given.
-
-        Sections of other models remain: calibrations and comparisons use these sections.
-        """
-        mine = CONTACT_MODELS[self.model]
-        changed = [key for key in _changed(self, other.own) if key not in mine.own]
-        for head, layer in self.layers:
-            refused = tuple(key for key in other.of_layers if key not in mine.of_layers)
-            changed += [f"{head}{key}" for key in _changed(layer, refused)]
-        if changed:
+    def _layers_agree(self) -> Self:
+        """Refuse layers of unlike laws, laws and ratios that finite elements do not take."""
+        laws = {layer.law for _, layer in self.layers}
+        if not self.has_laws and laws != {"linear"}:
             raise InputError(
-                f"{', '.join(changed)}: expected only with {other.words}, found model = "
-                f'"{self.model}"; remove these keys, or set model = "{name}"'
+                f'femur_layer.law: expected only with model = "{DEFAULT_MODEL}", found '
+                f'"{self.model}"; remove the key'
             )
+        if "coupled" in laws and len(laws) > 1:
+            raise InputError(
+                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
+                f"found {', '.join(repr(layer.law) for _, layer in self.layers)}"
+            )
+        if "coupled" in laws and self.surface != "curved":
+            raise InputError(
+                'surface: expected "curved" with law = "coupled", found '
+                f'"{self.surface}"; remove the key'
+            )
+        for head, layer in self.layers:
+            if not self.has_laws and layer.poissons_ratio > _MOST_INCOMPRESSIBLE:
+                raise InputError(
+                    f"{head}poissons_ratio: expected at most {_MOST_INCOMPRESSIBLE} with finite "
+                    f"elements, found {layer.poissons_ratio:g}"
+                )
+        return self
 
 
 def with_model(contact: dict[str, Any], model: str) -> dict[str, Any]:
-    """Return a section [contact] with a contact model, without the keys of the others.
-
-    `model` is one of `CONTACT_MODELS`.
-    """
-    mine = CONTACT_MODELS[model]
-    others = [(name, keys) for name, keys in CONTACT_MODELS.items() if name != model]
-    own = {name for name, _ in others} | {k for _, keys in others for k in keys.own}
-    of_layers = {k for _, keys in others for k in keys.of_layers} - {*mine.of_layers}
-    kept = _without(contact, (own - {*mine.own}) | of_layers) | {"model": model}
+    """Return a section [contact] with one of `CONTACT_MODELS`, without the keys of the others."""
+    others = _OF_SPRINGS if model != DEFAULT_MODEL else ("finite_element",)
+    kept = _without(contact, others) | {"model": model}
     if isinstance(femoral := kept.get("femur_layer"), dict):
-        kept["femur_layer"] = _without(femoral, of_layers)
+        kept["femur_layer"] = _without(femoral, others)
     return kept
 
 
-def _without(section: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+def _without(section: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key not in keys}
 
 
-def _changed(section: Section, keys: tuple[str, ...]) -> list[str]:
-    """Return the keys whose value is not the default; a resolved configuration has all keys."""
-    defaults = type(section).model_fields
-    return [key for key in keys if getattr(section, key) != defaults[key].default]
+if TYPE_CHECKING:
+    CalibratedLaw = str
+else:
+    CalibratedLaw = Literal[tuple(OWN_KEYS)]
+
+
+class CalibrationConfig(Section):
+    """Calibration of spring laws on finite elements of the knee of the configuration; optional.
+
+    A comparison of contact models calibrates its laws so, too. The finite elements have the keys of
+    [contact.finite_element], or the defaults of these keys if the configuration describes springs.
+    The samples lie along the gait cycle of [simulation].
+    """
+
+    laws: tuple[CalibratedLaw, ...] = Field(
+        ("modified", "coupled"), min_length=1, description="laws to calibrate"
+    )
+    samples: int = Field(60, ge=10, description="samples of each compartment")
+    folds: int = Field(
+        5, ge=2, le=10, description="parts of the samples, each held out once for the errors"
+    )
+    seed: int = Field(0, ge=0, description="seed of the samples")
+
+
+#: Names of the compared models, the rows of `pipeline.studies.contact_models.content.MODELS`.
+ComparedModel = Literal[
+    "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
+    "modified_calibrated", "coupled", "coupled_calibrated", "springs_surrogate",
+    "elements_surrogate",
+]  # fmt: skip
+
+
+class ComparisonConfig(Section):
+    """Comparison of contact models on the knee of the configuration; optional.
+
+    The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
+    the configuration describes springs.
+    """
+
+    poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")
+    models: tuple[ComparedModel, ...] = Field(
+        (),
+        description="models to compare with the finite elements (docs/comparison.md); by default "
+        "all",
+    )

@@ -70,11 +70,7 @@ def data_folder() -> Path:
 
 
 def data_path(text: str, base: Path) -> Path:
-    """Return the file of a path in a configuration.
-
-    A leading `$KNEE_DATA` is the data folder (`data_folder`); other relative paths start at the
-    folder of the configuration.
-    """
+    """Return the file of a path; `$KNEE_DATA` is the data folder, others are relative to `base`."""
     inside = _inside(text)
     return base / text if inside is None else data_folder() / inside
 

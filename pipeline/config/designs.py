@@ -15,11 +15,7 @@ from pipeline.config.schema_base import near
 
 
 def design_config(config: Config, values: Mapping[str, float]) -> Config:
-    """Return the configuration of one design, without [design_space].
-
-    `values` has the value of each parameter, in the unit of its name. Raises `ConfigError` if a
-    value is out of the bounds of its key.
-    """
+    """Return the configuration of one design, of values by parameter in the unit of its name."""
     space = design_space_of(config)
     tree = config.model_dump(exclude_none=True, exclude={"design_space"})
     for parameter in space.parameter:

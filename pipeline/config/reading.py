@@ -77,10 +77,7 @@ def shipped_config(name: str) -> Path:
 
 
 def find_config(text: str | Path) -> Path:
-    """Return the file of a configuration, given its path or the name of a shipped configuration.
-
-    Raises `ConfigError` if the file does not exist, is empty, or is a folder.
-    """
+    """Return the file of a configuration, given its path or the name of a shipped configuration."""
     path = Path(text)
     is_name = path.name == str(path) and not path.suffix
     own = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
@@ -136,8 +133,7 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
 def _model_first(tree: dict[str, Any], overrides: tuple[str, ...]) -> list[str]:
     """Return the overrides but one of `contact.model`, which is made here.
 
-    Keys of the file that the other model does not have go with the former model; keys among the
-    overrides remain, and are refused if the model does not have them.
+    Keys of the file that the other model does not have go with the former model.
     """
     others = [text for text in overrides if _key_names(text.partition("=")[0]) != _MODEL_KEY]
     contact = tree.get(_MODEL_KEY[0], {})
@@ -156,10 +152,7 @@ def _model_first(tree: dict[str, Any], overrides: tuple[str, ...]) -> list[str]:
 def checked_section(
     tree: dict[str, Any], schema: type[AnySection], source: str, folder: Path | None = None
 ) -> AnySection:
-    """Return the keys of a TOML file as a section; a ConfigError names all wrong keys.
-
-    With the `folder` of the file, paths of files that are relative to the folder become absolute.
-    """
+    """Return the keys of a TOML file as a section; a ConfigError names all wrong keys."""
     context = None if folder is None else {"folder": folder}
     try:
         return schema.model_validate(tuples_of(tree), context=context)

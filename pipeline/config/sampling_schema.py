@@ -18,6 +18,7 @@ PATH_COLUMNS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "
 class PathConfig(Section):
     """Reference path over flexion; the sampled offsets are relative to this path."""
 
+    only_with = (("kind", "table", ("flexion_deg", *PATH_COLUMNS)),)
     kind: Literal["settled", "table"] = Field(
         "settled",
         description=(
@@ -49,11 +50,6 @@ class PathConfig(Section):
                 raise InputError(
                     f"flexion_deg: expected increasing knots for a table, found {list(knots)}"
                 )
-        elif any(getattr(self, name) for name in ("flexion_deg", *PATH_COLUMNS)):
-            raise InputError(
-                'the columns of a path: expected kind = "table", found "settled"; set kind, or '
-                "remove the columns"
-            )
         return self
 
 

@@ -5,20 +5,23 @@ Keys carry their unit. Unknown keys are errors; values are not converted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
+from pipeline.config.contact_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import ContactConfig as ContactConfig
 from pipeline.config.contact_schema import LayerConfig as LayerConfig
 from pipeline.config.design_space_schema import DesignSpaceConfig as DesignSpaceConfig
 from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
 from pipeline.config.knee_schema import KneeConfig, OriginalConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
+from pipeline.config.laxity_schema import LaxityConfig
 from pipeline.config.sampling_schema import DesignConfig as DesignConfig
 from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
 from pipeline.config.sampling_schema import MotionConfig as MotionConfig
@@ -41,6 +44,7 @@ OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")
 class ExecutionConfig(Section):
     """Where work is carried out in parallel."""
 
+    only_with = (("backend", "dask", ("scheduler",)),)
     workers: int = Field(
         0,
         ge=0,
@@ -55,14 +59,6 @@ class ExecutionConfig(Section):
         description="address of a Dask scheduler, such as tcp://host:8786; without an address, "
         "backend dask starts a cluster on this machine",
     )
-
-    @model_validator(mode="after")
-    def _scheduler_is_of_dask(self) -> Self:
-        if self.scheduler and self.backend != "dask":
-            raise InputError(
-                f'scheduler: expected backend = "dask" with an address, found "{self.backend}"'
-            )
-        return self
 
 
 class RunConfig(ExecutionConfig):
@@ -97,105 +93,113 @@ class Config(Section):
     comparison: ComparisonConfig | None = Field(
         None, description="comparison of contact models, which `run` carries out in place of a run"
     )
+    laxity: LaxityConfig | None = Field(
+        None, description="laxity tests and their ligaments, which `run` carries out likewise"
+    )
 
     @model_validator(mode="after")
-    def _knee_of_the_ligaments(self) -> Self:
+    def _sections_agree(self) -> Self:
         of_table = KneeConfig().model_copy(update={"side": self.original.side})
         self.simulation.state_knee(self.knee if self.original.kind == "model" else of_table)
+        checks = self._of_thickness, self._of_designs, self._of_cycle, self._of_table
+        if message := next(chain.from_iterable(check() for check in checks), ""):
+            raise InputError(message)
         return self
 
-    @model_validator(mode="after")
-    def _thickness_known(self) -> Self:
-        femoral = self.contact.femur_layer
-        knee = self.knee
+    def _of_thickness(self) -> Iterator[str]:
+        """Yield what is wrong with thicknesses that are to be measured."""
+        knee, femoral = self.knee, self.contact.femur_layer
         closed = knee.tibia is not None and knee.tibia.surface == "bearing"
-        no_solid = knee.source == "meshes" and knee.tibia_solid is None and not closed
-        if self.contact.measured and no_solid:
-            raise InputError(
+        if self.contact.measured and knee.source == "meshes" and not (knee.tibia_solid or closed):
+            yield (
                 'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid], a '
                 'closed [knee.tibia] with surface = "bearing", or the built-in implant; give a '
                 "thickness in mm or a thickness_file"
             )
         if self.contact.measured and knee.shape is not None:
-            raise InputError(
+            yield (
                 "contact.thickness_mm: expected a thickness in mm or a thickness_file with "
                 '[knee.shape], found "underside"'
             )
         if femoral is not None and femoral.measured:
-            raise InputError(
+            yield (
                 'contact.femur_layer.thickness_mm: "underside" exists for the tibia only; give a '
                 "thickness in mm or a thickness_file"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _designs_are_knees(self) -> Self:
-        """Reject what a surrogate over designs does not have."""
+    def _of_designs(self) -> Iterator[str]:
+        """Yield what a surrogate over designs does not have."""
         if self.design_space is None:
-            return self
-        message = ""
+            return
+        ending = "[design_space] trains a surrogate over designs"
         if self.original.kind == "table":
-            message = 'original.kind: expected "model", since designs need a contact model'
-        elif self.knee.compartments != COMPARTMENTS or self.simulation.kind == "none":
-            message = "simulation.kind: expected a gait cycle of a knee"
-        elif self.surrogate.family not in OVER_DESIGNS:
-            message = (
+            yield f'original.kind: expected "model", since designs need a contact model; {ending}'
+        if self.knee.compartments != COMPARTMENTS or self.simulation.kind == "none":
+            yield f"simulation.kind: expected a gait cycle of a knee; {ending}"
+        if self.surrogate.family not in OVER_DESIGNS:
+            yield (
                 f"surrogate.family: expected one of {', '.join(OVER_DESIGNS)}, found "
-                f'"{self.surrogate.family}"'
+                f'"{self.surrogate.family}"; {ending}'
             )
-        elif self.surrogate.fields is not None:
-            message = "surrogate.fields: remove this section"
-        elif self.feasibility.bounds == "gait":
-            message = 'feasibility.bounds: expected "keys", found "gait"'
-        if message:
-            raise InputError(f"{message}; [design_space] trains a surrogate over designs")
-        return self
+        if self.surrogate.fields is not None:
+            yield f"surrogate.fields: remove this section; {ending}"
+        if self.feasibility.bounds == "gait":
+            yield f'feasibility.bounds: expected "keys", found "gait"; {ending}'
 
-    @model_validator(mode="after")
-    def _simulator_drives_a_knee(self) -> Self:
-        """Reject what needs the knee simulator, where the simulator does not drive the pair."""
-        message = ""
+    def _of_cycle(self) -> Iterator[str]:
+        """Yield what needs the knee simulator, where the simulator does not drive the pair."""
         if self.simulation.kind == "gait" and self.knee.compartments != COMPARTMENTS:
-            message = (
+            yield (
                 'simulation.kind: expected "none" with knee.compartments = '
                 f'{list(self.knee.compartments)}, found "gait"; the knee simulator drives a medial '
                 "and a lateral compartment"
             )
-        elif self.simulation.kind == "none" and self.design.gait_samples:
-            message = 'design.gait_samples: expected 0 with simulation.kind = "none"'
-        elif self.feasibility.bounds == "gait" and (
+        if self.simulation.kind == "none" and self.design.gait_samples:
+            yield 'design.gait_samples: expected 0 with simulation.kind = "none"'
+        if self.feasibility.bounds == "gait" and (
             self.simulation.kind == "none" or self.original.kind == "table"
         ):
-            message = (
+            yield (
                 'feasibility.bounds: expected "keys" where no contact model simulates a gait cycle '
                 '(original.kind = "table" or simulation.kind = "none"), found "gait"'
             )
-        if message:
-            raise InputError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _a_pair_suffices(self) -> Self:
-        """Reject what only a knee with a medial and a lateral compartment has."""
-        if self.knee.compartments == COMPARTMENTS:
-            return self
-        if self.space.path.kind != "table":
-            raise InputError(
+        if self.knee.compartments != COMPARTMENTS and self.space.path.kind != "table":
+            yield (
                 'space.path.kind: expected "table" with these knee.compartments, since the knee '
                 f'simulator settles other paths, found "{self.space.path.kind}"'
             )
-        return self
 
-    @model_validator(mode="after")
-    def _a_table_suffices(self) -> Self:
-        """Reject what a table cannot give."""
+    def _of_table(self) -> Iterator[str]:
+        """Yield what a table of poses and loads cannot give."""
         if self.original.kind == "model":
-            return self
-        message = ""
+            return
         if (self.knee, self.contact) != (KneeConfig(), ContactConfig()):
-            message = "knee and contact: remove these sections, which describe a contact model"
-        elif self.design.gait_samples > 0:
-            message = "design.gait_samples: expected 0, since new samples need a contact model"
-        if message:
-            raise InputError(f'{message}; original.kind is "table"')
-        return self
+            yield (
+                "knee and contact: remove these sections, which describe a contact model; "
+                'original.kind is "table"'
+            )
+        if self.design.gait_samples > 0:
+            yield (
+                "design.gait_samples: expected 0, since new samples need a contact model; "
+                'original.kind is "table"'
+            )
+
+
+def require_knee(knee: KneeConfig, what: str) -> None:
+    """Raise an `InputError` if `what` is asked of a pair with other compartments than a knee."""
+    if knee.compartments != COMPARTMENTS:
+        raise InputError(
+            f"knee.compartments: {what} needs {' and '.join(COMPARTMENTS)}, found "
+            f"{', '.join(knee.compartments)}; contact pairs of other compartments have surrogates, "
+            "reports and exports only"
+        )
+
+
+def require_simulator(simulation: SimulationConfig, what: str) -> None:
+    """Raise an `InputError` if `what` is asked of a configuration without a simulated cycle."""
+    if simulation.kind == "none":
+        raise InputError(
+            f'simulation.kind: expected "gait" for {what}, found "none"; set simulation.kind = '
+            '"gait", which needs the knee.compartments '
+            f"{' and '.join(COMPARTMENTS)}, and run again"
+        )

@@ -8,9 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from foundation.base.errors import InputError
@@ -21,7 +28,6 @@ def naming_keys(keys: Mapping[str, str]) -> Iterator[None]:
     """Name keys of the configuration in errors about the arguments that the keys give.
 
     `keys` maps the name of an argument to the dotted key; the bounds of a key in mm are in mm.
-    Raises `InputError` in place of the error about such an argument.
     """
     try:
         yield
@@ -59,10 +65,7 @@ File = Annotated[str, AfterValidator(absolute)]
 
 
 def file_unless(*shipped: str) -> AfterValidator:
-    """Return the check of a path of a CSV file, or of the name of one of the `shipped` tables.
-
-    A word without folder and ending that names no file is meant as a name.
-    """
+    """Return the check of a path of a CSV file, or of the name of one of the `shipped` tables."""
 
     def check(text: str, info: ValidationInfo) -> str:
         if text in shipped:
@@ -95,6 +98,22 @@ class Section(BaseModel):
     """Base of all sections: unknown keys are errors, values are not converted, all is frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    #: A key, its value, and the keys that have an effect with this value alone.
+    only_with: ClassVar[tuple[tuple[str, str, tuple[str, ...]], ...]] = ()
+
+    @model_validator(mode="after")
+    def _no_idle_keys(self) -> Self:
+        # A resolved configuration states every key: a default is no statement.
+        fields = type(self).model_fields
+        for key, value, names in self.only_with:
+            found = getattr(self, key)
+            idle = [name for name in names if getattr(self, name) != fields[name].default]
+            if found != value and idle:
+                raise InputError(
+                    f'{", ".join(idle)}: expected only with {key} = "{value}", found {key} = '
+                    f'"{found}"; remove what has no effect, or set {key} = "{value}"'
+                )
+        return self
 
 
 def name_field(default: str, what: str) -> Any:

@@ -16,6 +16,7 @@ from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, 
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by the loads or the motions of the waveforms."""
 
+    only_with = (("waveform_layout", "iso14243", ("waveform_reversed",)),)
     waveforms: Annotated[str, file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", "stair_ascent", '
@@ -118,10 +119,5 @@ class SimulationConfig(Section):
             raise InputError(
                 'waveform_layout = "iso14243": expected your file in waveforms, since the numbers '
                 f"of the standard are not shipped, found {self.waveforms!r}"
-            )
-        if self.waveform_reversed and self.waveform_layout != "iso14243":
-            raise InputError(
-                'waveform_reversed: expected waveform_layout = "iso14243", found "columns"; remove '
-                "the key"
             )
         return self

@@ -17,8 +17,7 @@ from pipeline.config.designs import design_config
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.progress import without_warnings
 from pipeline.store.samples import FAILED
 from surrogates.sampling.space import ReferencePath
@@ -48,9 +47,7 @@ def silent(text: str) -> None:
     del text
 
 
-def evaluate_designs(
-    config: Config, names: Sequence[str], follow: str, table: pd.DataFrame
-) -> pd.DataFrame:
+def evaluate_designs(config: Config, names: Sequence[str], table: pd.DataFrame) -> pd.DataFrame:
     """Evaluate samples of designs: rows as of `evaluate_rows`, with `design` and parameters.
 
     The rows of a design that has no contact model are failed, with the reason.
@@ -63,7 +60,7 @@ def evaluate_designs(
         except InputError as error:
             parts.append(_failed(rows, str(error)))
             continue
-        parts.append(evaluate_rows(knee.model, rows, follow))
+        parts.append(evaluate_rows(knee.model, rows, "load"))
     return pd.concat(parts)
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from pipeline.config.design_space_schema import satisfied
 from pipeline.config.designs import design_config, design_space_of
-from pipeline.config.inequalities import satisfied
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.knee_surfaces import build_implant

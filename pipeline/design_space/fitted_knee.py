@@ -35,8 +35,7 @@ from pipeline.design_space.taken_design import (
 )
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.originals.contact_original import kind_of
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import KneeInputs
+from pipeline.originals.knee import KneeInputs, evaluate_rows
 from pipeline.originals.knee_surfaces import surfaces_of_shape
 from pipeline.originals.mesh_loading import UNMOVED, load_body
 from pipeline.originals.shape_surfaces import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,9 +16,9 @@ from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import evaluate_designs
 from pipeline.design_space.drawn_designs import LEARNT, UNSEEN, parameters_of
 from pipeline.design_space.fitting import FirstFit, first_fit
-from pipeline.originals.protocol import Evaluation
 from pipeline.stages import infeasibility, training_samples
 from pipeline.stages.run_folder import Run
+from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import OK, candidate_table, poses_of
 from surrogates.parametric.compartment import ParametricSpace
 from surrogates.sampling.designs import unit_design
@@ -54,7 +53,7 @@ def sample_designs(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> S
     learnt = designs[designs["use"] == LEARNT].reset_index(drop=True)
     chosen, left = [learnt.head(sizes[0])], learnt.iloc[sizes[0] :]
     with run.timed("b: first designs"):
-        tables = [run.table("first", partial(_evaluated, run, chosen[0], space, "first"))]
+        tables = [run.table("first", partial(_evaluated, run, chosen[0], space))]
     fits: list[FirstFit] = []
     for number, size in enumerate(sizes[1:], start=1):
         with run.timed("c: first surrogates"):
@@ -68,9 +67,8 @@ def sample_designs(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> S
             chosen.append(left.loc[picked])
             left = left.drop(index=picked)
         with run.timed("f: kept designs"):
-            name = f"kept-{number}"
-            make = partial(_kept, run, chosen[-1], space, fits[-1], name)
-            tables.append(run.table(name, make))
+            make = partial(_kept, run, chosen[-1], space, fits[-1])
+            tables.append(run.table(f"kept-{number}", make))
     training = training_samples(tables, config.feasibility)
     numbers = [each["design"].astype(int).tolist() for each in chosen]
     return SampledDesigns(training, pd.concat(tables, ignore_index=True), fits, numbers)
@@ -89,7 +87,7 @@ def unseen_samples(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> p
 
     def make() -> pd.DataFrame:
         rows = candidates_within(run.config, chosen, space, count, DOMAIN_SPREAD)
-        return evaluated(run, rows, "unseen")
+        return evaluated(run, rows)
 
     return run.table("unseen", make)
 
@@ -119,35 +117,26 @@ def candidates_within(
     return pd.concat(parts, ignore_index=True)
 
 
-def evaluated(run: Run, rows: pd.DataFrame, name: str, follow: str = "load") -> pd.DataFrame:
-    """Return samples of designs with their results; chunks are stored under a name."""
-    names = parameters_of(run.config).names
-    function = partial(evaluate_designs, follow=follow)
-    evaluation = Evaluation(partial(_called, function), (run.config, names))
-    return run.evaluate(name, rows, evaluation)
+def evaluated(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return samples of designs with their results at the loads of the samples."""
+    shared = run.config, parameters_of(run.config).names
+    source = run.config.model_dump_json(include={"knee", "contact", "space"})
+    return run.evaluate(rows, Evaluation(evaluate_designs, shared, source, ("superior_m",)))
 
 
-def _called(
-    function: partial[pd.DataFrame], config: Config, names: Sequence[str], rows: pd.DataFrame
-) -> pd.DataFrame:
-    return function(config, names, table=rows)
-
-
-def _evaluated(run: Run, designs: pd.DataFrame, space: ParametricSpace, name: str) -> pd.DataFrame:
+def _evaluated(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> pd.DataFrame:
     """Return the samples of the first designs."""
     count = design_space_of(run.config).poses
-    return evaluated(run, candidates_within(run.config, designs, space, count), name)
+    return evaluated(run, candidates_within(run.config, designs, space, count))
 
 
-def _kept(
-    run: Run, designs: pd.DataFrame, space: ParametricSpace, fit: FirstFit, name: str
-) -> pd.DataFrame:
+def _kept(run: Run, designs: pd.DataFrame, space: ParametricSpace, fit: FirstFit) -> pd.DataFrame:
     """Stages d to f within designs: drop candidates predicted infeasible, evaluate others."""
     count = design_space_of(run.config).poses
     rows = candidates_within(run.config, designs, space, round(_CANDIDATES_EACH * count))
     feasible = rows[_predicted_feasible(run.config, rows, fit)]
     kept = feasible.groupby(["design", "compartment"], sort=False).head(count)
-    return evaluated(run, kept.reset_index(drop=True), name)
+    return evaluated(run, kept.reset_index(drop=True))
 
 
 def _predicted_feasible(config: Config, rows: pd.DataFrame, fit: FirstFit) -> NDArray[np.bool_]:

@@ -11,10 +11,9 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
 from pipeline.originals.knee import Knee
-from pipeline.store.designs_folder import DESIGNS
-from pipeline.store.designs_folder import is_over_designs as is_over_designs
 from pipeline.store.documents import make_again
-from pipeline.store.job import check_configuration
+from pipeline.store.job import DESIGNS, check_configuration
+from pipeline.store.job import is_over_designs as is_over_designs
 from pipeline.store.workspace_lock import RunError
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.surrogate import ParametricSurrogate

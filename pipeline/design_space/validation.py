@@ -68,7 +68,7 @@ def held_out_samples(run: Run, designs: pd.DataFrame, space: ParametricSpace) ->
     count = max(round(_HELD_OUT_PART * design_space_of(run.config).poses), 20)
 
     def make() -> pd.DataFrame:
-        return evaluated(run, candidates_within(run.config, chosen, space, count), "heldout")
+        return evaluated(run, candidates_within(run.config, chosen, space, count))
 
     return run.table("heldout", make)
 

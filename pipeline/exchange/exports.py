@@ -15,8 +15,7 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.files import replacing, write_text
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line
-from pipeline.store.designs_folder import check_single_knee
-from pipeline.store.job import check_configuration
+from pipeline.store.job import check_configuration, check_single_knee
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -105,13 +104,10 @@ def _compartment_surrogate(source: Path) -> tuple[Path, ContactSurrogate]:
 def write_design(
     run: TrainedDesigns, values: Design, folder: Path, own: ContactSurrogate | None = None
 ) -> list[Path]:
-    """Write the files of a design to a folder, which is made, and return their paths.
+    """Write the files of a design to a folder and return their paths.
 
-    Values of the parameters, by name or (P,), are in the units of their names. The files are
-    `knee.npz`, the surrogate, or `own`, that of a knee that the design stands for; `design.toml`,
-    the configuration of the design; and the surfaces `femur.stl` and `tibia.stl` in their frames
-    [mm]. Raises `InputError` if a value is outside its range, or the configuration or the surfaces
-    are refused.
+    Values of the parameters, by name or (P,), are in the units of their names. `own` is the
+    surrogate of a knee that the design stands for, in place of that of the design.
     """
     config = run.config_of(values)
     name = f"{config.run.name}_design"

@@ -82,11 +82,7 @@ def vtp_text(
     points: Mapping[str, ArrayLike] | None = None,
     cells: Mapping[str, ArrayLike] | None = None,
 ) -> str:
-    """Return a surface as VTK XML PolyData (file format version 1.0), its arrays compressed.
-
-    Vertices (V, 3) and triangles (F, 3) [any unit]; `points` (V,) and `cells` (F,) are values by
-    name.
-    """
+    """Return a surface (V, 3) [any unit], (F, 3), and its values as compressed VTK PolyData."""
     corners = np.asarray(faces, dtype=np.int32)
     root, data = _document("PolyData")
     piece = ET.SubElement(

@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from foundation.base.threads import one_thread
 from pipeline.config.schema import ExecutionConfig
+from pipeline.errors import ExecutionError
 from pipeline.execution import dask_cluster
-from pipeline.execution.worker_checks import ExecutionError
 from pipeline.progress import bar
 
 #: Number of restarts after workers were lost.
@@ -27,8 +27,7 @@ _REPEATS = 3
 class Execution:
     """Parallel execution by workers, 0 for one per core, of the backend "threads" or "dask".
 
-    Connections are opened when they are first needed. `scheduler` is the address of a Dask
-    scheduler; if empty, a Dask cluster is started on this machine.
+    `scheduler` is the address of a Dask scheduler; if empty, a cluster starts on this machine.
     """
 
     def __init__(self, workers: int = 0, backend: str = "threads", scheduler: str = "") -> None:
@@ -58,11 +57,7 @@ class Execution:
         return len(self._client.nthreads()) if self._client is not None else self._workers
 
     def open(self) -> None:
-        """Connect to the scheduler, or start the cluster, and check its workers.
-
-        Raises `ExecutionError` if the scheduler does not answer or has no workers, or a worker has
-        another environment than this process or more than one thread.
-        """
+        """Connect to the scheduler, or start the cluster, and check its workers."""
         if self._backend != "dask" or self._client is not None:
             return
         with ExitStack() as opened:
@@ -90,9 +85,7 @@ class Execution:
     ) -> Iterator[tuple[int, Any]]:
         """Yield (position of a job, `function(*shared, *job)`) as the jobs end, in any order.
 
-        The function is one of a module, or a partial of one. A Dask worker receives the `shared`
-        arguments once. Raises `ExecutionError` if workers are lost repeatedly, or the scheduler is
-        lost.
+        The function is one of a module or a partial of one. A worker receives `shared` once.
         """
         self.open()
         if self._client is None:
@@ -126,10 +119,7 @@ class Execution:
     def _by_threads(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], shared: tuple[Any, ...]
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the results of jobs as threads finish them.
-
-        At an error or an interrupt, jobs that have not begun are dropped, and none is waited for.
-        """
+        """Yield the results of jobs; an error or an interrupt drops jobs that have not begun."""
         with one_thread:
             if min(self._workers, len(jobs)) < 2:
                 for position, job in enumerate(jobs):

@@ -1,23 +1,110 @@
-"""Connection to the workers of a Dask cluster, and their jobs."""
+"""Connection to the workers of a Dask cluster, checks of their environment, and their jobs."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import platform
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
-from functools import partial
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Any
 
-from pipeline.execution.interrupts import shielded_from_interrupts
-from pipeline.execution.worker_checks import (
-    ExecutionError,
-    Job,
-    environment,
-    environment_error,
-    in_cluster,
-    worker_error,
-)
+from foundation.base.threads import one_thread
+from pipeline.errors import ExecutionError
+
+#: Packages of the project that compute, and packages that they compute with.
+_OWN = ("foundation", "surrogates", "dynamics")
+_SOURCES = ("*.py", "*.[ch]")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "pandas")
+
+Job = tuple[int, tuple[Any, ...]]
+
+
+@cache
+def environment() -> dict[str, str]:
+    """Return the versions of Python, of packages and of the project that this process uses."""
+    versions = {"Python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "missing"
+    content = hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    for package in _OWN:
+        for file in sorted(each for kind in _SOURCES for each in (root / package).rglob(kind)):
+            content.update(file.relative_to(root).as_posix().encode())
+            content.update(file.read_bytes())
+    return versions | {"knee-contact": f"source {content.hexdigest()[:12]}"}
+
+
+def environment_error(expected: dict[str, str], found: dict[str, str]) -> str:
+    """Return in what the environment of another process differs; "" if it does not."""
+    differences = [
+        f"{name} {found.get(name, 'missing')} (here {value})"
+        for name, value in expected.items()
+        if found.get(name) != value
+    ]
+    if not differences:
+        return ""
+    return f"has {', '.join(differences)}; give scheduler and workers the same environment"
+
+
+def worker_error(expected: dict[str, str], dask_worker: Any) -> str:
+    """Return why a Dask worker would give other results than this process; "" if it would not."""
+    threads = dask_worker.state.nthreads
+    if threads != 1:
+        return (
+            f"has {threads} threads, expected 1; start it with `--nthreads 1`, and use more "
+            "workers (`--nworkers`) instead"
+        )
+    return environment_error(expected, environment())
+
+
+def in_cluster(
+    expected: dict[str, str], function: Callable[..., Any], job: Job, *shared: Any
+) -> tuple[int, Any]:
+    """Carry out a job in a Dask worker, which may have joined after the check of all workers."""
+    from distributed import get_worker
+
+    if message := _error_of_this_worker(tuple(expected.items())):
+        raise ExecutionError(f"worker {get_worker().address} {message}")
+    with one_thread:
+        return job[0], function(*shared, *job[1])
+
+
+@cache
+def _error_of_this_worker(expected: tuple[tuple[str, str], ...]) -> str:
+    from distributed import get_worker
+
+    return worker_error(dict(expected), get_worker())
+
+
+@contextmanager
+def shielded_from_interrupts() -> Iterator[None]:
+    """Start processes and threads that never receive Ctrl-C.
+
+    A terminal sends the interrupt to all processes of a command. The first process ends the others,
+    which would each write a traceback. An interrupt within the block takes effect at its end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Python's resource tracker would unblock the signal when it starts; it starts only once.
+    resource_tracker.ensure_running()
+    # Processes and threads inherit the blocked signals from their first instruction on.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
 
 #: Time to wait for the answer of a scheduler or a worker, and for a first worker [s].
 _CONNECT_SECONDS, _WORKER_SECONDS = 10.0, 60.0
@@ -29,8 +116,6 @@ def connect(address: str, workers: int, opened: ExitStack) -> Any:
     """Return a Dask client after a check of its workers; `opened` closes what was opened.
 
     If the `address` of a scheduler is empty, a cluster of `workers` is started on this machine.
-    Raises `ExecutionError` if Dask is not installed, the scheduler does not answer or has no
-    workers, or a worker has another environment than this process or more than one thread.
     """
     try:
         import dask

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.execution.worker_checks import ExecutionError
+from pipeline.errors import ExecutionError
 from pipeline.progress import peak_memory
 
 #: Least memory that a command must be allowed beside its libraries [bytes]. With less, libraries

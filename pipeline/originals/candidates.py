@@ -41,9 +41,8 @@ def draw(
 ) -> tuple[FloatArray, FloatArray]:
     """Map a design `unit` (N, 6) or (N, 7) [1] to poses (N, 6) [rad, m] and axial loads (N,) [N].
 
-    The height of a pose is that of the path, as the start of a search. Most samples lie near the
-    motion; without one the samples fill the box. The root of the load of degree `spread` is
-    uniformly distributed. Raises `InputError` if a pose of the motion is outside the box.
+    Most samples lie near the motion; without one, the samples fill the box. The root of the load of
+    degree `spread` is uniformly distributed.
     """
     if motion is None:
         return space.draw(unit, spread)
@@ -149,9 +148,7 @@ def held_out_samples(
 ) -> pd.DataFrame:
     """Draw the held-out samples: a design of their own, with their own seed.
 
-    With a motion, most of them lie near the motion. Points of `candidates`, the training design,
-    are left out: two full factorials have common points. Raises `StageError` if more than half of
-    the points are candidates.
+    Points of `candidates` are left out: two full factorials have common points.
     """
     parts = []
     # The entropy differs from the training design even if the seeds are equal.
@@ -174,11 +171,7 @@ def held_out_samples(
 def domain_candidates(
     space: SampleSpace, design: DesignConfig, seed: int, names: Sequence[str] = COMPARTMENTS
 ) -> pd.DataFrame:
-    """Draw samples of the whole box, which locate where the surrogates hold.
-
-    A Sobol sequence with its own seed, even in the root of the load: some samples are near first
-    contact.
-    """
+    """Draw samples of the whole box by a Sobol sequence, even in the root of the load."""
     parts = []
     for name, generator in generators([seed, _DOMAIN], names):
         unit = unit_design("sobol", design.domain_samples, 6, generator)

@@ -11,8 +11,12 @@ from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.finite_element_layer import FINITE_ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.layer_checks import check_laws, check_layers, check_strength
-from pipeline.originals.patch_resolution import check_triangles
+from pipeline.originals.layer_checks import (
+    check_laws,
+    check_layers,
+    check_strength,
+    check_triangles,
+)
 from pipeline.originals.spring_bed import bed_digest, build_bed
 
 
@@ -49,10 +53,7 @@ def preparation_of(config: Config) -> Preparation | None:
 
 
 def remove_stale(config: Config, folder: Path, model: SurfaceContact | None) -> None:
-    """Remove from a run directory what contact models prepared that the run does not use.
-
-    `model` is the contact model of the run, None if a table takes its place.
-    """
+    """Remove from a run directory what contact models prepared that the run does not use."""
     for name, kind in CONTACT_KINDS.items():
         if kind.preparation is not None:
             kind.preparation.remove_stale(folder, model if name == config.contact.model else None)

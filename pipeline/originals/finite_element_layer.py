@@ -23,8 +23,8 @@ from pipeline.config.schema import ContactConfig
 from pipeline.config.schema_base import naming_keys
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.layer_thickness import layer_thickness
-from pipeline.originals.patch_resolution import contact_width, resolution_finding
+from pipeline.originals.layer_checks import contact_width, resolution_finding
+from pipeline.originals.spring_bed import layer_thickness
 from pipeline.progress import rounded
 
 #: Folder in a run directory of condensed compliances.
@@ -40,12 +40,7 @@ FEWEST_NODES = 4.0
 def build_elements(
     contact: ContactConfig, surfaces: KneeSurfaces, folder: Path | None = None
 ) -> FiniteElementContact:
-    """Return the finite-element model of a configuration, not yet condensed.
-
-    Folder `CONDENSED` of the run directory `folder` keeps the condensed compliances; without a run
-    directory, they stay in memory. Raises `InputError` if a parameter cannot be used, or the
-    condensation needs more memory than the machine has.
-    """
+    """Return the finite-element model of a configuration, not yet condensed."""
     settings = contact.finite_element
     assert settings is not None  # the schema gives the section
     with naming_keys(_KEYS):
@@ -92,11 +87,7 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
 
 
 def remove_stale(folder: Path, model: FiniteElementContact | None) -> None:
-    """Remove the condensed compliances of a run directory that the run no longer uses.
-
-    A run uses those of its finite-element `model`, and of the same model with twice the spacing,
-    which tells the error of the spacing. A run with another contact model (None) uses none.
-    """
+    """Remove the condensed compliances of a run directory that the run no longer uses."""
     stored = folder / CONDENSED
     stale = {*stored.glob("*-float??.npy"), *stored.glob("tmp*.part")}
     if model is not None:
@@ -118,11 +109,7 @@ def _files(model: FiniteElementContact) -> set[Path | None]:
 def check_nodes(
     elements: FiniteElementConfig, bed: ElasticFoundation, start: Pose, load: float
 ) -> None:
-    """Raise an InputError if the nodes are too far apart for a contact.
-
-    The patch is that of an elastic foundation `bed` over the same surfaces, where a compartment
-    carries a `load` [N] in an unrotated pose near contact; without such a pose, nothing is checked.
-    """
+    """Raise an InputError if the nodes are too far apart for a contact of a `load` [N] on `bed`."""
     areas = []
     for name in bed.compartment_names:
         with suppress(PoseError):

@@ -8,25 +8,75 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 from foundation.base.findings import Finding
+from foundation.base.flags import worded
+from foundation.base.loads import LOAD_COLUMNS, STRAIN_LIMIT
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
-from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.protocol import Evaluation, Progress
+from pipeline.originals.protocol import Progress
 from pipeline.originals.reference_path import middle_pose, reference_path
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.progress import without_warnings
 from pipeline.store.run_documents import FromModel
+from pipeline.store.sample_store import Evaluation
+from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
+
+
+def evaluate_rows(model: SurfaceContact, table: pd.DataFrame, follow: str) -> pd.DataFrame:
+    """Evaluate the original model at each row of `pipeline.store.samples.CANDIDATE_COLUMNS`.
+
+    With `follow` = "load", the height is found that carries the row's load; with "pose", the load
+    at the row's height. A row without an answer has the status "failed", the reason, and NaN loads.
+    """
+    answer = _at_load if follow == "load" else _at_pose
+    given = poses_of(table), table["compartment"], table["load_N"]
+    rows = [
+        answer(model, Pose.from_array(pose), compartment, load)
+        for pose, compartment, load in zip(*given, strict=True)
+    ]
+    columns = pd.Index(["superior_m", *RESULT_COLUMNS])
+    results = pd.DataFrame(rows, columns=columns, index=table.index)
+    kept = table.drop(columns=list(RESULT_COLUMNS), errors="ignore")
+    return kept.assign(**{name: results[name] for name in columns})
+
+
+def _failed(reason: object, evaluations: int) -> tuple[Any, ...]:
+    return FAILED, str(reason), evaluations, *np.full(len(LOAD_COLUMNS), np.nan)
+
+
+def _at_load(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
+    try:
+        found = pose_at_load(model, pose, compartment, load)
+    except PoseError as error:
+        return pose.superior, *_failed(error, 0)
+    return found.pose.superior, OK, "", found.evaluations, *found.loads
+
+
+def _at_pose(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
+    del load  # the load of the sample is the load at the height
+    try:
+        loads, _, depth = model.compartment_loads(pose, compartment)
+    except PoseError as error:
+        return pose.superior, *_failed(error, 1)
+    if loads[1] <= 0.0:
+        return pose.superior, *_failed("no contact at this height", 1)
+    if depth[1] > STRAIN_LIMIT:
+        return pose.superior, *_failed(f"the layer is pressed through (strain {depth[1]:.2f})", 1)
+    if flags := model.compartment_flags(pose, compartment):
+        return pose.superior, *_failed(worded(flags), 1)
+    return pose.superior, OK, "", 1, *loads
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +148,10 @@ class Knee:
 
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
-        return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
+        function, source = partial(evaluate_rows, follow=follow), f"{self.digest} {follow}"
+        # The height that a search finds depends on its start by at most 1e-13 m.
+        found = ("superior_m",) if follow == "load" else ()
+        return Evaluation(function, (self.model,), source, found)
 
     def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel:
         """Return the entry `original` of `run.json`."""

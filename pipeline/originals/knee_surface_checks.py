@@ -40,10 +40,7 @@ def faces_backward(femur: TriangleMesh) -> bool:
 # Several checks need the frame of the same femur, whose fit takes longest.
 @lru_cache(maxsize=1)
 def forward_frame(femur: TriangleMesh) -> AnatomicalFrame:
-    """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior.
-
-    Raises `MeshError` if the shape is not that of a femur with two condyles.
-    """
+    """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior."""
     frame = _frame_by_trochlea(femur)
     if frame is not None and float(frame.rotation[0, 0]) > 0.0:
         return frame
@@ -67,11 +64,7 @@ TELLING, _CONTRARY = 0.03, 0.1
 
 
 def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
-    """Return how clearly each body is of a right knee [1].
-
-    A score is positive for a right knee and negative for a left one; a body whose shape does not
-    tell is left out. `meshes` are "femur" and "tibia" in their frames, vertices (V, 3) each [m].
-    """
+    """Return by body how clearly it is of a right (> 0) or left (< 0) knee [1]; none if untold."""
     scores = {}
     for body, mesh in meshes.items():
         try:
@@ -91,7 +84,6 @@ def check_sides(
 ) -> list[Finding]:
     """Return warnings about bodies of different sides, or of another side than is stated.
 
-    `meshes` are "femur" and "tibia" as loaded: mirrored from the stated `side`, as a right knee.
     The trochlea of a bony femur, without cartilage, does not tell the side.
     """
     scores = side_scores(meshes)
@@ -164,28 +156,17 @@ _Check = Callable[[Meshes], _Findings]
 
 
 def check_surfaces(meshes: Meshes) -> list[Finding]:
-    """Return errors and warnings about the surfaces of a knee by their shapes.
-
-    `meshes` are "femur", "tibia" or only one of them, as loaded. The errors are those of the first
-    checks that find an error, which means that a run fails or is wrong.
-    """
+    """Return errors and warnings about the surfaces of a knee by their shapes."""
     return _findings(meshes, (*_WITHOUT_AXES, *_WITH_AXES))
 
 
 def check_shapes(meshes: Meshes) -> list[Finding]:
-    """Return the findings of `check_surfaces` that do not depend on the frames of the meshes [m].
-
-    `meshes` has "femur" and "tibia" in any position, vertices (V, 3) each.
-    """
+    """Return those findings of `check_surfaces` that do not depend on the frames of the meshes."""
     return _findings(meshes, _WITHOUT_AXES)
 
 
 def check_pair(meshes: Meshes) -> list[Finding]:
-    """Return errors about the surfaces of a contact pair that is no tibiofemoral joint.
-
-    Arguments and result as of `check_surfaces`, whose checks of the shapes of femur and tibia are
-    left out: the bed, given as the tibia, must be one open surface that faces +y.
-    """
+    """Return errors about a contact pair that is no tibiofemoral joint: an open bed faces +y."""
     return _findings(meshes, (check_same, _pieces, _bed_faces_up, _solids))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +19,55 @@ from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
+from pipeline.config.knee_schema import PlacementConfig
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig
 from pipeline.config.schema_base import naming_keys
-from pipeline.originals.component_placement import (
-    femoral_placement,
-    placed,
-    tibial_placement,
-    unplaced,
-)
 from pipeline.originals.knee_surface_checks import check_pair, check_sides, check_surfaces
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.shape_surfaces import finished, shaped_surfaces
+
+
+def tibial_placement(config: PlacementConfig) -> Pose:
+    """Return the placement of the tibial component in the tibial frame [rad, m]."""
+    slope, varus, internal = np.radians(
+        (config.tibia_slope_deg, config.tibia_varus_deg, config.tibia_rotation_deg)
+    )
+    moved = (config.tibia_anterior_mm, config.tibia_superior_mm, config.tibia_lateral_mm)
+    # A slope turns a component as flexion turns a femur; internal rotation is that of the tibia.
+    return Pose(slope, varus, -internal, *(1e-3 * part for part in moved))
+
+
+def femoral_placement(config: PlacementConfig) -> Pose:
+    """Return the placement of the femoral component in the femoral frame [rad, m]."""
+    flexion, varus, internal = np.radians(
+        (config.femur_flexion_deg, config.femur_varus_deg, config.femur_rotation_deg)
+    )
+    moved = (config.femur_anterior_mm, config.femur_superior_mm, config.femur_lateral_mm)
+    # The component is the distal body, against which the femur extends and abducts.
+    return Pose(-flexion, -varus, -internal, *(1e-3 * part for part in moved))
+
+
+# What is kept for a mesh, such as its coarse copy and its search structures, is found again.
+@lru_cache(maxsize=3)
+def placed(mesh: TriangleMesh, placement: Pose) -> TriangleMesh:
+    """Return a mesh (V, 3) [m] at a placement [rad, m]; the mesh itself at the zero pose."""
+    if placement == Pose():
+        return mesh
+    turn = placement.rotation_matrix.T
+    normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ turn
+    vertices = mesh.vertices @ turn + placement.translation
+    return TriangleMesh(vertices, mesh.faces, mesh.name, normals)
+
+
+def unplaced(mesh: TriangleMesh, placement: Pose) -> TriangleMesh:
+    """Return a mesh (V, 3) [m] back from a placement [rad, m]; the inverse of `placed`."""
+    if placement == Pose():
+        return mesh
+    turn = placement.rotation_matrix
+    normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ turn
+    vertices = (mesh.vertices - placement.translation) @ turn
+    return TriangleMesh(vertices, mesh.faces, mesh.name, normals)
+
 
 #: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {
@@ -80,10 +119,7 @@ class KneeSurfaces:
         )
 
     def measured_thickness(self) -> FloatArray | None:
-        """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
-
-        Raises `InputError` if the solid has no underside below the surface.
-        """
+        """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured."""
         if isinstance(self.below, CondylarImplant):
             own = self.own_tibia
             return self.below.thickness(own.vertices, spring_normals(own))
@@ -96,11 +132,7 @@ class KneeSurfaces:
 
 
 def load_surfaces(config: Config) -> KneeSurfaces:
-    """Load or build the surfaces of a study, and put the components to their placement.
-
-    The surfaces are checked before. Raises `InputError` that names the mesh or parameter that
-    cannot be used.
-    """
+    """Load or build the surfaces of a study, and put the components to their placement."""
     placement = config.knee.placement
     return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
 
@@ -108,8 +140,7 @@ def load_surfaces(config: Config) -> KneeSurfaces:
 def surfaces_of_shape(config: Config, femur: TriangleMesh, tibia: TriangleMesh) -> KneeSurfaces:
     """Return the surfaces of a study with [knee.shape] for another knee than that of its weights.
 
-    `femur` and `tibia` [m] have the triangles of the modes, before smoothing, cartilage and
-    placement. Raises `InputError` if the surfaces cannot be used.
+    `femur` and `tibia` [m] have the triangles of the modes, before smoothing and placement.
     """
     placement = config.knee.placement
     bodies = finished(config.knee, femur, tibia)
@@ -141,10 +172,7 @@ def _as_loaded(config: Config) -> KneeSurfaces:
 
 
 def compartment_labels(knee: KneeConfig, tibia: TriangleMesh) -> NDArray[np.int8]:
-    """Return the compartment of each triangle of a tibia (V, 3) [m], (F,), by its place in order.
-
-    Raises `MeshError` if the border of the compartments is not found.
-    """
+    """Return the compartment of each triangle of a tibia, (F,), by its place in order."""
     if len(knee.compartments) > 1:
         return compartments_of(tibia, knee.split_lateral_mm)
     return np.zeros(len(tibia.faces), dtype=np.int8)
@@ -160,10 +188,7 @@ def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
-    """Return the built-in implant of a configuration.
-
-    Raises `InputError`, which names the key, if the shapes are impossible or do not fit each other.
-    """
+    """Return the built-in implant of a configuration."""
     single = config.condyles == "single_radius"
     keys = {arc: "radius_mm" if single else f"{arc}_mm" for arc in _ARCS}
     named = {f"condyle {arc}": f"knee.implant.{key}" for arc, key in keys.items()}
@@ -182,10 +207,7 @@ def build_implant(config: ImplantConfig) -> CondylarImplant:
 
 
 def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
-    """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it.
-
-    Raises `InputError`, which names the key, if a compartment has no triangle or no split is found.
-    """
+    """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it."""
     split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
     with naming_keys({"split_z": "knee.split_lateral_mm"}):
         return find_compartments(tibia, split)

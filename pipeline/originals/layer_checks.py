@@ -20,9 +20,51 @@ from foundation.elastic_foundation.springs import (
 )
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config, ContactConfig, LayerConfig
+
+#: Least triangles across a contact patch by the surface of the springs, a rule of thumb.
+TRIANGLES_ACROSS = {"curved": 6.0, "flat": 20.0}
+
+
+def contact_width(area: float) -> float:
+    """Return the diameter [m] of a round contact of an area [m²]."""
+    return 2.0 * float(np.sqrt(area / np.pi))
+
+
+def resolution_finding(
+    about: str, width: float, across: float, noun: str, least: float, remedy: str
+) -> Finding:
+    """Return a warning if fewer than `least` nodes or triangles are across a contact."""
+    text = f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} {noun}"
+    if across >= least:
+        return Finding("note", about, text)
+    return Finding(
+        "warning",
+        about,
+        f"{text} (expected at least {least:g}); peak pressures will be inaccurate: {remedy}",
+    )
+
+
+def check_triangles(tibia: TriangleMesh, area: float, surface: str) -> Finding:
+    """Compare the triangles of the tibia with the area of a typical contact [m²]."""
+    width, least = contact_width(area), TRIANGLES_ACROSS[surface]
+    return resolution_finding(
+        "[knee.tibia]",
+        width,
+        width / edge_length(tibia),
+        "triangles of the tibia",
+        least,
+        f"use a mesh with edges of at most {_rounded_down(1e3 * width / least):g} mm",
+    )
+
+
+def _rounded_down(value: float) -> float:
+    """Return a value with two significant digits, not above the value."""
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1.0)
+    return float(f"{np.floor(value / unit) * unit:.2g}")
+
 
 #: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold, and below
 #: which no layer of a knee is as fast as a step: cartilage keeps its water.
@@ -51,10 +93,7 @@ _OF_SIDE = 0.5
 
 
 def check_laws(contact: ContactConfig) -> list[Finding]:
-    """Return warnings about doubtful spring laws, by the key of the configuration.
-
-    A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
-    """
+    """Return warnings about doubtful spring laws, by the key of the configuration."""
     sections: dict[str, LayerConfig] = {"contact": contact}
     if contact.femur_layer is not None:
         sections["contact.femur_layer"] = contact.femur_layer
@@ -88,10 +127,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
 def check_layers(
     contact: ContactConfig, tibia: TriangleMesh, model: SurfaceContact
 ) -> list[Finding]:
-    """Return warnings about implausible layers, by the key of the configuration.
-
-    `model` has springs over the surfaces, with the thickness of the layers.
-    """
+    """Return warnings about implausible layers, by the key of the configuration."""
     law = getattr(model, "law", None)
     laws = {"contact": getattr(law, "first", law)}
     layers: dict[str, LayerConfig] = {"contact": contact}
@@ -112,8 +148,6 @@ def check_strength(config: Config, model: SurfaceContact, start: Pose) -> None:
     """Refuse a modulus below those of cartilage that does not carry the load of the path.
 
     A knee on such a layer sinks in, and settling searches for minutes before the search fails.
-    `start` is an unrotated pose near contact. Raises `InputError` if both compartments, compressed
-    by `_COMPRESSED`, carry less than the axial force.
     """
     layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
     soft = [

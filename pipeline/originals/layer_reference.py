@@ -6,8 +6,6 @@ also have the shape of the layer, and are condensed first.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from pydantic import ValidationError
 
@@ -25,7 +23,7 @@ from pipeline.config.contact_schema import with_model
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.finite_element_layer import build_elements, spacing_for
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.progress import rounded, say
+from pipeline.progress import rounded, say, without_warnings
 
 #: References in words; finite elements are the layer itself.
 COUPLED_SPRINGS, FINITE_ELEMENTS, ITSELF = "coupled springs", "finite elements", "itself"
@@ -38,10 +36,7 @@ _MODEL = "finite_element"
 
 
 def coupled_springs(model: ElasticFoundation, nodes_across: int = 8) -> ElasticFoundation:
-    """Return coupled springs of the layers of other springs, over the same surfaces.
-
-    Raises InputError as the constructor of `ElasticFoundation`.
-    """
+    """Return coupled springs of the layers of other springs, over the same surfaces."""
     law = _coupled(model.law, nodes_across)
     if model.surface == "curved":
         return model.with_law(law)
@@ -73,8 +68,6 @@ def element_layer(
     """Return the layer of a study with springs by finite elements: distance of nodes [mm], model.
 
     The contact `area` at the largest peak pressure [m²] gives the distance, `finest` [mm] or more.
-    Raises `InputError` if finite elements cannot mesh the layer, or their condensation takes longer
-    than `longest` [s].
     """
     femoral = config.contact.femur_layer
     if femoral is not None and femoral.thickness_file is not None:
@@ -89,8 +82,7 @@ def element_layer(
         contact = ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
     except ValidationError as error:
         raise InputError(str(error.errors()[0]["msg"])) from error
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the surfaces, which the run has given already
+    with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
     if (seconds := model.size.seconds) > longest:
         raise InputError(f"the condensation of finite elements would take about {seconds:.0f} s")

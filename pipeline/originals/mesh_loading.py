@@ -12,26 +12,111 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.joint_end import is_long
 from foundation.anatomy.own_pieces import OwnPieces, own_pieces
-from foundation.anatomy.walls import without_risers
+from foundation.anatomy.walls import large_pieces, on_columns, outer_walls, without_risers
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.base.findings import Finding
+from foundation.base.wording import counted
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
-from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.mesh_checks import check_mesh, hole_findings
+from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, moved_outwards, smoothed
+from foundation.surfaces.surface_shape import selected
 from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, KneeConfig, MeshConfig
-from pipeline.originals.bearing_part import (
-    BearingPart,
-    bearing_findings,
-    bearing_part,
-    part_findings,
-)
 from pipeline.progress import peak_memory, say
+
+
+class _Left(NamedTuple):
+    """Number of triangles and area [m²] of what is left out."""
+
+    triangles: int
+    area: float
+
+
+@dataclass(frozen=True, eq=False)
+class BearingPart:
+    """Bearing surface of a closed body, and the body; meshes in [m]."""
+
+    mesh: TriangleMesh
+    #: The repaired mesh of the file.
+    whole: TriangleMesh
+    #: Rounded edge of a tibial shell, which faces the femur and does not bear; None without.
+    edge: TriangleMesh | None = None
+
+    @property
+    def words(self) -> str:
+        """What is taken and left out, in triangles and areas."""
+        taken, whole = self.mesh, self.whole
+        share = taken.areas.sum() / whole.areas.sum()
+        large = large_pieces(whole)
+        outer = outer_walls(whole)
+        loose = _Left(int((~large).sum()), float(whole.areas[~large].sum()))
+        inner = _Left(
+            len(whole.faces) - loose.triangles - len(outer.faces),
+            float(whole.areas[large].sum() - outer.areas.sum()),
+        )
+        edge = _Left(0, 0.0)
+        if self.edge is not None:
+            edge = _Left(len(self.edge.faces), float(self.edge.areas.sum()))
+        rest = _Left(
+            len(outer.faces) - len(taken.faces) - edge.triangles,
+            float(outer.areas.sum() - taken.areas.sum()) - edge.area,
+        )
+        pieces = len(label_pieces(selected(whole, ~large))[1]) if loose.triangles else 0
+        left = [
+            f"{_mm2(part.area)} in {part.triangles:,} triangles {what}"
+            for part, what in (
+                (rest, "that face elsewhere or are further away"),
+                (edge, "of the rounded edge, with no inner wall opposite"),
+                (inner, "of an inner wall"),
+                (loose, f"in {counted(pieces, 'loose piece')}"),
+            )
+            if part.triangles
+        ]
+        text = (
+            f"bearing surface: {_mm2(taken.areas.sum())} in {len(taken.faces):,} of "
+            f"{len(whole.faces):,} triangles ({share:.0%} of the area) are used"
+        )
+        return f"{text}; left out: {', '.join(left)}" if left else text
+
+
+def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:
+    """Return errors and warnings about the outer walls of a body [m].
+
+    The size and holes are those of the bearing surface (`part_findings`): a shaft may be open.
+    """
+    return tuple(
+        found for found in check_mesh(outer_walls(whole)) if found.code not in ("scale", "hole")
+    )
+
+
+def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
+    """Return the bearing surface of a "femur" or "tibia" in its frame."""
+    wall = BEARINGS[body](whole)
+    if body != "tibia":
+        return BearingPart(wall, whole)
+    bears = large_pieces(wall, on_columns(outer_walls(whole), wall))
+    edge = None if bears.all() else selected(wall, ~bears)
+    return BearingPart(selected(wall, bears), whole, edge)
+
+
+def part_findings(part: BearingPart) -> tuple[Finding, ...]:
+    """Return errors and warnings about size and holes of a bearing surface."""
+    scale = [found for found in check_mesh(part.mesh) if found.code == "scale"]
+    return (*scale, *hole_findings(part.whole, part.mesh))
+
+
+def _mm2(area: float) -> str:
+    return f"{1e6 * area:,.0f} mm²"
+
 
 #: Size of a file beyond which reading takes seconds [bytes].
 LARGE_FILE = 20_000_000
@@ -91,15 +176,11 @@ def load_surface(
 ) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
-    A left knee is mirrored to a right one, and faults are repaired within the tolerance
-    (`foundation.surfaces.repair`). Of a closed body, the bearing surface is taken if
-    `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
-    `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
-    `smooth_um`, and moved outwards by `cartilage_mm`. The same file gives the same surface in every
-    call. Raises `InputError` if the file is missing or cannot be read.
+    The mesh is mirrored if left, repaired, decimated if huge, cut to its bearing surface, smoothed
+    and moved outwards, as `config` says. The same file gives the same surface in every call.
     """
     paths = data_files(config.files)
-    return _loaded(paths, _versions(paths), config, side, body, repair_tolerance_mm)
+    return _loaded(paths, versions_of(paths), config, side, body, repair_tolerance_mm)
 
 
 def load_body(knee: KneeConfig, section: str, **changes: Any) -> LoadedMesh:
@@ -187,25 +268,19 @@ def mesh_of_files(
     repair_tolerance_mm: float = REPAIR_TOLERANCE_MM,
     decimate_um: float = MeshConfig.model_fields["decimate_um"].default,
 ) -> FileMesh:
-    """Return the repaired mesh of the files of a body, as `load_surface` places it.
-
-    Raises `InputError` if a file is missing or cannot be read.
-    """
+    """Return the repaired mesh of the files of a body, as `load_surface` places it."""
     paths = data_files(files)
-    return _of_file(paths, _versions(paths), unit, body, repair_tolerance_mm, decimate_um)
+    return _of_file(paths, versions_of(paths), unit, body, repair_tolerance_mm, decimate_um)
 
 
 def own_part(
     mesh: TriangleMesh, body: str, near: FloatArray | None, repair_tolerance_mm: float
 ) -> OwnPieces:
-    """Return the pieces that are the body, of which one is near (3,) [m], see `own_pieces`.
-
-    Without a repair, these are all pieces.
-    """
+    """Return the pieces of the body near (3,) [m], see `own_pieces`; without a repair all."""
     return own_pieces(mesh, body, near) if repair_tolerance_mm > 0.0 else OwnPieces(mesh)
 
 
-def _versions(paths: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
+def versions_of(paths: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
     """Return times and sizes of files, so that a file that was replaced is read again."""
     states = [path.stat() if path.is_file() else None for path in paths]
     return tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
@@ -254,3 +329,39 @@ def decimation_words(triangles: int, mesh: TriangleMesh, deviation: float) -> st
         f"{triangles:,} triangles decimated to {len(mesh.faces):,}; largest deviation "
         f"{1e6 * deviation:.2g} um"
     )
+
+
+def vertex_table(
+    path: Path,
+    head: str,
+    names: tuple[str, ...],
+    vertices: int,
+    mesh: str,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> FloatArray:
+    """Return columns (V, K) [any unit] of a CSV file with a row per vertex, within limits."""
+    try:
+        # With index_col=None, a row with too many cells would turn the first column into the index.
+        table = pd.read_csv(path, skipinitialspace=True, index_col=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{head}: cannot be read as CSV ({error})") from error
+    if missing := [name for name in names if name not in table.columns]:
+        raise InputError(
+            f"{head}: expected columns {', '.join(names)}, found {list(table.columns)} (without "
+            f"{', '.join(missing)})"
+        )
+    if len(table) != vertices:
+        raise InputError(
+            f"{head}: expected {vertices} rows, one per vertex of {mesh}, found {len(table)}"
+        )
+    values = table[list(names)].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    low, high = limits
+    right = np.isfinite(values) & (values >= low) & (values <= high)
+    if len(wrong := np.flatnonzero(~right.all(axis=1))):
+        between = f" from {low:g} to {high:g}" if np.isfinite(high) else ""
+        raise InputError(
+            f"{head}: expected finite {', '.join(names)}{between}, found "
+            f"{table[list(names)].iloc[wrong[0]].tolist()} in row {wrong[0] + 1} "
+            f"({len(wrong)} such rows)"
+        )
+    return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 import pandas as pd
 
@@ -11,22 +11,12 @@ from foundation.base.errors import InputError
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.store.run_documents import FromModel, FromTable
+from pipeline.store.sample_store import Evaluation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Takes a line on the progress of a preparation.
 Progress = Callable[[str], None]
-
-
-class Evaluation(NamedTuple):
-    """An evaluation of samples, as worker processes carry it out."""
-
-    #: Function of a module or a partial of one; takes `shared` and samples, adds results.
-    function: Callable[..., pd.DataFrame]
-    #: First arguments of every call, sent to each worker once.
-    shared: tuple[Any, ...] = ()
-    #: Whether finished chunks are stored, so that an interrupted run keeps them.
-    stored: bool = True
 
 
 class OriginalModel(Protocol):
@@ -70,10 +60,7 @@ class OriginalModel(Protocol):
 
 
 def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceContact:
-    """Return the contact model of an original model, or its `quick` model.
-
-    Raises `InputError` if the original model is a table.
-    """
+    """Return the contact model of an original model, or its `quick` model."""
     model = original.quick if quick else original.model
     if model is None:
         raise InputError(

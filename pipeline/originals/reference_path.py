@@ -32,10 +32,7 @@ _LOWEST_POINT = 0.1e-3
 
 
 def middle_pose(femur: TriangleMesh, tibia: TriangleMesh) -> Pose:
-    """Return the zero pose with the lowest femoral point at the median height of the plateau.
-
-    The centres of both bounding boxes coincide in the other directions; settling finds contact.
-    """
+    """Return the zero pose with the lowest femoral point at the median height of the plateau."""
     points, plateau = femur.vertices, tibia.vertices
     middle = 0.5 * (
         plateau.min(axis=0) + plateau.max(axis=0) - points.min(axis=0) - points.max(axis=0)
@@ -47,8 +44,7 @@ def middle_pose(femur: TriangleMesh, tibia: TriangleMesh) -> Pose:
 def plateau_starts(femur: TriangleMesh, tibia: TriangleMesh, flexion: float) -> list[Pose]:
     """Return poses at a flexion [rad] with the condyles over the plateaus, from back to front.
 
-    The lowest part of the condyles lies at AP positions `STEP` apart along the tibia. The height is
-    that of first contact, up to the slope of the surfaces within a `CELL`.
+    The height is that of first contact, up to the slope of the surfaces within a `CELL`.
     """
     turned = _points(femur) @ Pose(flexion=flexion).rotation_matrix.T
     plateau = _points(tibia)
@@ -116,11 +112,7 @@ def reference_path(config: Config, model: SurfaceContact, start: Pose) -> Refere
     """Return the reference path of a study: its table, or settled under a constant axial force.
 
     Settling begins at `start`, a pose near contact, at the lowest flexion; if this fails, a search
-    over AP positions and flexions begins anew. The AP spring of a settled path is slack in the
-    neutral position, that of `neutral_position` unless the study gives one; a position that is not
-    a rest at the first knot is told by a warning, as are ligaments far from the bones, and torn or
-    slack along the path. Raises `EquilibriumError`, which states flexion, finding and remedy, if
-    the knee does not settle.
+    over AP positions and flexions begins anew. Warnings tell doubtful ligaments and AP springs.
     """
     ligaments = gait_ligaments(config.simulation) if config.simulation.kind == "gait" else ()
     bearing = {"femoral": model.femur.vertices, "tibial": model.tibia.vertices}
@@ -179,10 +171,7 @@ class _Settling:
         )
 
     def from_neighbour(self, flexion: float, start: Pose) -> Pose:
-        """Return the equilibrium at a flexion [rad], continued from that at another flexion.
-
-        A step that fails is divided; then a sweep begins anew.
-        """
+        """Return the equilibrium at a flexion [rad] from another: smaller steps, then a sweep."""
         failure = EquilibriumError("")
         for halvings in range(_HALVINGS + 1):
             pose = start
@@ -226,13 +215,9 @@ class _Settling:
 def neutral_position(config: Config, model: SurfaceContact, start: Pose) -> tuple[Pose, str]:
     """Return a pose in which the AP spring of a study is slack, and why there.
 
-    The pose is that in which the femur rests under the axial force of the path without AP spring,
-    at the lowest flexion, and not far from the middle of the plateaus. Natural plateaus slope, so
-    that most femurs do not rest; soft tissue, which the spring stands for, holds them. Then the
-    lowest part of the condyles is over the middle of the plateaus. The pose's `anterior` [m] is the
-    neutral position; the reason, words for people, is empty for a rest at the lowest flexion.
-    `start` is a pose near contact. Raises `EquilibriumError` if another coordinate than the
-    anterior one is loose.
+    The femur rests there under the axial force of the path without AP spring. Natural plateaus
+    slope, so that most femurs do not rest; soft tissue, which the spring stands for, holds them:
+    then the condyles are over the middle of the plateaus. The reason is empty for a rest.
     """
     low = float(np.radians(config.space.flexion_deg[0]))
     without_spring = config.simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0})
@@ -277,10 +262,7 @@ def _first_rest(knee: _Settling, flexions: list[float]) -> tuple[Pose, float]:
 def _unsettled(
     knee: _Settling, flexions: list[float], error: EquilibriumError, rest: Pose | None = None
 ) -> EquilibriumError:
-    """Return the error of a knee that does not settle at flexions [rad], with what is known.
-
-    `error` is that of the first flexion, `rest` an equilibrium at a neighbouring flexion.
-    """
+    """Return the error of a knee that does not settle at flexions [rad], with what is known."""
     degrees = [f"{angle:.4g}" for angle in np.degrees(flexions)]
     text = f"at {degrees[0]} deg of flexion, the knee does not settle under "
     text += f"{knee.axial_force:g} N: {error}"

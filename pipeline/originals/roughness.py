@@ -31,8 +31,13 @@ from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.contact_schema import DEFAULT_MODEL, ContactConfig
 from pipeline.config.schema import Config, KneeConfig
-from pipeline.originals.component_placement import femoral_placement, placed, tibial_placement
-from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
+from pipeline.originals.knee_surfaces import (
+    KneeSurfaces,
+    compartment_labels,
+    femoral_placement,
+    placed,
+    tibial_placement,
+)
 from pipeline.originals.mesh_loading import load_body
 from pipeline.originals.spring_bed import build_bed, springs_beside
 from surrogates.sampling.designs import unit_design
@@ -44,11 +49,7 @@ _FEW, _ENOUGH, _SMOOTH_UM, _DEVIATION = 2_000, 5_000, 100.0, 100e-6
 
 
 def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:
-    """Return the surfaces of a study with few triangles.
-
-    These are the surfaces themselves if they have few triangles, cannot be decimated, are those of
-    the built-in implant, or have a table of thicknesses by vertex.
-    """
+    """Return the surfaces of a study with few triangles; themselves if that cannot be."""
     layers = (config.contact, config.contact.femur_layer)
     by_vertex = any(layer is not None and layer.thickness_file is not None for layer in layers)
     if by_vertex or config.knee.source == "builtin":
@@ -132,8 +133,7 @@ def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) ->
     """Return the roughness of surfaces under coupled springs [1].
 
     It is the root mean square of the logarithms of the ratios of peak pressures; None if most poses
-    have no peak pressure. The law of the study does not matter. `patches` tell where these surfaces
-    bear.
+    have no peak pressure. `patches` tell where the surfaces bear.
     """
     contact, near = _coupled(config.contact), patches.of(surfaces)
     found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]

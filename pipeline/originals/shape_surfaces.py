@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy.spatial import KDTree
 
 from foundation.anatomy.shape_modes import ShapeModes, folded, moved_onto
@@ -24,10 +23,16 @@ from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, rotat
 from foundation.surfaces.mesh_checks import report_findings
 from foundation.surfaces.smoothing import moved_outwards, smoothed
 from pipeline.config.data_folder import data_file, data_files
-from pipeline.config.knee_schema import KneeConfig, MeshConfig
+from pipeline.config.knee_schema import KneeConfig, MeshConfig, ShapeConfig
 from pipeline.config.schema_base import naming_keys
-from pipeline.config.shape_schema import ShapeConfig
-from pipeline.originals.mesh_loading import LARGE_FILE, UNMOVED, LoadedMesh, load_body
+from pipeline.originals.mesh_loading import (
+    LARGE_FILE,
+    UNMOVED,
+    LoadedMesh,
+    load_body,
+    versions_of,
+    vertex_table,
+)
 from pipeline.progress import say
 
 #: Columns of a table of displacements.
@@ -57,18 +62,16 @@ class Template:
 def shaped_surfaces(knee: KneeConfig) -> tuple[TriangleMesh, TriangleMesh, TriangleMesh]:
     """Return femur and tibia [m] of a knee with [knee.shape], and its tibia without weights [m].
 
-    Compartments of the tibia without weights are those of all shapes, triangle by triangle. Raises
-    `InputError`, which names the mesh, if a mesh cannot be used or does not correspond to the
-    others.
+    Compartments of the tibia without weights are those of all shapes, triangle by triangle.
     """
     for body in ("femur", "tibia"):
         report_findings(_loaded_template(knee, body).findings)
-    return _shaped(knee, _versions(knee))
+    return _shaped(knee, versions_of(_files(knee)))
 
 
 def shape_modes(knee: KneeConfig) -> ShapeModes:
     """Return the modes of shape of a knee with [knee.shape]; raises as `shaped_surfaces`."""
-    return _modes(_without_weights(knee), _versions(knee))
+    return _modes(_without_weights(knee), versions_of(_files(knee)))
 
 
 # The checks of a pair and the contact model over it need the same surfaces.
@@ -122,17 +125,11 @@ def plain(config: MeshConfig | None) -> MeshConfig:
     return config.model_copy(update=UNMOVED)
 
 
-def _versions(knee: KneeConfig) -> tuple[tuple[int, int] | None, ...]:
-    """Return times and sizes of all files, so that a file that was replaced is read again."""
-    states = [path.stat() if path.is_file() else None for path in map(data_file, _files(knee))]
-    return tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
-
-
-def _files(knee: KneeConfig) -> list[str]:
+def _files(knee: KneeConfig) -> tuple[Path, ...]:
     """Return all files of the shape of a knee."""
     assert knee.shape is not None
     templates = [file for config in (knee.femur, knee.tibia) if config for file in config.files]
-    return templates + [file for of_body in knee.shape.files for file in of_body]
+    return data_files([*templates, *(file for of_body in knee.shape.files for file in of_body)])
 
 
 @lru_cache(maxsize=2)
@@ -159,10 +156,7 @@ def _modes(knee: KneeConfig, versions: tuple[tuple[int, int] | None, ...]) -> Sh
 
 
 def template(knee: KneeConfig, body: str) -> Template:
-    """Return the template of "femur" or "tibia" of a knee with [knee.shape].
-
-    Raises `InputError` if repair or decimation give vertices that the file does not have.
-    """
+    """Return the template of "femur" or "tibia" of a knee with [knee.shape]."""
     config = plain(getattr(knee, body))
     loaded = _loaded_template(knee, body)
     whole = read_as_is(config, config.files, knee.side)
@@ -221,11 +215,7 @@ def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
 
 
 def corresponding(template: Template, mesh: TriangleMesh, file: str, *, rigid: bool) -> FloatArray:
-    """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file.
-
-    `mesh` is as in its file, which `file` names for messages; `rigid` turns and moves it onto the
-    template. Raises `InputError` if the mesh does not correspond to the template.
-    """
+    """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file."""
     first = template.whole
     name = template.config.name
     if mesh.vertices.shape != first.vertices.shape or mesh.faces.shape != first.faces.shape:
@@ -266,28 +256,5 @@ def _displacements(template: Template, files: tuple[str, ...], shape: ShapeConfi
 
 def _table(template: Template, file: str) -> FloatArray:
     """Return the displacements of a file (V, 3) [m], along the axes of the mesh file."""
-    path = Path(data_file(file))
-    try:
-        # With index_col=None, a row with too many cells would turn the first column into the index.
-        table = pd.read_csv(path, skipinitialspace=True, index_col=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
-    if missing := [name for name in COLUMNS if name not in table.columns]:
-        raise InputError(
-            f"{path}: expected columns {', '.join(COLUMNS)}, found {list(table.columns)} (without "
-            f"{', '.join(missing)})"
-        )
-    if len(table) != len(template.whole.vertices):
-        raise InputError(
-            f"{path}: expected {len(template.whole.vertices)} rows, one per vertex of "
-            f"{template.config.name}, found {len(table)}"
-        )
-    values = table[list(COLUMNS)].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(wrong):
-        raise InputError(
-            f"{path}: expected finite numbers, found "
-            f"{table[list(COLUMNS)].iloc[wrong[0]].tolist()} in row {wrong[0] + 1} "
-            f"({len(wrong)} such rows)"
-        )
-    return 1e-3 * values
+    path, count = data_file(file), len(template.whole.vertices)
+    return 1e-3 * vertex_table(path, str(path), COLUMNS, count, template.config.name)

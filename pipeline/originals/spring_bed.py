@@ -14,9 +14,30 @@ from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS, LinearLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.schema import ContactConfig, LayerConfig
+from pipeline.config.data_folder import data_file
+from pipeline.config.schema import THICKNESS_RANGE, ContactConfig, LayerConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.layer_thickness import layer_thickness
+from pipeline.originals.mesh_loading import vertex_table
+
+
+def layer_thickness(
+    layer: LayerConfig, vertices: int, measured: FloatArray | None = None, *, body: str = "tibial"
+) -> float | FloatArray:
+    """Return the thickness of a layer [m], a number or one per vertex of its body's mesh, (V,)."""
+    if layer.thickness_file is not None:
+        path, mesh = data_file(layer.thickness_file), f"the {body} mesh as loaded"
+        head = f"thickness_file {path}"
+        table = vertex_table(path, head, ("thickness_mm",), vertices, mesh, THICKNESS_RANGE)
+        return 1e-3 * table[:, 0]
+    if layer.thickness_mm != "underside":
+        return 1e-3 * layer.thickness_mm
+    if measured is None:
+        raise InputError(
+            'thickness_mm = "underside": needs the built-in insert, [knee.tibia_solid] or a closed '
+            '[knee.tibia] with surface = "bearing"'
+        )
+    return measured
+
 
 #: Largest Poisson's ratio of the springs beside finite elements. Springs cannot bulge aside: under
 #: the implant at 500 N and 0.4999 their patch would be 1.9 mm wide, that of the exact layer 8.0 mm.
@@ -24,10 +45,7 @@ LARGEST_RATIO = 0.46
 
 
 def build_bed(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
-    """Return the elastic foundation of a configuration over the surfaces of its knee.
-
-    Raises `InputError` that names the parameter that cannot be used.
-    """
+    """Return the elastic foundation of a configuration over the surfaces of its knee."""
     return bed_of(law_over(contact, surfaces), contact, surfaces)
 
 
@@ -71,9 +89,7 @@ def _bed_over(
 def springs_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return an elastic foundation over the surfaces of another contact model, evaluated faster.
 
-    The layers are those of the other model; coupled springs become linear. A femoral layer of
-    finite elements of varying thickness counts with its mean thickness, and a Poisson's ratio above
-    0.46 as 0.46.
+    Coupled springs become linear, a varying femoral thickness its mean, a ratio above 0.46 0.46.
     """
     measured = surfaces.measured_thickness()
     law = _bulging_law(contact, layer_thickness(contact, len(surfaces.tibia.vertices), measured))
@@ -94,11 +110,7 @@ def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw
 
 
 def springs_of(model: object, otherwise: str) -> ElasticFoundation:
-    """Return a contact model that is an elastic foundation, for what only springs offer.
-
-    Worn surfaces, scaled thicknesses and search depths are of springs. Raises an InputError with
-    the message `otherwise` for another contact model, and for a surrogate.
-    """
+    """Return a contact model that is an elastic foundation; raise an InputError `otherwise`."""
     if not isinstance(model, ElasticFoundation):
         raise InputError(otherwise)
     return model
@@ -107,12 +119,7 @@ def springs_of(model: object, otherwise: str) -> ElasticFoundation:
 def build_law(
     contact: ContactConfig, vertices: int, measured: FloatArray | None = None
 ) -> SpringLaw:
-    """Return the spring law of a configuration.
-
-    A thickness table has one row for each of the `vertices` of the tibial mesh; `thickness_mm =
-    "underside"` takes `measured` (V,) [m]. Raises `InputError` if a thickness is missing or its
-    table cannot be used.
-    """
+    """Return the spring law of a configuration; `measured` (V,) [m] is a measured thickness."""
     tibial = layer_law(contact, layer_thickness(contact, vertices, measured))
     femoral = contact.femur_layer
     if femoral is None:

@@ -23,8 +23,7 @@ from pipeline.config.schema_base import Section
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.pose_load_checks import TableError
-from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
+from pipeline.originals.pose_load_table import PoseLoads, TableError, read_pose_loads
 from pipeline.originals.protocol import Evaluation, OriginalModel, Progress
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.run_documents import FromTable, RowErrors
@@ -83,7 +82,7 @@ class TableOriginal(PoseLoads):
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples: their rows of the table."""
         del follow  # a row has its pose and its load
-        return Evaluation(self.look_up, stored=False)
+        return Evaluation(self.look_up)
 
     def look_up(self, asked: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the table that candidates stand for, as an evaluation returns them."""
@@ -100,11 +99,7 @@ class TableOriginal(PoseLoads):
         return rows[within]
 
     def _split(self, space: SampleSpace, config: Config) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the candidates of stage a, with `first`, and the rows that are held out.
-
-        Raises `TableError` if the space holds too few rows for the numbers that the configuration
-        asks for.
-        """
+        """Return the candidates of stage a, with `first`, and the rows that are held out."""
         rows, design, validation = self.inside(space), config.design, config.validation
         candidates, held_out = [], []
         seeds = generators([validation.seed, _SPLIT]), generators(config.run.seed)
@@ -143,10 +138,7 @@ class TableOriginal(PoseLoads):
 
 
 def errors_found(knee: ContactSurrogate) -> dict[str, RowErrors] | None:
-    """Return the errors of a table's rows that a Kriging surrogate found, by compartment.
-
-    None for a surrogate that is not Kriging by load.
-    """
+    """Return the errors of a table's rows that Kriging by load found, by compartment, else None."""
     found = {}
     for name in COMPARTMENTS:
         part = knee.compartment(name)
@@ -172,11 +164,7 @@ def _row_error(part: Regressor, output: int) -> float:
 
 
 def build_original(config: Config, folder: Path | None = None) -> OriginalModel:
-    """Build the original model of a study, or read the table in its place.
-
-    A model may keep data in the run directory `folder`; nothing is written before the model is
-    prepared. Raises `InputError` that names the mesh, parameter or table that cannot be used.
-    """
+    """Build the original model of a study, or read the table in its place."""
     return build_knee(config, folder) if config.original.kind == "model" else _read(config)
 
 

@@ -18,8 +18,7 @@ from pipeline.advice import command_line
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
 from pipeline.files import write_text
-from pipeline.originals.bearing_part import BearingPart
-from pipeline.originals.mesh_loading import load_body, mesh_of_files, own_part
+from pipeline.originals.mesh_loading import BearingPart, load_body, mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,

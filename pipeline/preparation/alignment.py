@@ -28,8 +28,8 @@ from foundation.base.findings import Finding
 from foundation.surfaces.mesh_checks import check_mesh, hole_findings, report_findings
 from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from pipeline.originals.bearing_part import BearingPart, bearing_part
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
+from pipeline.originals.mesh_loading import BearingPart, bearing_part
 from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.open_question import OpenQuestion, anterior_question
 

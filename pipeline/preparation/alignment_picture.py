@@ -18,8 +18,7 @@ from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh, edge_length
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.files import writing
-from pipeline.originals.bearing_part import BearingPart
-from pipeline.originals.mesh_loading import load_body
+from pipeline.originals.mesh_loading import BearingPart, load_body
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.surface_picture import (
     DOTS_PER_INCH,

@@ -21,8 +21,7 @@ from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import kind_of, preparation_of
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Cost, Knee, KneeInputs
+from pipeline.originals.knee import Cost, Knee, KneeInputs, evaluate_rows
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import strength_of
 from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches, roughness

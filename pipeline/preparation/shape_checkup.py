@@ -16,9 +16,8 @@ from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import BODIES
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.knee_schema import KneeConfig
+from pipeline.config.knee_schema import KneeConfig, ShapeConfig
 from pipeline.config.reading import tuples_of
-from pipeline.config.shape_schema import ShapeConfig
 from pipeline.files import WriteError
 from pipeline.originals.shape_surfaces import shape_modes, shaped_surfaces
 from pipeline.preparation.findings import Findings

@@ -7,7 +7,7 @@ from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
-from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
+from pipeline.originals.layer_checks import TRIANGLES_ACROSS
 from pipeline.reports.accuracy_section import worst_load
 from pipeline.reports.contact_figures import words_of
 from pipeline.reports.elastic_layer import (
@@ -23,8 +23,7 @@ from pipeline.reports.mesh_resolution import mesh_resolution
 from pipeline.reports.units import largest, number, percent
 from pipeline.reports.verdict import JUDGED, Evidence
 from pipeline.store.quantities import FOR_WEAR
-from pipeline.store.run_documents import FromTable, Part
-from pipeline.store.verdict_document import OwnError, Verdict
+from pipeline.store.run_documents import FromTable, OwnError, Part, Verdict
 
 #: End of the columns of peak pressures, and the unit of wear.
 _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"

@@ -21,7 +21,6 @@ from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
 from pipeline.stages.combinations import TABLE_COLUMNS
 from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
-from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -33,7 +32,7 @@ from pipeline.store.documents import (
     read_document,
 )
 from pipeline.store.figures import Figures, Validation
-from pipeline.store.job import check_configuration
+from pipeline.store.job import check_configuration, check_single_knee
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,

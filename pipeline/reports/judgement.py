@@ -27,10 +27,10 @@ from pipeline.reports.verdict import (
     unjudged,
     verdict,
 )
-from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.documents import read_document
 from pipeline.store.figures import AT_POSE, Figures
-from pipeline.store.verdict_document import (
+from pipeline.store.job import is_over_designs
+from pipeline.store.run_documents import (
     JudgedPart,
     JudgedReport,
     JudgedWalk,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.base.wording import counted
-from pipeline.config.contact_schema import CONTACT_MODELS, OWN_KEYS
+from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS
 from pipeline.reports.accuracy_section import Accuracy, height_error, worst_load
 from pipeline.reports.contact_figures import model_of
 from pipeline.reports.gait_section import Gait
@@ -49,7 +49,7 @@ def overview_of(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait)
     femur_layer, settings = (
         (contact.get(key) if modelled else None) for key in ("femur_layer", model)
     )
-    springs = CONTACT_MODELS[model].has_laws
+    springs = model == DEFAULT_MODEL
     return Overview(
         name=files.run.name,
         surrogate={key: config["surrogate"][key] for key in ("formulation", "family")},

@@ -69,8 +69,7 @@ from pipeline.reports.trained_domain import (
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
-from pipeline.store.run_documents import Part, StoredFinding
-from pipeline.store.verdict_document import Verdict
+from pipeline.store.run_documents import Part, StoredFinding, Verdict
 from pipeline.store.workspace_lock import flat_keys
 
 

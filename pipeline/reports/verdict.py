@@ -19,7 +19,7 @@ from pipeline.originals.layer_reference import COUPLED_SPRINGS
 from pipeline.reports.elastic_layer import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.stages.pressure_roughness import Resolution
-from pipeline.store.verdict_document import (
+from pipeline.store.run_documents import (
     LEVELS,
     JudgedPart,
     Judgement,

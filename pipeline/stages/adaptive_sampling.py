@@ -57,7 +57,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
             "candidates", lambda: original.candidates(space, config), derived=True
         )
     with run.timed("b: first evaluations", f"{design.first} candidates of each compartment"):
-        evaluate = partial(run.evaluate, "first", evaluation=original.evaluation())
+        evaluate = partial(run.evaluate, evaluation=original.evaluation())
         first = run.table("first", partial(stages.evaluate_first, candidates, evaluate))
     remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
     fits, screened, kept, curve = _rounds(run, original, space, first, remaining)
@@ -147,7 +147,7 @@ def _evaluate_kept(
     design = run.config.design
     chosen = stages.choose_kept(screened, early, design, size)
     rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
-    return run.evaluate(f"kept-{number}", rows, original.evaluation(design.follow))
+    return run.evaluate(rows, original.evaluation(design.follow))
 
 
 def round_sizes(design: DesignConfig) -> list[int]:

@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from dynamics.musculoskeletal import JointContact, Placement
-from dynamics.musculoskeletal.joint_contact import PotentialGradient, pose_of
-from dynamics.musculoskeletal.mirrored_contact import (
+from dynamics.musculoskeletal.joint_contact import (
+    JointContact,
     MirroredContact,
     MirroredGradient,
+    PotentialGradient,
     mirrored_pose,
+    pose_of,
 )
+from dynamics.musculoskeletal.joint_kinematics import Placement
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation

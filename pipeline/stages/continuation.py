@@ -1,6 +1,6 @@
 """A run that continues with a changed configuration: what may change, and which samples stay.
 
-Samples that were evaluated stay known (`pipeline.store.earlier_samples`). The stages are carried
+Samples that were evaluated stay known (`pipeline.store.sample_store`). The stages are carried
 out again from the first, as the stages of a new run; only samples without a known result are
 evaluated. The reference path stays, so no change may move it.
 """

@@ -12,7 +12,7 @@ from dynamics.wear.cycle_wear import Wear
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.store.quantities import quantity_of
-from pipeline.store.verdict_document import Judgement
+from pipeline.store.run_documents import Judgement
 
 _MILLIONS = 1e6
 

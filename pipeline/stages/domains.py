@@ -67,7 +67,7 @@ def domain_samples(
         if not design.domain_samples:
             return sampled.candidates.head(0).assign(status=OK)
         drawn = stages.domain_candidates(space, design, seed, run.config.knee.compartments)
-        return run.evaluate("domain", drawn, original.evaluation())
+        return run.evaluate(drawn, original.evaluation())
 
     return run.table("domain", evaluated)
 

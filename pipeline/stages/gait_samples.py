@@ -58,7 +58,7 @@ def gait_samples(
         first = int(training["index"].max()) + 1
         count = config.design.gait_samples
         drawn = candidates_along_gait(config.simulation, space, surrogate, count, first, rng)
-        return run.evaluate("gait", drawn, original.evaluation("pose"))
+        return run.evaluate(drawn, original.evaluation("pose"))
 
     return stages.training_samples([run.table("gait", make)], config.feasibility)
 

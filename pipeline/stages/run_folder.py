@@ -17,21 +17,15 @@ from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
-from pipeline.originals.protocol import Evaluation, OriginalModel
+from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
 from pipeline.stages.fitting import FITS
 from pipeline.store.documents import read_document
-from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, write_made_with
 from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
-from pipeline.store.samples import (
-    ChunkStore,
-    DamagedTableError,
-    chunk_size,
-    read_table,
-    write_table,
-)
+from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
+from pipeline.store.samples import RESULT_COLUMNS, DamagedTableError, read_table, write_table
 from pipeline.store.workspace_lock import RunError as RunError
 from pipeline.store.workspace_lock import differing_keys
 from surrogates.sampling.space import ReferencePath
@@ -41,10 +35,9 @@ _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
     "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
     "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
-    "samples/chunks-*", "samples/*.parquet",
+    "samples/*.parquet",
 )  # fmt: skip
-_EARLIER = "samples/earlier"
-_KEPT = ("path.json", _EARLIER, FITS)
+_KEPT = ("path.json", *SAMPLE_FILES, FITS)
 
 
 class Run(AbstractContextManager["Run"]):
@@ -59,7 +52,6 @@ class Run(AbstractContextManager["Run"]):
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
-        self.earlier = EarlierSamples(folder / _EARLIER)
         self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
@@ -121,8 +113,6 @@ class Run(AbstractContextManager["Run"]):
                 stored = read_document(self.folder / "path.json", PathKnots)
                 self.write_path(stored, found.warnings)
         say(f"continuing: {changes_in_words(made, wanted, changed)}")
-        if self.config.original.kind == "model":
-            self.earlier.add(self.folder / "samples", before.design.follow)
         job.clear()
 
     @contextmanager
@@ -138,36 +128,27 @@ class Run(AbstractContextManager["Run"]):
             check_present(self.folder)
             write_json(self.folder / "times.json", self.seconds)
 
-    def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
-        """Return samples with their results: in parallel, in stored chunks, with progress.
+    def evaluate(self, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
+        """Return samples with their results, of which the unknown ones are evaluated in parallel.
 
-        `name` is the table's, for the progress bar and the chunks. Raises `ExecutionError`, which
-        says how many rows are stored, if the workers were lost.
+        Raises `ExecutionError`, which says how many rows are stored, if the workers were lost.
         """
-        function, shared, stored = evaluation
-        if not stored:
-            return function(*shared, rows)
-        known = self.earlier.results(name, rows, self.config.design.follow)
-        missing = rows.drop(known.index)
-        if self.earlier.folder.exists():
-            say(f"  {counted(len(known), 'sample')} known, {len(missing)} to evaluate")
-        if missing.empty and len(known):
-            return known
+        if not evaluation.source:
+            return evaluation.function(*evaluation.shared, rows)
+        if rows.empty:
+            return rows.assign(**{name: [] for name in RESULT_COLUMNS})
+        store = SampleStore(self.folder / SAMPLES, evaluation)
+        missing = store.missing(rows)
+        if known := len(rows) - len(missing):
+            say(f"  {counted(known, 'sample')} known, {len(missing)} to evaluate")
         each = self.stages.per_evaluation
         rate = 1.0 / each if each else 0.0
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
         with bar(len(missing), "sample", "evaluated") as shown:
-            found = self._chunks(name).evaluate(
-                missing.reset_index(drop=True), size, self.execution, function, shared, shown
-            )
+            store.evaluate(missing, size, self.execution, shown)
         if (seconds := shown.seconds_per_step) is not None:
             self.stages.evaluated(len(missing), seconds * len(missing))
-        if known.empty:
-            return found
-        return pd.concat([known, found.set_index(missing.index)]).sort_index()
-
-    def _chunks(self, name: str) -> ChunkStore:
-        return ChunkStore(self.folder / "samples" / f"chunks-{name}")
+        return store.with_results(rows)
 
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
@@ -180,7 +161,6 @@ class Run(AbstractContextManager["Run"]):
         path = self.folder / "samples" / f"{name}.parquet"
         if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
-        self._chunks(name).clear()
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 

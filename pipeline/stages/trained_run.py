@@ -21,9 +21,8 @@ from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import check_unchanged, read_path
-from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_again, read_json
-from pipeline.store.job import check_configuration
+from pipeline.store.job import check_configuration, check_single_knee
 from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.contact_surrogate import ContactSurrogate

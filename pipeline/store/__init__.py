@@ -1,1 +1,1 @@
-"""Tables of samples: their columns and units, their files, and finished chunks of an evaluation."""
+"""Tables of samples: their columns and units, their files, and known results of evaluations."""

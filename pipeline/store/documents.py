@@ -44,11 +44,7 @@ def make_again(path: Path) -> str:
 
 
 def make_results(folder: Path, *, resume: bool = True) -> str:
-    """Return the command that makes the results of a folder, or the missing ones with `resume`.
-
-    The command names the configuration in the folder; "CONFIG" stands for a configuration that is
-    missing or damaged.
-    """
+    """Return the command that makes the results of a folder, or the missing ones with `resume`."""
     stored = folder / "config.toml" if _keys_of(folder) else CONFIG
     return command_line("run", stored, "--out", folder, *(("--resume",) if resume else ()))
 
@@ -78,10 +74,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; its numbers are finite.
-
-    Raises `ReportError` if the file is missing, not JSON, or of another version.
-    """
+    """Return the object in a JSON file; its numbers are finite."""
     text = read_bytes(path)
     try:
         content = from_json(text, allow_inf_nan=False)
@@ -98,11 +91,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_document(path: Path, schema: type[Document]) -> Document:
-    """Return the content of a JSON file as an instance of its schema.
-
-    Raises `ReportError` as `read_json`, or if the content does not fit the schema; the message
-    names the key, the expected and the found value.
-    """
+    """Return the content of a JSON file as an instance of its schema."""
     content = read_json(path)
     try:
         return schema.model_validate(content)
@@ -133,9 +122,7 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read arrays of numbers (any shape) [any unit] from an `.npz` file.
 
-    The file may lack `optional` arrays, and `undefined` arrays may contain NaN. Raises
-    `ReportError` if the file is missing or damaged, or an array is missing, has another shape, or
-    contains other values than finite numbers.
+    The file may lack `optional` arrays, and `undefined` arrays may contain NaN.
     """
     read_bytes(path)
     try:

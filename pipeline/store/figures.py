@@ -98,10 +98,7 @@ class Figures(RootModel[list[Figure]]):
                 yield row
 
     def worst(self, about: str, statistic: str, *quantities: str) -> Figure | None:
-        """Return the largest of figures; an undefined one counts as the largest.
-
-        None if the table has none of them.
-        """
+        """Return the largest of figures, None without any; an undefined one is the largest."""
         rows = self.of(about, statistic, *quantities)
         return max(rows, key=lambda row: math.inf if row.value is None else row.value, default=None)
 

@@ -72,10 +72,7 @@ def write_made_with(folder: Path, text: str) -> None:
 
 
 def read_made_with(folder: Path) -> dict[str, Any] | None:
-    """Return the configuration that a run was made with; None if there is no such document.
-
-    Raises `ReportError` if the document is damaged.
-    """
+    """Return the configuration that a run was made with; None if there is no such document."""
     file = folder / MADE_WITH
     if not file.is_file():
         return None
@@ -83,11 +80,7 @@ def read_made_with(folder: Path) -> dict[str, Any] | None:
 
 
 def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
-    """Return the configuration that the results of a folder were made with.
-
-    That is `made_with.json`, or else the configuration in the file `stored`; raises as
-    `read_made_with`, or a RunError if that file is damaged.
-    """
+    """Return the configuration of the results of a folder: `made_with.json`, or else `stored`."""
     made = read_made_with(folder)
     return read_stored(folder / stored) if made is None else made
 
@@ -95,9 +88,7 @@ def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
 def check_configuration(folder: Path) -> dict[str, Any] | None:
     """Return what a run was made with, after a comparison with `config.toml`.
 
-    Keys that change no result may differ. A folder without `made_with.json` is not compared. Raises
-    `RunError`, which names the keys and both values, if `config.toml` is damaged or was changed
-    since; `ReportError` if the document of the configuration is damaged.
+    Keys that change no result may differ; raises `RunError` with both values of others.
     """
     made = read_made_with(folder)
     file = folder / "config.toml"
@@ -203,12 +194,7 @@ class Job:
         return time.perf_counter() - self._started
 
     def check(self) -> None:
-        """Check that the command may write to the folder; call this before hours are spent.
-
-        Raises `RunError` if the folder holds something else, or holds results of another
-        configuration that may not be replaced; the message names the keys that differ and the
-        remedies.
-        """
+        """Check that the command may write to the folder; call this before hours are spent."""
         _check_own_folder(self.folder, self.kind)
         if not self.stored.is_file():
             return
@@ -228,18 +214,14 @@ class Job:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from writing to the folder in the block.
-
-        Raises `RunError` if another process holds the folder.
-        """
+        """Make the folder, and keep other processes from writing to the folder in the block."""
         with locked(self.folder, make=True):
             yield
 
     def begin(self, *differing: str) -> None:
         """Remove earlier results, except those to continue with, and write the configuration.
 
-        `differing` names, in words, other inputs that differ from the job to be continued. Raises
-        `RunError` if the job to be continued has another configuration.
+        `differing` names, in words, other inputs that differ from the job to be continued.
         """
         if self.resumed and (changed := self._changed_keys() or list(differing)):
             raise RunError(
@@ -283,10 +265,7 @@ class Job:
         return [key for key in self._compared()[2] if not key.startswith(self.kind.free)]
 
     def _compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-        """Return the configuration of the folder, that of the job, and the keys that differ.
-
-        Keys that the configuration of the folder lacks have their defaults.
-        """
+        """Return the configuration of the folder, that of the job, and the keys that differ."""
         keys = made_from(self.folder, self.kind.stored)
         before = checked_section(keys, type(self.config), str(self.stored))
         made, wanted = (each.model_dump(exclude_none=True) for each in (before, self.config))
@@ -316,3 +295,23 @@ def _other_kind(file: Path, kind: JobKind) -> str | None:
     if kind.section == RUN.section == section or kind.section in keys.keys() - {RUN.section}:
         return None
     return RUN.name if section == RUN.section else f"folder of [{section}]"
+
+
+#: Document that only a run over designs has.
+DESIGNS = "designs.json"
+_SURROGATE = "knee.npz"
+
+
+def is_over_designs(folder: Path) -> bool:
+    """Return whether a folder is a finished run over designs."""
+    return (folder / DESIGNS).is_file()
+
+
+def check_single_knee(source: Path) -> None:
+    """Raise a RunError if a run directory, or the surrogate in it, is over designs."""
+    folder = source if source.is_dir() else source.parent
+    if is_over_designs(folder) and (source.is_dir() or source.name == _SURROGATE):
+        command = command_line("design", folder, "...")
+        raise RunError(
+            f"{folder}: holds a surrogate over designs; take out one design with `{command}`"
+        )

@@ -76,11 +76,7 @@ _DISPLAY = {
 
 
 def quantity_of(column: str) -> Quantity:
-    """Return the quantity of a column such as "anterior_m" or "medial_force_y_N".
-
-    The label of a compartment's quantity begins with the compartment. Raises `KeyError` if the
-    column is not in the catalogue.
-    """
+    """Return the quantity of a column such as "anterior_m" or "medial_force_y_N"."""
     if column in CATALOGUE:
         return CATALOGUE[column]
     if column.startswith("input_"):

@@ -1,4 +1,4 @@
-"""Sample tables and their store: one row per sample, columns with units, written atomically.
+"""Sample tables: one row per sample, columns with units, written atomically.
 
 A column is `<quantity>_<unit>`. The stored tables are in SI units and radians; tables of users may
 be in units for people. Any program can compute the digest of a table.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
 from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
 from foundation.base.quantities import QUANTITIES, unit_token
-from pipeline.execution.backends import Execution
-from pipeline.execution.worker_checks import ExecutionError
-from pipeline.files import WriteError, check_present, replacing, writing
+from pipeline.files import replacing
 from pipeline.store.documents import make_again
 from pipeline.store.quantities import OTHERS
 
@@ -185,10 +181,6 @@ OK = "ok"
 FAILED = "failed"
 #: Name and version of the tables' format, as their metadata tell it; those of others have none.
 FORMAT, VERSION = "knee-contact samples", 2
-#: Files that the finished chunks of a table are spread over at most.
-_MOST_CHUNKS = 400
-#: Chunks for each worker, at least, so that all workers end at about the same time.
-_CHUNKS_EACH = 8
 
 
 class StoreError(InputError):
@@ -202,10 +194,7 @@ class DamagedTableError(StoreError):
 def candidate_table(
     poses: FloatArray, load: FloatArray, compartment: str, first: int = 0
 ) -> pd.DataFrame:
-    """Return the candidates of a compartment, `CANDIDATE_COLUMNS`, numbered from `first`.
-
-    They have poses (N, 6) [rad, m] and axial loads (N,) [N].
-    """
+    """Return candidates of a compartment from poses (N, 6) [rad, m] and axial loads (N,) [N]."""
     table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
     table = table.assign(compartment=compartment, index=first + np.arange(len(poses)), load_N=load)
     return table[list(CANDIDATE_COLUMNS)]
@@ -341,109 +330,3 @@ def _damaged(path: Path, what: str) -> DamagedTableError:
 def digest(table: pd.DataFrame) -> str:
     """Return a SHA-256 over a table's names, types and values."""
     return content_digest(arrow_table(table))
-
-
-def chunk_size(rows: int, wanted: int, per_second: float = 0.0, workers: int = 1) -> int:
-    """Return the rows of a chunk: as many as wanted, or more, lest there be many files.
-
-    Quick rows, of which a worker evaluates so many `per_second`, come in chunks of about a second,
-    several for each worker: the model is sent to a worker with every chunk.
-    """
-    second = min(int(per_second), rows // (_CHUNKS_EACH * workers))
-    return max(wanted, rows // _MOST_CHUNKS, second)
-
-
-class ChunkStore:
-    """Finished chunks of a running evaluation, so that a killed run loses at most one chunk.
-
-    `folder` keeps the chunks until the stage ends; their tables have the `columns` of results.
-    """
-
-    def __init__(self, folder: Path, columns: Collection[str] = RESULT_COLUMNS) -> None:
-        self.folder = folder
-        self.columns = columns
-
-    def evaluate(
-        self,
-        table: pd.DataFrame,
-        size: int,
-        execution: Execution,
-        function: Callable[..., pd.DataFrame],
-        shared: Sequence[Any],
-        shown: tqdm[Any],
-    ) -> pd.DataFrame:
-        """Return the results of all rows; only rows that are not stored yet are evaluated.
-
-        The file of a chunk is named after a digest of the whole table and the first row of the
-        chunk, and repeats both in its metadata: chunks of other samples are never used, chunks of
-        another `size` are. `function` takes `shared` and the rows of a chunk and returns the rows
-        with results; `shown` counts the rows that have been evaluated. Raises `ExecutionError` if
-        the workers were lost, `WriteError` if a chunk cannot be written; both say how many rows are
-        stored.
-        """
-        if table.empty:
-            return table.assign(**{name: [] for name in self.columns})
-        key = digest(table)[:16]
-        done = self._stored(key, len(table))
-        shown.update(sum(map(len, done.values())))
-        starts, missing = _missing(table, done, size)
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            for position, result in execution.results(function, [(m,) for m in missing], *shared):
-                start = starts[position]
-                part = self.folder / f"{key}-{start:07d}.parquet"
-                check_present(self.folder)
-                write_table(result, part, {"table": key, "first_row": str(start)})
-                done[start] = result
-                shown.update(len(result))
-        except (ExecutionError, WriteError) as error:
-            stored = sum(map(len, done.values())) if self.folder.is_dir() else 0
-            told = f"{stored} of {len(table)} {shown.unit}s are stored"
-            if isinstance(error, WriteError):
-                error.kept = told
-                raise
-            raise ExecutionError(f"{error}; {told}: continue with --resume") from error
-        return pd.concat([done[start] for start in sorted(done)], ignore_index=True)
-
-    def _stored(self, key: str, rows: int) -> dict[int, pd.DataFrame]:
-        """Return the usable chunks of a table of so many rows by their first row.
-
-        Left out, and so computed again, is what is damaged, of another table, or holds rows that
-        another chunk holds as well. What a chunk is it says itself, whatever its name.
-        """
-        done: dict[int, pd.DataFrame] = {}
-        end = 0
-        for path in sorted(self.folder.glob(f"{key}-*.parquet")):
-            with suppress(StoreError):
-                part = _read(path, self.columns)
-                told = notes_of(part)
-                first = told.get("first_row", "")
-                start = int(first) if first.isdecimal() else rows
-                within = end <= start and start + len(part) <= rows
-                if told.get("table") == key and within:
-                    done[start] = part.to_pandas(use_threads=False)
-                    end = start + len(part)
-        return done
-
-    def clear(self) -> None:
-        """Remove the chunks, once their stage's table is written."""
-        if self.folder.is_dir():
-            for file in self.folder.iterdir():
-                file.unlink()
-            self.folder.rmdir()
-
-
-def _missing(
-    table: pd.DataFrame, done: dict[int, pd.DataFrame], size: int
-) -> tuple[list[int], list[pd.DataFrame]]:
-    """Return the first rows of the chunks that are not done, and those chunks."""
-    limits = [(start, start + len(rows)) for start, rows in sorted(done.items())]
-    ends = [0, *(stop for _, stop in limits)]
-    begins = [*(start for start, _ in limits), len(table)]
-    starts, chunks = [], []
-    for low, high in zip(ends, begins, strict=True):
-        for start in range(low, high, size):
-            starts.append(start)
-            chunks.append(table.iloc[start : min(start + size, high)])
-    return starts, chunks

@@ -86,10 +86,7 @@ def read_stored(file: Path) -> dict[str, Any]:
 
 
 def changed_keys(stored: Path, current: str, section: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs from the current TOML text.
-
-    Keys of `section` that change no result are left out.
-    """
+    """Return the dotted keys in which a stored configuration differs, but those of `free_keys`."""
     return differing_keys(read_stored(stored), tomllib.loads(current), section)
 
 

@@ -20,11 +20,9 @@ from foundation.base.threads import one_thread
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.advice import command_line
-from pipeline.config.comparison_schema import CalibrationConfig
-from pipeline.config.contact_schema import OWN_KEYS
-from pipeline.config.pairs import require_knee
+from pipeline.config.contact_schema import OWN_KEYS, CalibrationConfig
 from pipeline.config.reading import dump_config
-from pipeline.config.schema import Config
+from pipeline.config.schema import Config, require_knee
 from pipeline.files import write_text
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.spring_bed import build_bed, law_over
@@ -152,10 +150,7 @@ def check_laws(config: Config, names: Sequence[str]) -> None:
 def free_springs(
     knee: ComparedKnee, samples: CalibrationSamples, linear: ElasticFoundation, name: str
 ) -> FreeSprings:
-    """Return the springs of a knee with a law of `FREE_LAWS`, by means of `linear` springs.
-
-    Raises an InputError as `check_laws`.
-    """
+    """Return the springs of a knee with a law of `FREE_LAWS`, by means of `linear` springs."""
     check_laws(knee.config, (name,))
     given = given_parameters(knee.config, name)
     contact = knee.springs(name, **given).contact
@@ -210,8 +205,7 @@ def fit_law(law: FreeLaw, bed_of: BedOf, samples: CalibrationSamples) -> Fit:
 def held_out_errors(fit: Fit, bed_of: BedOf, samples: CalibrationSamples, folds: int) -> FloatArray:
     """Return the `FIGURES` (N, 5) [1, m] of each of `folds` parts by a fit to the other parts.
 
-    The parts are taken in turn along the sequence of samples, so that the result does not depend
-    on chance; each search starts from the fit to all samples.
+    The parts are taken in turn along the samples, so that the result does not depend on chance.
     """
     errors = np.empty((len(samples), len(FIGURES)))
     turn = np.arange(len(samples)) % folds
@@ -270,8 +264,7 @@ def _at_load(
 ) -> FloatArray:  # fmt: skip
     """Return the loads (12,) [SI] of springs at the height that carries an axial load [N].
 
-    `loads` (12,) and `stiffness` [N/m] are those at the pose, from where Newton's method follows
-    the root of the load, which is nearly linear in the height.
+    Newton's method follows the root of the load, which is nearly linear in the height.
     """
     for _ in range(_MOST_STEPS):
         force = loads[AXIAL_FORCE]
@@ -317,10 +310,7 @@ class LawErrors(Computed):
 
 
 class CalibratedLaw(Computed):
-    """Keys and errors of a law, of a calibrated law at held-out samples and at the fitted ones.
-
-    An infinite key is None.
-    """
+    """Keys and errors of a law, at held-out samples if calibrated; an infinite key is None."""
 
     law: str
     calibrated: bool
@@ -348,10 +338,7 @@ def _prepare(config: Config, job: Job) -> ComparedKnee:
 
 
 def _carry_out(knee: ComparedKnee, job: Job) -> Outcome:
-    """Calibrate the laws, and write a configuration of each, and of the closest.
-
-    Raises `StageError` if the finite elements fail at most of the samples.
-    """
+    """Calibrate the laws, and write a configuration of each, and of the closest."""
     with one_thread:
         samples = knee.samples.value
         start = time.perf_counter()

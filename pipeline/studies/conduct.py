@@ -104,8 +104,7 @@ def conduct(
     """Carry out a configuration and write its folder, by default that of its name in `runs`.
 
     `resume` continues an interrupted study of the folder, and `replace` replaces one of another
-    configuration. Raises `RunError`, `ConfigError` or `InputError` before a file is written, if the
-    configuration or what it names cannot be used; and what `Study.carry_out` raises.
+    configuration. Input is checked before a file is written.
     """
     folder = out or study.folder(file)
     kept = (*study.kept, INPUTS) if study.inputs else study.kept

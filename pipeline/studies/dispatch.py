@@ -17,8 +17,8 @@ from pipeline.runner import run_study
 from pipeline.studies.calibration import LAW_CALIBRATION
 from pipeline.studies.conduct import Conducted, Study, conduct
 from pipeline.studies.contact_models.compare import MODEL_COMPARISON
-from pipeline.studies.forward_motions.schema import ForwardFile
-from pipeline.studies.forward_motions.simulate import FORWARD_MOTION
+from pipeline.studies.forward_motions import FORWARD_MOTION, ForwardFile
+from pipeline.studies.laxity.study import LAXITY_STUDY
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.study import WALK_STUDY, WalkStudyFile
 from pipeline.studies.muscle_walks.walk import MUSCLE_WALK
@@ -35,6 +35,7 @@ STUDIES: dict[str, Study[Any, Any]] = {
     "optimisation": OPTIMISATION_STUDY,
     "comparison": MODEL_COMPARISON,
     "calibration": LAW_CALIBRATION,
+    "laxity": LAXITY_STUDY,
 }
 #: Schemas of the configurations by the title of their keys.
 _SCHEMAS: dict[str, type[Section]] = {

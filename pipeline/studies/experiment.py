@@ -23,8 +23,9 @@ from pipeline.reports.judgement import judgement_lines
 from pipeline.stages.cycle_outputs import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.job import Job, JobKind
-from pipeline.store.samples import OK, ChunkStore, chunk_size, read_table, write_table
-from pipeline.store.verdict_document import Judgement
+from pipeline.store.run_documents import Judgement
+from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore
+from pipeline.store.samples import OK, read_table, write_table
 from pipeline.studies.conduct import File, Outcome, Study
 from pipeline.studies.factors import Catalogue
 from pipeline.studies.schema import PARAMETERS, DesignConfig
@@ -166,10 +167,7 @@ def _tornado(
     half_widths: Sequence[float] | None = None,
     first: Sequence[float] = (),
 ) -> Figure:
-    """Draw the influence of inputs on an output, the largest on top.
-
-    The values are total Sobol indices with `half_widths` and `first`, rank correlations without.
-    """
+    """Draw total Sobol indices with half widths and first order, or rank correlations."""
     label = "total Sobol index" if first else "rank correlation"
     figure, axes = fig.panel((fig.PANEL[0], 1.1 + 0.24 * len(names)), x=label, title=title)
     rows = np.arange(len(names))
@@ -254,16 +252,14 @@ def simulate_experiment(experiment: Experiment, job: Job) -> Outcome:
     """Simulate the runs of a study, and return its summary and page."""
     folder, study = job.folder, experiment.study
     table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
-    store = ChunkStore(folder / "chunks", catalogue.columns)
+    store = SampleStore(folder / SAMPLES, Evaluation(experiment.evaluate, (task,), task.source))
     if not (folder / "runs.parquet").exists():
-        size = chunk_size(len(table), study.chunk)
-        # A digest of the table identifies chunks; the source distinguishes runs.
-        marked = table.assign(source=task.source)
         say(f"{study.name}: {counted(len(table), 'run')}")
-        with Execution.of(study) as execution, bar(len(table), "run", study.name) as shown:
-            done = store.evaluate(marked, size, execution, experiment.evaluate, (task,), shown)
-        _write_runs(folder, done, experiment)
-    store.clear()
+        missing = store.missing(table)
+        with Execution.of(study) as execution, bar(len(missing), "run", study.name) as shown:
+            store.evaluate(missing, study.chunk, execution, shown)
+        _write_runs(folder, store.with_results(table), experiment)
+    store.file.unlink(missing_ok=True)
     runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *catalogue.outputs))
     summary = summarise(
         study,
@@ -295,7 +291,7 @@ def study_of_runs(
         "study.html",
         prepare,
         simulate_experiment,
-        kept=("chunks", "runs.parquet", "waveforms.npz"),
+        kept=(*SAMPLE_FILES, "runs.parquet", "waveforms.npz"),
         inputs=lambda ready: (ready.task.source, ready.subject),
     )
 
@@ -303,11 +299,10 @@ def study_of_runs(
 def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> None:
     """Write the waveforms, and the other results with a row per run."""
     names = experiment.catalogue.waves
-    waves = {name: np.stack(done[f"wave_{name}"].to_list()) for name in names}
+    waves = {name: np.array(done[f"wave_{name}"].to_list(), dtype=np.float32) for name in names}
     arrays: dict[str, Any] = {"gait_percent": experiment.percent, "run": done["run"].to_numpy()}
     write_npz(folder / "waveforms.npz", **arrays, **waves)
-    columns = ["source", *(f"wave_{name}" for name in names)]
-    write_table(done.drop(columns=columns), folder / "runs.parquet")
+    write_table(done.drop(columns=[f"wave_{name}" for name in names]), folder / "runs.parquet")
 
 
 def summary_lines(summary: StudySummary, catalogue: Catalogue) -> list[str]:

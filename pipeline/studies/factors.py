@@ -163,10 +163,7 @@ FACTORS = {name: Factor(*unit_of(name), *entry) for name, *entry in _entries()}
 
 
 def check_factor(name: str) -> str:
-    """Return the name of a factor; an InputError for an unknown name lists similar names.
-
-    Parameters of designs are known with the run alone.
-    """
+    """Return the name of a factor; an InputError for an unknown name lists similar names."""
     if name in FACTORS or name.startswith(DESIGN):
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
@@ -175,10 +172,7 @@ def check_factor(name: str) -> str:
 
 
 def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
-    """Return the nominal inputs with factors set to values in the units of their names.
-
-    Raises `InputError` if the cycle or the simulator rejects the changed inputs.
-    """
+    """Return the nominal inputs with factors set to values in the units of their names."""
     # Values in SI units by kind and target of the factors.
     changes: dict[str, dict[Any, float]] = {}
     for name, value in values.items():
@@ -227,10 +221,7 @@ def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]])
 
 
 def check_applicable(nominal: Inputs, names: Iterable[str]) -> None:
-    """Raise an InputError unless the inputs have what each factor changes.
-
-    A cycle with a prescribed motion, for example, does not have the load of that axis.
-    """
+    """Raise an InputError unless the inputs have what each factor changes, such as a load."""
     for name in names:
         try:
             varied(nominal, {name: 1.0 if FACTORS[name].bound == ">" else 0.0})

@@ -147,10 +147,7 @@ class ImplantForces:
 
 
 def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> ImplantForces:
-    """Return the measured forces of a file; the body weight is in newtons.
-
-    Raises `InputError` if the file cannot be read, lacks a column, or has a total force that pulls.
-    """
+    """Return the measured forces of a file; the body weight is in newtons."""
     path = data_file(config.file)
     names = {config.clock, *(name for terms in config.sums.values() for name in terms)}
     columns = _columns(path, names)
@@ -194,10 +191,7 @@ def _words(terms: Mapping[str, float]) -> str:
 
 
 def _columns(path: Path, names: Collection[str]) -> dict[str, FloatArray]:
-    """Return columns (N,) by stated name, of the rows in which all of them have a value.
-
-    The header is the first line that has all the names, under any separator.
-    """
+    """Return columns (N,) by name, of rows with all values; the header has all names."""
     if path.suffix.lower() in _NO_TEXT:
         raise InputError(
             f"{path}: expected a table as text (.csv, .txt, .sto), found {path.suffix}; save the "
@@ -421,8 +415,7 @@ def compare_with_implant(
 ) -> MeasuredWalk:
     """Compare axial forces by part (M,) [N], at instants (M,) [s] of a walk, with measured ones.
 
-    The body weight is in newtons; `contact` names what is compared, such as a contact. Raises
-    `InputError` if the file cannot be used, or has values at less than three instants of the walk.
+    The body weight is in newtons; `contact` names what is compared, such as a contact.
     """
     forces = read_implant_forces(config, body_weight)
     start, scale = (

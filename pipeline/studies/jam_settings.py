@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynamics.musculoskeletal import ComakFile, OsimModel
-from dynamics.musculoskeletal.forward_settings import read_forward_tool
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.comak_file import ComakFile
+from dynamics.musculoskeletal.prescribed_motion import read_forward_tool
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
 from pipeline.stages.articular_surrogates import newest_runs, runs_of
-from pipeline.studies.forward_motions.schema import ForwardFile
+from pipeline.studies.forward_motions import ForwardFile
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig, MuscleWalkFile
 
 #: Contact by the springs of the model, and by trained surrogates in the folder of runs.
@@ -36,18 +37,11 @@ def jam_file(
     model: Path | None = None,
     geometry: Path | None = None,
 ) -> MuscleWalkFile | ForwardFile:
-    """Return the configuration of a walk or forward simulation from settings of OpenSim-JAM.
+    """Return the walk or forward simulation of OpenSim-JAM's settings, or a configuration.
 
-    `settings` are an .xml file of a COMAKTool or ForsimTool, or a configuration (.toml), of which
-    `overrides` replace values by `section.key=value` pairs. `contact` is "original", the springs of
-    the model, by default; "surrogate", the newest runs in `runs`; or run directories of surrogates:
-    a run takes the place of the contact with its meshes. `replay` is `plant.npz` of another walk,
-    replayed in place of OpenSim, and `geometry` a folder of mesh files that are not beside the
-    model. Surfaces and paths are those of OpenSim-JAM: flat triangles, and single wrapping surfaces
-    as until 2021.
-
-    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, or an option has a
-    wrong value, and `RunError` if a directory of a surrogate is not a finished run.
+    The surfaces are flat, and single wrapping surfaces as until 2021. `contact` is "original",
+    "surrogate" (the newest runs) or run directories; `geometry` has mesh files that are not beside
+    the model.
     """
     tree = _tree_of(settings) if settings.suffix.lower() == ".xml" else read_tree(settings)
     section = "forward" if "forward" in tree else "walk"
@@ -109,11 +103,7 @@ def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]
 def _with_meshes(
     config: _Config, model: str, settings: Path, geometry: Path | None
 ) -> tuple[_Config, OsimModel]:
-    """Return a configuration with mesh files of a folder for the missing ones, and its model.
-
-    Raises `InputError` if the model does not exist, or a mesh file is missing and no folder is
-    given, or the folder does not have the file; see `mesh_in`.
-    """
+    """Return a configuration with mesh files of a folder for the missing ones, and its model."""
     path = data_file(model)
     if not path.is_file():
         raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
@@ -138,11 +128,7 @@ def _with_meshes(
 
 
 def mesh_in(folder: Path, name: str) -> Path:
-    """Return the mesh file of a folder that has a name, or else the one with the likest name.
-
-    Names are alike by their parts, such as R, femur and cart; a warning names the file. Raises
-    `InputError` if no file, or more than one, has the likest name.
-    """
+    """Return the mesh file of a folder with a name, or the one with the likest name, and warn."""
     if (folder / name).is_file():
         return (folder / name).resolve()
     known = sorted(f for f in folder.glob("*") if f.suffix.lower() in EXTENSIONS)

@@ -14,8 +14,7 @@ from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement, judgement_lines
 from pipeline.stages.trained_run import TrainedRun
-from pipeline.store.run_documents import Computed
-from pipeline.store.verdict_document import Judgement
+from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.workspace_lock import alone_in_folder
 
 #: Columns of the table of blocks, in the order of the fields of `WornBlock`.

@@ -31,8 +31,8 @@ from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import cycle_outputs, cycle_waves
 from pipeline.stages.model_cycles import FAILURES, ModelCycle
 from pipeline.stages.trained_run import TrainedRun
-from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_results, read_arrays
+from pipeline.store.job import check_single_knee
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
@@ -58,11 +58,7 @@ class Task:
     def of(
         cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
     ) -> Self:
-        """Return the task of a finished run with `changes` of its [simulation], key -> value.
-
-        Raises `RunError` if the folder is not a finished run of one knee, or its `config.toml` was
-        changed since, and `ConfigError` if a replaced key of [simulation] cannot be used.
-        """
+        """Return the task of a finished run with `changes` of its [simulation], key -> value."""
         check_single_knee(folder)
         if not (folder / "run.json").is_file():
             state = "has not finished" if folder.is_dir() else "does not exist"
@@ -115,11 +111,7 @@ class CycleSetup:
     @classmethod
     @lru_cache(maxsize=2)
     def of(cls, task: Task) -> CycleSetup:
-        """Return the setup of a task.
-
-        Raises `InputError` if the run lacks areas or pressures, and `SimulationError` or
-        `EquilibriumError` if the nominal cycle cannot be simulated.
-        """
+        """Return the setup of a task."""
         folder = Path(task.folder)
         run = TrainedRun.open(folder)
         lacking = run.surrogate.header.get("not_given", [])
@@ -165,10 +157,7 @@ def nominal_inputs(gait: GaitSimulation) -> Inputs:
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
-    """Return the results of one run by `CYCLES.columns`; `values` are in the units of the factors.
-
-    A failed run is as of `tried`.
-    """
+    """Return the results of one run by `CYCLES.columns`; `values` are in units of the factors."""
 
     def simulate() -> dict[str, Any]:
         setup, others = task.prepared(values)
@@ -180,10 +169,7 @@ def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
 def tried(
     simulate: Callable[[], dict[str, Any]], catalogue: Catalogue, instants: int
 ) -> dict[str, Any]:
-    """Return the results of a run and its time.
-
-    A failed run has the status "failed", the reason, and NaN outputs.
-    """
+    """Return the results of a run and its time."""
     started = time.perf_counter()
     try:
         row = simulate()
@@ -228,7 +214,7 @@ def with_results(
     rows: pd.DataFrame, run: Callable[[dict[str, float]], dict[str, Any]], catalogue: Catalogue
 ) -> pd.DataFrame:
     """Return rows of a study with the results of `run`, which takes the values of a row."""
-    names = [name for name in rows.columns if name not in ("run", "source")]
+    names = [name for name in rows.columns if name != "run"]
     values = rows[names].to_numpy(dtype=np.float64).tolist()
     results = [run(dict(zip(names, row, strict=True))) for row in values]
     table = pd.DataFrame(results, columns=pd.Index(catalogue.columns), index=rows.index)

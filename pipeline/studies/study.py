@@ -33,8 +33,7 @@ from pipeline.reports.judgement import judgement
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.stages.model_cycles import FAILURES
-from pipeline.store.designs_folder import is_over_designs
-from pipeline.store.job import Job
+from pipeline.store.job import Job, is_over_designs
 from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.factors import (
     CYCLES,
@@ -86,8 +85,7 @@ def of_designs(names: Iterable[str]) -> list[str]:
 def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, list[str]]:
     """Return a study in which every parameter has a distribution, and the added ones in words.
 
-    Parameters that the study does not name are fixed at their `base_values`. Raises `ConfigError`
-    if the study names an unknown parameter, or a distribution is not within the trained range.
+    Parameters that the study does not name are fixed at their `base_values`.
     """
     known = design_factors(config)
     for factor in study.factor:
@@ -153,21 +151,13 @@ class DesignTask(Task):
     def of(
         cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
     ) -> Self:
-        """Return the task of a finished run over designs; arguments as of `Task.of`.
-
-        Raises `RunError` if the folder is not a finished run over designs, or its `config.toml` was
-        changed, and `ConfigError` if a replaced key of [simulation] cannot be used.
-        """
+        """Return the task of a finished run over designs; arguments as of `Task.of`."""
         simulation = replaced(TrainedDesigns.open(folder).config.simulation, changes)
         source = task_source(folder, model, simulation, outside, ("knee.npz", "config.toml"))
         return cls(str(folder.resolve()), model, simulation, outside, source)
 
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
-        """Return the setup of a design, and the values of the other factors.
-
-        Raises `InputError` if the design is infeasible, outside the trained ranges, or has no
-        contact model.
-        """
+        """Return the setup of a design, and the values of the other factors."""
         design, others = split_design(values)
         return setup_of_design(self, tuple(design.items())), others
 
@@ -183,10 +173,7 @@ def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
 # Runs that differ in other factors alone follow each other where few parameters vary.
 @lru_cache(maxsize=2)
 def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> CycleSetup:
-    """Return the setup of a design, values by the names of the parameters; raises as `prepared`.
-
-    A design with an expected error above the accepted one has a flag.
-    """
+    """Return the setup of a design, with a flag if an expected error is above the accepted one."""
     run, gait = opened(task)
     design = dict(values)
     path = run.knee.path(design)
@@ -214,11 +201,7 @@ def design_catalogue(run: TrainedDesigns) -> Catalogue:
 
 
 def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
-    """Return the simulations of a study with all parameters of the designs, checked.
-
-    Raises `ConfigError` as `with_whole_design` and `study_table`, and `InputError` if a factor is
-    not one of the gait cycle of the run.
-    """
+    """Return the simulations of a study with all parameters of the designs, checked."""
     run, gait = opened(task)
     whole, notes = with_whole_design(study, run.config)
     catalogue = design_catalogue(run)
@@ -262,10 +245,7 @@ def study_task(file: StudyFile) -> Task:
 
 
 def _prepare(file: StudyFile, _: Job) -> Experiment:
-    """Return the simulations of a study, prepared and checked.
-
-    Raises `SimulationError` or `EquilibriumError` if the nominal cycle cannot be simulated.
-    """
+    """Return the simulations of a study, prepared and checked."""
     task = study_task(file)
     if isinstance(task, DesignTask):
         return design_experiment(file.study, task)

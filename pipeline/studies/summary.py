@@ -16,9 +16,8 @@ from foundation.base.checks import FloatArray
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import flagged_sentence, kinds_of
 from pipeline.stages.cycle_outputs import model_errors
-from pipeline.store.run_documents import Computed
+from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
-from pipeline.store.verdict_document import Judgement
 from pipeline.studies.factors import CYCLES, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 from surrogates.families.cross_validation import NORMAL_95
@@ -50,11 +49,7 @@ def varying(config: DesignConfig) -> list[str]:
 
 
 def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataFrame:
-    """Return a row per run: the number of the run, and each input in the unit of its name.
-
-    Raises `ConfigError` if a distribution gives a value that is not allowed, such as a negative
-    stiffness.
-    """
+    """Return a row per run: the number of the run, and each input in the unit of its name."""
     names = varying(config)
     unit = unit_design(config.kind, config.runs, len(names), config.seed)
     columns: dict[str, Any] = {"run": np.arange(len(unit))}
@@ -172,9 +167,7 @@ def summarise(
     """Return the summary of a study, whose table has a row per run and took some seconds [s].
 
     Only the counts include failed runs. Means and quantiles of a Sobol study are those of its base
-    matrices. `nominal` are the outputs of the nominal inputs, `judged` is the verdict on the
-    contact model, `notes` are what else the results say of the study, and `errors` those of the
-    model in outputs [%] that the verdict does not have.
+    matrices. `errors` are those of the model in outputs [%] that the verdict does not have.
     """
     drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]
@@ -221,10 +214,7 @@ def _distributions(
     judged: Judgement | None,
     percents: Mapping[str, float],
 ) -> dict[str, dict[str, float | None] | None]:
-    """Return the distribution of each output, with the error of the contact model.
-
-    That of the verdict, or a part of the median [%].
-    """
+    """Return the distribution of each output, with the error of the contact model."""
     found = {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs}
     medians = {name: spread["q50"] for name, spread in found.items() if spread is not None}
     errors = model_errors(catalogue.outputs, medians, judged)
@@ -289,10 +279,7 @@ def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue)
 
 
 def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
-    """Return Spearman's rank correlations (D, M) [1] of inputs (N, D) with outputs (N, M) [1].
-
-    Correlations with constant columns are NaN.
-    """
+    """Return Spearman's correlations (D, M) [1] of inputs (N, D) with outputs (N, M); or NaN."""
     from scipy.stats import rankdata  # slow to import, and workers need no ranks
 
     scores = []

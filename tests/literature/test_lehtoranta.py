@@ -488,7 +488,7 @@ def test_menisci(opensim, knee_data):
     load agree, the area is less (loss of area and stress without menisci are not judged).
     """
     from pipeline.studies.dispatch import load_study
-    from pipeline.studies.forward_motions.simulate import prepare_forward
+    from pipeline.studies.forward_motions import prepare_forward
 
     overrides = ("forward.step_s=0.1", "forward.surface=flat")
     file = load_study(ROOT / "configs" / "menisci_flexion.toml", overrides)

@@ -10,8 +10,7 @@ import tomli_w
 import surrogates
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from pipeline.config.schema import Config
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages.run_folder import read_path
 from pipeline.store.sample_tables import in_people_units

@@ -6,8 +6,8 @@ from some_slow import first_of
 
 from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.layer_thickness import layer_thickness
 from pipeline.originals.shape_surfaces import shape_modes
+from pipeline.originals.spring_bed import layer_thickness
 from tests.oracles.corresponding_knees import corresponding_knees, write_corresponding_knees
 from tests.oracles.knees import load_knee
 

@@ -30,7 +30,7 @@ from pipeline.store.samples import read_table
 
 FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
-    *("run.json", "samples"),
+    *("run.json", "samples", "samples.sqlite"),
     *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
     *("combinations.json", "combinations.parquet", "frames.npz", "wear.npz"),
     *("report.html", "report.json", "fits"),
@@ -73,7 +73,7 @@ def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path):
     folder = tmp_path / "run"
     samples = folder / "samples"
     command = run_command(folder, *TINY, "run.chunk=1")
-    assert 0 < kill_at_first_chunk(samples / "chunks-first", command) < 120
+    assert 0 < kill_at_first_chunk(folder / "samples.sqlite", command) < 120
     assert not (samples / "first.parquet").exists()
     assert not (folder / "knee.npz").exists()
     # Another number of workers and another chunk change no number.

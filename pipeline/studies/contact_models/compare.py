@@ -13,8 +13,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
 from foundation.base.pose import ANTERIOR, ROTATION
 from foundation.base.threads import one_thread
-from pipeline.config.pairs import require_knee
-from pipeline.config.schema import Config
+from pipeline.config.schema import Config, require_knee
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import bar, say
 from pipeline.reports import charts
@@ -27,9 +26,14 @@ from pipeline.reports.units import number
 from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.contact_models.content import (
+    COARSE,
+    ELEMENTS,
+    MODELS,
     ComparedColumn,
     ComparedModel,
     ModelComparison,
+    ModelKind,
+    chosen,
     comparison_content,
     table_of,
 )
@@ -47,7 +51,6 @@ from pipeline.studies.contact_models.measurement import (
     truth_of,
     write_measured,
 )
-from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS, ModelKind, chosen
 
 #: Colour of each group of models; a marker tells the models of a group apart.
 COLOURS = {
@@ -208,11 +211,7 @@ def _prepare(config: Config, job: Job) -> ComparedKnee:
 
 
 def _carry_out(knee: ComparedKnee, _: Job) -> Outcome:
-    """Measure the models.
-
-    Raises `StageError` if the finite elements cannot drive the gait cycle: there is nothing to
-    compare with. A failure of another model is a row with its reason.
-    """
+    """Measure the models; a failure of a model but the finite elements is a row with its reason."""
     with one_thread:
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))

@@ -1,21 +1,38 @@
-"""Content of `compared_models.json`: figures and marks, each with its unit and meaning."""
+"""The compared contact models, and the content of `compared_models.json`: figures and marks.
+
+A new model is a row of `MODELS` and a name in `pipeline.config.contact_schema.ComparedModel`. The
+model that `build` returns implements `dynamics.protocol.ContactModel`; a model that also has
+surfaces (`foundation.surface_contact.SurfaceContact`) gives pressure maps, and wear by its own
+pressures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, FORCE, MOMENT, PEAK_PRESSURE
 from foundation.base.pose import ANTERIOR, ROTATION, SUPERIOR
+from foundation.finite_element.model import coarser
+from pipeline.originals.spring_bed import build_bed
 from pipeline.reports.judgement import judgement
-from pipeline.store.run_documents import Computed
-from pipeline.store.verdict_document import Judgement
-from pipeline.studies.contact_models.knee import ComparedKnee
+from pipeline.store.run_documents import Computed, Judgement
+from pipeline.studies.calibration import FREE_LAWS, fit_law, free_springs, linear_springs
+from pipeline.studies.contact_models.knee import (
+    ELEMENTS,
+    Built,
+    ComparedKnee,
+    given_parameters,
+    timed,
+)
 from pipeline.studies.contact_models.measurement import (
     AT_POSES,
     OVER_CYCLE,
@@ -23,7 +40,112 @@ from pipeline.studies.contact_models.measurement import (
     Truth,
     touching_too,
 )
-from pipeline.studies.contact_models.registry import MODELS, ModelKind
+
+COARSE = "finite_elements_coarse"
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """A compared model."""
+
+    #: Name in files and in `[comparison] models`.
+    name: str
+    #: Name on the page.
+    label: str
+    #: "finite elements", "springs" or "surrogate".
+    group: str
+    #: What must be known beforehand, in addition to the surfaces.
+    known: str
+    #: Raises `InputError`, `StageError` or `ExecutionError` where the model cannot be made.
+    build: Callable[[ComparedKnee], Built]
+
+
+def _elements(knee: ComparedKnee) -> Built:
+    return knee.condensed_elements(ELEMENTS)
+
+
+def _coarse_elements(knee: ComparedKnee) -> Built:
+    start = time.perf_counter()
+    model = coarser(knee.elements)
+    return knee.condensed(COARSE, model, time.perf_counter() - start)
+
+
+def _springs(knee: ComparedKnee, law: str) -> Built:
+    config = knee.springs(law, **given_parameters(knee.config, law))
+    return timed(lambda: build_bed(config.contact, knee.surfaces))
+
+
+def _calibrated(knee: ComparedKnee, law: str) -> Built:
+    samples = knee.samples
+
+    def fitted() -> ContactModel:
+        springs = free_springs(knee, samples.value, linear_springs(knee), law)
+        return springs.at(fit_law(springs.free, springs.at, samples.value).values)
+
+    return timed(fitted, samples.seconds)
+
+
+def _springs_surrogate(knee: ComparedKnee) -> Built:
+    teacher = _springs(knee, "linear")
+    return knee.trained("springs_surrogate", knee.springs("linear"), teacher, "linear")
+
+
+def _elements_surrogate(knee: ComparedKnee) -> Built:
+    config = knee.elements_config
+    return knee.trained("elements_surrogate", config, _elements(knee), ELEMENTS)
+
+
+_SOLID = "elastic constants, base of the layers (underside or thickness), node spacing"
+_LAYER = "elastic constants, thickness of the layers"
+_OF_SAMPLES = "as finite elements, whose loads at some poses are followed"
+_RANGE = "range of poses and loads of the use"
+#: Spring laws, and what must be known of them beside the layers.
+_LAWS = {
+    "linear": "",
+    "logarithmic": "",
+    "modified": "; f, m and dref of the law, which follow from no property of the layer",
+    "coupled": "",
+}
+
+
+def _springs_by_law() -> Iterator[ModelKind]:
+    for law, known in _LAWS.items():
+        label, build = f"springs, {law} law", partial(_springs, law=law)
+        yield ModelKind(law, label, "springs", f"{_LAYER}{known}", build)
+        if law in FREE_LAWS:
+            name, build = f"{law}_calibrated", partial(_calibrated, law=law)
+            yield ModelKind(name, f"{label}, calibrated", "springs", _OF_SAMPLES, build)
+
+
+_ELEMENTS, _SURROGATE = "finite elements", "surrogate"
+#: The compared models; the finite elements come first, since their cycle gives the poses.
+MODELS = (
+    ModelKind(ELEMENTS, _ELEMENTS, _ELEMENTS, _SOLID, _elements),
+    ModelKind(COARSE, f"{_ELEMENTS}, twice the spacing", _ELEMENTS, _SOLID, _coarse_elements),
+    *_springs_by_law(),
+    ModelKind(
+        "springs_surrogate",
+        "surrogate of linear springs",
+        _SURROGATE,
+        f"{_LAYER}; {_RANGE}",
+        _springs_surrogate,
+    ),
+    ModelKind(
+        "elements_surrogate",
+        "surrogate of finite elements",
+        _SURROGATE,
+        f"as finite elements; {_RANGE}",
+        _elements_surrogate,
+    ),
+)
+#: Rows that every comparison has: the finite elements are what all errors refer to.
+ALWAYS = (ELEMENTS, COARSE)
+
+
+def chosen(names: tuple[str, ...]) -> tuple[ModelKind, ...]:
+    """Return the models of `ALWAYS` and the named ones; without names, all models."""
+    return tuple(kind for kind in MODELS if not names or kind.name in (*ALWAYS, *names))
+
 
 #: Figure of a model; None where the model has none.
 Measure = Callable[[Measured, Truth], float | None]
@@ -136,10 +258,7 @@ def _number(name: str, factor: float) -> Measure:
 
 
 def relative(found: FloatArray, wanted: FloatArray) -> float | None:
-    """Return the RMS error of values (any shape) [any unit] over the RMS of the wanted ones [%].
-
-    Values that a model does not have, NaN, are left out; without any there is no figure.
-    """
+    """Return the RMS error of values (any shape) over the RMS of the wanted ones [%]; no NaN."""
     known = np.isfinite(found)
     size = root_mean_square(wanted[known]) if known.any() else 0.0
     return 100.0 * root_mean_square((found - wanted)[known]) / size if size > 0.0 else None
@@ -212,10 +331,7 @@ WEIGHTS = {_ACCURACY: 0.30, "speed": 0.20, "preparation": 0.10, "versatility": 0
 
 
 def figures_of(measured: Measured, truth: Truth) -> dict[str, float | None]:
-    """Return the figures of a model by the keys of `COLUMNS`, in their units.
-
-    Where the finer elements are the truth themselves, their error is not known.
-    """
+    """Return the figures of a model by the keys of `COLUMNS`, in their units."""
     unknown = unknown_groups(measured, truth)
     return {
         column.key: None if column.group in unknown else column.measure(measured, truth)
@@ -255,10 +371,7 @@ def _mean(values: list[float]) -> float | None:
 
 
 def weighted_sum(marks: dict[str, float | None], weights: dict[str, float]) -> float | None:
-    """Return the mean of the marks with weights, 0 to 1; None without a positive weight.
-
-    A criterion whose mark is None is left out.
-    """
+    """Return the mean of the marks that are known with weights, 0 to 1; None without a weight."""
     known = {name: mark for name, mark in marks.items() if mark is not None}
     total = sum(weights[name] for name in known)
     if total <= 0.0:

@@ -23,20 +23,24 @@ from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.comparison_schema import CalibrationConfig, ComparisonConfig
-from pipeline.config.contact_schema import OF_LAWS, OWN_KEYS, LayerConfig, with_model
+from pipeline.config.contact_schema import (
+    OF_LAWS,
+    OWN_KEYS,
+    CalibrationConfig,
+    ComparisonConfig,
+    LayerConfig,
+    with_model,
+)
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.files import write_json, write_text, writing
 from pipeline.originals.candidates import generators, sample_space
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.finite_element_layer import CONDENSED
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
-from pipeline.originals.layer_thickness import layer_thickness
-from pipeline.originals.spring_bed import LARGEST_RATIO, build_bed
+from pipeline.originals.spring_bed import LARGEST_RATIO, build_bed, layer_thickness
 from pipeline.progress import bar, say
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
@@ -87,8 +91,7 @@ def draw_samples(
 ) -> pd.DataFrame:
     """Draw samples of both compartments along a gait cycle: instants of a Sobol sequence.
 
-    Each pose is moved a little, and its load is a little larger or smaller, so that the samples
-    are those of other people's gait too.
+    Poses are moved and loads scaled a little: the samples are those of other people's gait too.
     """
     parts = []
     _, half = space.centre_and_half
@@ -104,10 +107,7 @@ def draw_samples(
 
 
 def samples_of(model: SurfaceContact, drawn: pd.DataFrame) -> CalibrationSamples:
-    """Evaluate a model at the loads of drawn samples; samples without an answer are left out.
-
-    Raises `StageError` if less than half of the samples of a compartment have an answer.
-    """
+    """Evaluate a model at the loads of drawn samples; samples without an answer are left out."""
     parts = []
     with bar(len(drawn), "sample", "finite elements") as shown:
         for start in range(0, len(drawn), _ROWS_PER_STEP):
@@ -148,11 +148,7 @@ Tree = dict[str, Any]
 
 
 def elements_configuration(config: Config) -> Config:
-    """Return the configuration with the layers solved by finite elements.
-
-    Raises `InputError` if the original model is a table, or if the configuration describes springs
-    whose femoral layer has a thickness per tibial vertex, which finite elements cannot use.
-    """
+    """Return the configuration with the layers solved by finite elements."""
     if config.original.kind != "model":
         raise InputError(
             'original.kind: expected "model" for a comparison of contact models, found "table"; '
@@ -195,10 +191,7 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
 
 
 def given_parameters(config: Config, law: str) -> dict[str, float]:
-    """Return the given keys of a spring law: of [contact], or for others those to compare with.
-
-    These are the defaults, but those of the modified law are `MODIFIED`.
-    """
+    """Return the given keys of a spring law: of [contact], or for others those to compare with."""
     if law == "modified" and config.contact.law != law:
         return dict(MODIFIED)
     given = config.contact if config.contact.law == law else LayerConfig()
@@ -206,11 +199,7 @@ def given_parameters(config: Config, law: str) -> dict[str, float]:
 
 
 def training_configuration(config: Config, name: str) -> Config:
-    """Return the configuration of the run that trains a surrogate of a comparison.
-
-    The run has neither other surrogates nor combinations of inputs, which the comparison does not
-    use.
-    """
+    """Return the configuration of the run that trains a surrogate of a comparison, and no more."""
     return config.model_copy(
         update={
             "run": config.run.model_copy(update={"name": name}),

@@ -25,8 +25,7 @@ from foundation.base.loads import AXIAL_FORCE, CENTRE
 from foundation.base.pose import Pose
 from foundation.finite_element.model import extrapolated
 from foundation.surface_contact import SurfaceContact
-from pipeline.errors import StageError
-from pipeline.execution.worker_checks import ExecutionError
+from pipeline.errors import ExecutionError, StageError
 from pipeline.files import write_document, write_npz
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import median_seconds
@@ -89,10 +88,7 @@ class Measured:
 
 
 def gait_poses(measured: Measured, count: int) -> GaitPoses:
-    """Return poses of a measured cycle: `count` instants evenly over it, and that of highest load.
-
-    Raises `StageError` if the model could not drive the cycle.
-    """
+    """Return poses of a measured cycle: `count` instants evenly over it, and the highest load."""
     if "cycle_poses" not in measured.arrays:
         reason = "; ".join(measured.failures.values())
         raise StageError(f"the finite elements, which all models are compared with: {reason}")
@@ -111,8 +107,7 @@ def measure_cycle(
 ) -> Measured:
     """Drive the gait cycle with a model and compute the wear of the cycle.
 
-    The wear of a surrogate takes the `patch` of its original model. `progress` takes the part of
-    the cycle that is done.
+    The wear of a surrogate takes the `patch` of its original model.
     """
     measured = Measured(numbers={"set_up_s": built.seconds})
     if built.set_up_memory is not None:
@@ -191,11 +186,7 @@ def _at_poses(
 
 
 def _pressures(model: SurfaceContact, measured: Measured, given: GaitPoses) -> FloatArray:
-    """Return the pressures (2, F) [Pa] at the pose of highest load, and on the model's own cycle.
-
-    The second row is that of the same instant of the cycle that the model drives, under the same
-    load; NaN without a cycle.
-    """
+    """Return the pressures (2, F) [Pa] at the pose of highest load, and on the own cycle."""
     pressed = np.asarray(model.spring_state(Pose.from_array(given.pressed)).pressure)
     own = np.full(len(pressed), np.nan)
     if "cycle_poses" in measured.arrays:
@@ -239,10 +230,7 @@ def write_measured(folder: Path, name: str, measured: Measured) -> None:
 
 
 def read_measured(folder: Path, name: str) -> Measured | None:
-    """Return the measurements of a model, None if there are none, or only a failed attempt.
-
-    Raises `ReportError` if a file is damaged.
-    """
+    """Return the measurements of a model, None if there are none, or only a failed attempt."""
     file = folder / FOLDER / f"{name}.json"
     if not file.exists():
         return None

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import (
-    ArticularContact,
-    CoordinateMotion,
-    JointContact,
-    SimulatedFrames,
-)
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.leg_sides import leg_side
+from dynamics.musculoskeletal.osim_model import ArticularContact
+from dynamics.musculoskeletal.plant import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.surface_contact import SurfaceContact
@@ -28,7 +27,7 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
-from pipeline.studies.muscle_walks.models import ContactSide, contact_sides
+from pipeline.studies.muscle_walks.setup import is_split
 from pipeline.studies.muscle_walks.tables import Simulated, whole_motion
 
 #: Number at the end of the name of a bundle or a head, before its side.
@@ -48,10 +47,7 @@ def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, Float
 
 
 def medial_share(parts: Mapping[str, FloatArray]) -> float | None:
-    """Return the medial share of the mean forces of both compartments (N,) [any unit].
-
-    None without a medial and a lateral compartment, or without a force.
-    """
+    """Return the medial share of mean forces (N,) [any unit], None without both compartments."""
     if not set(COMPARTMENTS) <= parts.keys():
         return None
     medial, lateral = (float(parts[part].mean()) for part in COMPARTMENTS)
@@ -107,11 +103,7 @@ def _untouched(result: SimulatedFrames) -> list[str]:
 def jump_flags(
     motion: CoordinateMotion, names: tuple[str, ...], time: FloatArray, imbalance: FloatArray
 ) -> list[str]:
-    """Return a flag of the instants (N,) [s] at which forces of contact jump, with what they leave.
-
-    `imbalance` (N, C) [N m, N] are the generalised forces that are left on the C named coordinates,
-    zero where they balance.
-    """
+    """Return a flag of instants (N,) [s] where contacts jump and leave forces (N, C) [N m, N]."""
     at = np.flatnonzero(np.abs(imbalance).max(axis=1, initial=0.0))
     if not len(at):
         return []
@@ -135,11 +127,7 @@ _UP = 1
 
 
 class SharedLoad(Computed):
-    """Load on a bed, and what part of the load comes through bodies on the bed.
-
-    `mean_percent` is the mean part, weighted by the load; `peak_N` and `peak_percent` are load and
-    part at the instant of the largest load.
-    """
+    """Load on a bed, and the part through bodies on it, in the mean and at the peak."""
 
     through: list[str]
     mean_percent: float | None
@@ -188,13 +176,7 @@ class InterposedLoad:
 def interposed_loads(
     setup: Simulated, contacts: Sequence[JointContact], result: SimulatedFrames
 ) -> tuple[InterposedLoad, ...]:
-    """Return the loads on beds with bodies between bed and target, by contact and compartment.
-
-    The contacts are in the order of the result. Loads on both compartments and in total are
-    returned for each contact whose bed has a medial and a lateral compartment, if a body lies
-    between bed and target. A body belongs to the compartment that is nearest to the middle of its
-    loads.
-    """
+    """Return the loads on beds with bodies between bed and target, in total and by compartment."""
     own = {contact.name: contact for contact in setup.model.contacts}
     found: list[InterposedLoad] = []
     for place, name in enumerate(result.contacts):
@@ -234,11 +216,7 @@ def interposed_loads(
 def _between(
     contact: ArticularContact, contacts: Mapping[str, ArticularContact]
 ) -> dict[str, tuple[str, bool]]:
-    """Return the bodies between bed and target of a contact.
-
-    Each with the name of its contact with the body of the bed, and whether that body is the target
-    of this contact.
-    """
+    """Return bodies between bed and target, with their contact, and if the bed is its target."""
     bed, target = contact.bed.body, contact.target.body
     pairs = {name: (each.bed.body, each.target.body) for name, each in contacts.items()}
     touching = {frozenset(pair) for pair in pairs.values()}
@@ -258,11 +236,7 @@ def _handed_on(
     *,
     on_target: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the load (N,) [N] of a body on the body of a bed, and the middle of the load.
-
-    The middle (3,) is the mean centre of pressure, weighted by the load [m]; both in the frame of
-    the body of the bed, which is the target of the contact or has its bed.
-    """
+    """Return the load (N,) [N] of a body on a bed's body, and its mean centre (3,) [m]."""
     places, loads = motion.index(contact.coordinates), np.zeros(len(result.time))
     weighted, weight = np.zeros(3), 0.0
     for frame, values in enumerate(motion.values):
@@ -337,10 +311,7 @@ class FrameCharts:
     def chart(
         self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
     ) -> Picture:
-        """Return a chart of rows (N,) [any unit] by name.
-
-        Further `settings` are those of `pipeline.reports.charts.chart`.
-        """
+        """Return a chart of rows (N,) [any unit] by name, with settings of `charts.chart`."""
         return chart(
             name, f"{title} over {self.over}", self.axis, label, lines_of(lines), at=self.at,
             title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
@@ -412,6 +383,46 @@ def sign_of(unit: str) -> str:
     return "°" if unit == "deg" else unit
 
 
+_DIRECTIONS = (("forward", "back"), ("up", "down"), ("right", "left"))
+#: Least cosine of the angle between an axis and the direction that it is said to have.
+_NEAR_AXIS = 0.9
+
+
+class ContactSide(Computed):
+    """Leg of a contact, axes of the bed's mesh, and direction of medial, empty if it has none."""
+
+    leg: str
+    medial: str
+    found_by: str
+    mesh: str
+    mesh_axes: list[str]
+
+
+def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
+    """Return the side of each contact, by the name of the contact."""
+    split = {contact.name for contact in contacts if is_split(contact)}
+    rows = {}
+    for contact in model.contacts:
+        side = leg_side(model, contact.bed)
+        medial = "right" if side.leg == "left" else "left"
+        rows[contact.name] = ContactSide(
+            leg=side.leg or "unknown",
+            medial=medial if contact.name in split else "",
+            found_by=side.found,
+            mesh=contact.bed.name,
+            mesh_axes=[_direction(axis) for axis in side.axes.T],
+        )
+    return rows
+
+
+def _direction(axis: FloatArray) -> str:
+    """Return the direction of an axis (3,) whose components are forward, up and right [1]."""
+    k = int(np.abs(axis).argmax())
+    if abs(axis[k]) < _NEAR_AXIS:
+        return "oblique"
+    return _DIRECTIONS[k][0 if axis[k] > 0.0 else 1]
+
+
 class Peak(Computed):
     """Force at the end, and the largest one with its instant."""
 
@@ -471,11 +482,7 @@ def frame_figures(
     result: SimulatedFrames,
     tensions: FloatArray,
 ) -> dict[str, Any]:
-    """Return the figures of a simulation by fields of `FrameSummary`.
-
-    `springs` are the contacts of the model and `contacts` those of the simulation, `tensions` those
-    of the ligaments (N, L) [N].
-    """
+    """Return fields of `FrameSummary`; `tensions` (N, L) [N] are those of the ligaments."""
     weight, time = body_weight(setup), result.time
     return {
         "mass_kg": setup.model.mass,

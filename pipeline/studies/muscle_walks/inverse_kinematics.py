@@ -8,27 +8,27 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.motion.motion_tables import motion_text
-from dynamics.musculoskeletal import (
+from dynamics.musculoskeletal import MarkerFiles, OsimModel, follow_markers
+from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
-    JointContact,
-    MarkerFiles,
-    MarkerMotion,
-    MarkerSettings,
-    OpenSimSystem,
-    OsimModel,
     Sweep,
-    follow_markers,
     followers,
     passive_functions,
-    read_marker_settings,
     with_markers,
     write_functions,
 )
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.marker_kinematics import (
+    MarkerMotion,
+    MarkerSettings,
+    read_marker_settings,
+)
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
-from pipeline.studies.muscle_walks.models import spring_contacts, stated_fields, stated_files
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.setup import spring_contacts, stated_fields, stated_files
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
@@ -47,13 +47,7 @@ def with_motion(file: MuscleWalkFile, folder: Path) -> tuple[MuscleWalkFile, Mar
 
 
 def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
-    """Find the motion of a walk with [inverse_kinematics] from markers, and write its files.
-
-    The folder gets the motion `ik.mot`, errors of the markers `marker_errors.sto` [m², m] and the
-    constraint functions `constraint_functions.xml`. Raises `ConfigError` or `InputError` if a file
-    or key is missing or cannot be used, OpenSim is not installed, the secondary coordinates find no
-    balance in the sweep, or OpenSim cannot follow the markers.
-    """
+    """Find the motion of a walk from markers; write it with errors and functions to a folder."""
     config = file.inverse_kinematics
     if config is None:
         raise InputError("inverse_kinematics: expected a section with markers, found none")

@@ -68,10 +68,7 @@ def write_waveforms(folder: Path, knee: Knee, loads: KneeLoads) -> tuple[str, ..
 
 
 def waveform_table(knee: Knee, loads: KneeLoads) -> pd.DataFrame:
-    """Return the cycle of a knee in the columns of `load_gait_cycle`.
-
-    The adduction moment is beside them: renamed to `adduction_torque_Nm`, it acts in a run.
-    """
+    """Return the cycle of a knee in the columns of `load_gait_cycle`, and the adduction moment."""
     part = np.linspace(0.0, 1.0, 101)
 
     def closed(signal: FloatArray) -> FloatArray:
@@ -115,11 +112,7 @@ def knee_summary(knee: Knee, loads: KneeLoads, weight: float) -> KneeSummary:
 
 
 def reserve_flags(setup: WalkSetup, result: ComakResult) -> list[str]:
-    """Return flags on moments that muscles should give, and do not.
-
-    Of models without articular contact: a knee that no muscle moves, and each coordinate whose
-    reserve gives much of the moment on it.
-    """
+    """Return flags on a knee that no muscle moves, and coordinates whose reserve gives much."""
     if setup.knee is None:
         return []
     none, flags, joint = np.zeros(0), [], setup.knee.joint

@@ -150,10 +150,7 @@ class InverseKinematicsConfig(Section):
 
 
 class ComakConfig(Section):
-    """Keys that replace settings of the file.
-
-    Without a file, a model with articular contact needs its coordinates.
-    """
+    """Keys that replace settings of the file, which a model with articular contact needs."""
 
     primary: tuple[str, ...] | None = Field(
         None,

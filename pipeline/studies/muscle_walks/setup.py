@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,45 +20,43 @@ import numpy as np
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import (
     Comak,
-    ComakFile,
     ComakFiles,
     ComakSettings,
-    CoordinateMotion,
-    JointContact,
-    MarkerMotion,
-    MuscleWeight,
     OpenSimPlant,
-    OpenSimSystem,
     OsimModel,
-    PlantContacts,
     RecordedPlant,
-    SecondaryCoordinate,
-    loaded_by_plates,
-    read_motion,
+)
+from dynamics.musculoskeletal.comak_file import (
+    ComakFile,
+    check_coordinates,
     read_reserves,
     reserve_fields,
-    settle,
+    with_actuators,
 )
-from dynamics.musculoskeletal.comak_file import check_coordinates
-from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.held_coordinates import lock_notes
+from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
+from dynamics.musculoskeletal.forward_simulation import settle
+from dynamics.musculoskeletal.ground_balance import loaded_by_plates
+from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
 from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
-from dynamics.musculoskeletal.motion_input import filter_edge_notes
-from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.musculoskeletal.reserves import with_actuators
-from dynamics.musculoskeletal.walk_times import check_seconds
+from dynamics.musculoskeletal.leg_sides import leg_side
+from dynamics.musculoskeletal.load_causes import ground_balance
+from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
+from dynamics.musculoskeletal.motion_input import (
+    CoordinateTable,
+    check_seconds,
+    filter_edge_notes,
+    read_motion,
+)
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import material_notes
+from pipeline.config.schema_base import Section
+from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
-from pipeline.studies.muscle_walks.models import (
-    facing_contacts,
-    side_notes,
-    stated_fields,
-    stated_files,
-)
-from pipeline.studies.muscle_walks.schema import ComakConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.schema import ArticularModelConfig, ComakConfig, MuscleWalkFile
 
 #: Fields of the settings by keys of [comak].
 _FIELDS = {
@@ -77,6 +75,59 @@ _FIELDS = {
 _FILES = {"motion": "motion", "external_loads": "external_loads", "reserves": "forces"}
 
 
+def stated_fields(section: Section, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the stated values of keys, by the fields of the settings that the keys change."""
+    stated = section.model_dump(exclude_none=True)
+    return {field: stated[key] for key, field in fields.items() if key in stated}
+
+
+def stated_files(section: Section, fields: Mapping[str, str]) -> dict[str, Path]:
+    """Return the files that keys state, by the fields that the keys change."""
+    return {field: data_file(text) for field, text in stated_fields(section, fields).items()}
+
+
+def spring_contacts(
+    model: OsimModel, config: ArticularModelConfig, *, energy: bool = False
+) -> tuple[JointContact, ...]:
+    """Return the contacts of a model with beds of springs, with surfaces of the configuration."""
+    return articular_contacts(
+        model,
+        meshes=config.mesh_files,
+        thicknesses=config.thicknesses,
+        surface=config.surface,
+        energy=energy,
+    )
+
+
+def facing_contacts(
+    model: OsimModel,
+    config: ArticularModelConfig,
+    motion: CoordinateMotion,
+    *,
+    energy: bool = False,
+) -> tuple[JointContact, ...]:
+    """Return `spring_contacts`; refuse surfaces that do not face each other along a motion."""
+    contacts = spring_contacts(model, config, energy=energy)
+    check_facing(contacts, model, motion)
+    return contacts
+
+
+def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
+    """Return what is contradictory or assumed about medial and lateral."""
+    split = {contact.name for contact in contacts if is_split(contact)}
+    notes = {
+        f"{model.path.name}, {contact.name}: {note}": None
+        for contact in model.contacts
+        if contact.name in split and (note := leg_side(model, contact.bed).note)
+    }
+    return tuple(notes)
+
+
+def is_split(contact: JointContact) -> bool:
+    """Return whether a contact has a medial and a lateral compartment."""
+    return tuple(getattr(contact.model, "compartment_names", ())) == COMPARTMENTS
+
+
 class WalkSettings(NamedTuple):
     """Settings of a walk."""
 
@@ -93,13 +144,7 @@ def walk_settings(
     viscosities: Mapping[str, float] | None = None,
     usual: Mapping[str, Any] | None = None,
 ) -> WalkSettings:
-    """Return the settings of a walk, and the files of its motion and loads.
-
-    `recorded` has the coordinates of a recorded plant, where the configuration names no settings;
-    `viscosities` are those of the model on coordinates [N m s/rad, N s/m], as of
-    `ComakFile.settings`; `usual` are fields that neither the configuration nor a file states.
-    Raises `ConfigError` or `InputError` if a file is missing or a setting is wrong.
-    """
+    """Return the settings of a file or record as [comak] changes them; `usual` are last."""
     walk = file.walk
     stated = stated_files(walk, _FILES)
     settings, source = recorded, None
@@ -194,11 +239,7 @@ class WalkSetup:
         return () if balance is None else balance.flags
 
     def first_values(self) -> FloatArray:
-        """Return the secondary coordinates (S,) before the first frame [rad, m].
-
-        Settled from those of the motion without external loads, unless the settings say otherwise;
-        those of a record are recorded.
-        """
+        """Return the first secondary coordinates (S,) [rad, m]: settled, or those of a record."""
         plant = self.plant
         if isinstance(plant, RecordedPlant):
             return plant.start
@@ -225,12 +266,7 @@ def _at_rest(motion: CoordinateMotion) -> CoordinateMotion:
 
 
 def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
-    """Return a walk, ready to be simulated.
-
-    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is needed
-    and not installed, settings, motion and model do not agree, or a surrogate stands for another
-    contact, and `RunError` if a directory of a surrogate is not a finished run.
-    """
+    """Return a walk, ready to be simulated, whose files, settings and surrogates are checked."""
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
     prepared = (_recorded if walk.replay else _from_opensim)(file, model)
@@ -253,10 +289,7 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
 def _rigid_notes(
     contacts: tuple[JointContact, ...], settings: ComakSettings, stated: set[str]
 ) -> tuple[str, ...]:
-    """Return a note on coordinates of joints with contact that the motion prescribes.
-
-    But for those that a file of settings, or the model itself, states as prescribed.
-    """
+    """Return a note on coordinates of contacts that follow the motion, but for those so stated."""
     free = {*settings.primary, *secondary_names(settings), *stated}
     left = {
         f"{name} ({contact.name})": None
@@ -383,10 +416,7 @@ def _knee(
 
 
 def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSettings, tuple[str, ...]]:
-    """Return settings that solve for no locked coordinate, and the coordinates of the settings.
-
-    Raises an `InputError` if the model locks all of them.
-    """
+    """Return settings that solve for no locked coordinate, and the coordinates of the settings."""
     settings, locked = stated.settings, model.locked_coordinates
     primary = tuple(name for name in settings.primary if name not in locked)
     secondary = tuple(s for s in settings.secondary if s.name not in locked)
@@ -408,10 +438,7 @@ def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSetting
 
 
 def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
-    """Return notes on settings that are not carried out, or that contradict the model.
-
-    Raises an `InputError` if the settings name a coordinate that the model does not have.
-    """
+    """Return notes on settings that are not carried out, or that contradict the model."""
     settings, known = stated.settings, model.coordinate_paths
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
@@ -453,7 +480,7 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     settings = stated.settings
     if stated.source is not None:  # Those of the record have the actuators of the model.
         settings = with_actuators(settings, model.reserves)
-    notes = _file_notes(stated, model) + _other_times(file, settings, plant.settings)
+    notes = _file_notes(stated, model)
     notes += lock_notes(model.locked_coordinates, plant.motion.angles, solved, {})
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
@@ -471,29 +498,6 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         "bodies, muscles and ligaments are those of the record; record again for those of the model"
     )
     return _Prepared(plant, settings, (*notes, note), stated.source)
-
-
-def _other_times(
-    file: MuscleWalkFile, settings: ComakSettings, recorded: ComakSettings
-) -> tuple[str, ...]:
-    """Return a note on the times of a file of settings that differ from those of a record."""
-    if file.walk.settings is None:
-        return ()
-    other = [
-        f"{name} {_stated(getattr(settings, name))} ({_stated(getattr(recorded, name))})"
-        for name in _TIMES.values()
-        if getattr(settings, name) != getattr(recorded, name)
-    ]
-    if not other:
-        return ()
-    return (
-        f"{Path(file.walk.settings).name}: a replay has the motion of the record; ignored: "
-        f"{', '.join(other)}; the values of the record are in parentheses",
-    )
-
-
-def _stated(value: float | None) -> str:
-    return "of the motion" if value is None else f"{value:g}"
 
 
 def _check_times(file: MuscleWalkFile, recorded: ComakSettings) -> None:

@@ -14,16 +14,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dynamics.musculoskeletal import (
-    ComakResult,
-    ComakSettings,
-    JointContact,
-    MuscleSet,
-    MuscleWeight,
-    OsimModel,
-    Placement,
-    RecordedPlant,
-)
+from dynamics.musculoskeletal import ComakResult, ComakSettings, OsimModel, RecordedPlant
+from dynamics.musculoskeletal.comak_settings import MuscleWeight
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.simulator.variation import VariedContact
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
@@ -32,8 +27,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.config.schema_base import Section
 from pipeline.flagged_instants import joined_kinds
-from pipeline.originals.articular_contacts import StoredEnergy
-from pipeline.originals.contact_layers import with_thickness
+from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
 from pipeline.stages.cycle_outputs import Output
@@ -91,45 +85,41 @@ _DEGREE = np.pi / 180.0
 
 def walk_factors(setup: WalkSetup) -> dict[str, Factor]:
     """Return the inputs of a walk that a study can vary, by name."""
-    return {
-        name: Factor(unit, si, kind, target, text, bound)
-        for name, unit, si, kind, target, text, bound in _entries(setup)
-    }
-
-
-def _entries(setup: WalkSetup) -> Iterator[tuple[str, str, float, str, Any, str, str]]:
-    """Yield name, unit and its SI factor, kind, target, text and bound of each input."""
-    plant = setup.plant
-    ligaments = dict.fromkeys((ALL, *(group_of(name) for name in plant.ligaments.names)))
-    for group in ligaments:
-        words = "all ligaments" if group == ALL else group
-        name, text = f"ligament_{group}_stiffness_scale", f"factor on the stiffness of {words}"
-        yield name, "", 1.0, "stiffness", group, text, ">="
-        name, text = f"ligament_{group}_slack_scale", f"factor on the slack length of {words}"
-        yield name, "", 1.0, "slack_length", group, text, ">"
+    plant, found = setup.plant, dict[str, Factor]()
+    for group in dict.fromkeys((ALL, *(group_of(name) for name in plant.ligaments.names))):
+        of = "all ligaments" if group == ALL else group
+        for name, kind, words, bound in (
+            ("stiffness", "stiffness", "stiffness", ">="),
+            ("slack", "slack_length", "slack length", ">"),
+        ):
+            text = f"factor on the {words} of {of}"
+            found[f"ligament_{group}_{name}_scale"] = Factor("", 1.0, kind, group, text, bound)
     for muscle in (ALL, *plant.muscles.names):
-        words = "all muscles" if muscle == ALL else muscle
-        name, text = f"muscle_{muscle}_strength_scale", f"factor on the largest force of {words}"
-        yield name, "", 1.0, "strength", muscle, text, ">"
+        text = f"factor on the largest force of {'all muscles' if muscle == ALL else muscle}"
+        name = f"muscle_{muscle}_strength_scale"
+        found[name] = Factor("", 1.0, "strength", muscle, text, ">")
     for muscle in plant.muscles.names:
-        name, text = f"muscle_{muscle}_weight", f"weight of {muscle} in the cost"
-        yield name, "", 1.0, "weight", muscle, text, ">="
+        text = f"weight of {muscle} in the cost"
+        found[f"muscle_{muscle}_weight"] = Factor("", 1.0, "weight", muscle, text, ">=")
     for contact in setup.contacts:
-        yield from _contact_entries(contact.name)
+        found |= _contact_factors(contact.name)
+    return found
 
 
-def _contact_entries(name: str) -> Iterator[tuple[str, str, float, str, Any, str, str]]:
-    for kind, text in (("modulus", "Young's modulus"), ("thickness", "thickness of the layer")):
-        yield f"{name}_{kind}_scale", "", 1.0, kind, name, f"factor on the {text}, {name}", ">"
+def _contact_factors(name: str) -> dict[str, Factor]:
+    found = {}
+    for kind, words in (("modulus", "Young's modulus"), ("thickness", "thickness of the layer")):
+        text = f"factor on the {words}, {name}"
+        found[f"{name}_{kind}_scale"] = Factor("", 1.0, kind, name, text, ">")
     for part in ("bed", "target"):
         for axis, direction in enumerate(_DIRECTIONS):
-            key, text = (
-                (name, part, axis),
-                f"shift of the {part} of {name}, {direction} in its frame",
-            )
-            yield f"{name}_{part}_{direction}_mm", "mm", 1e-3, "move", key, text, ""
+            key, moved = (name, part, axis), f"{name}_{part}_{direction}_mm"
+            text = f"shift of the {part} of {name}, {direction} in its frame"
+            found[moved] = Factor("mm", 1e-3, "move", key, text, "")
             text = f"rotation of the {part} of {name} about the axis {direction} of its frame"
-            yield f"{name}_{part}_about_{direction}_deg", "deg", _DEGREE, "turn", key, text, ""
+            turned = f"{name}_{part}_about_{direction}_deg"
+            found[turned] = Factor("deg", _DEGREE, "turn", key, text, "")
+    return found
 
 
 def check_walk_factor(name: str, factors: Mapping[str, Factor]) -> None:
@@ -142,10 +132,7 @@ def check_walk_factor(name: str, factors: Mapping[str, Factor]) -> None:
 
 
 def varied_walk(setup: WalkSetup, values: Mapping[str, float]) -> WalkSetup:
-    """Return a walk with inputs set to values in the units of their names.
-
-    Raises `InputError` if the contact of a walk cannot be changed so.
-    """
+    """Return a walk with inputs set to values in the units of their names."""
     factors = walk_factors(setup)
     changes: dict[str, dict[Any, float]] = {}
     for name, value in values.items():
@@ -356,10 +343,7 @@ def _files_of(folder: Path) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def recorded_walk(folder: str) -> tuple[WalkSetup, ComakResult, Catalogue]:
-    """Return a walk that replays its own record, its result, and its inputs and outputs.
-
-    Raises `ConfigError` or `InputError` if the files of the walk cannot be used.
-    """
+    """Return a walk that replays its own record, its result, and its inputs and outputs."""
     record = str(Path(folder) / "plant.npz")
     setup = replayed(load_section(Path(folder) / "config.toml", MuscleWalkFile), record)
     result = setup.comak.run(setup.first_values())
@@ -405,10 +389,7 @@ def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[str, Any]:
-    """Return the results of a run; raises one of `pipeline.stages.model_cycles.FAILURES`.
-
-    `nominal` (N, S) are the secondary coordinates of the recorded walk [rad, m].
-    """
+    """Return the results of a run; `nominal` (N, S) [rad, m] are those of the recorded walk."""
     result = setup.comak.run(setup.first_values(), guide=nominal)
     if result.flags and task.unconverged == "fail":
         raise PoseError(result.flags[0])

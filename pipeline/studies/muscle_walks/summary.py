@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.musculoskeletal import Comak, ComakResult, MarkerMotion, RecordedPlant
+from dynamics.musculoskeletal import Comak, ComakResult, RecordedPlant
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
+from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.judgement import joint, judgement, judgement_lines
-from pipeline.store.run_documents import Computed
-from pipeline.store.verdict_document import Judgement
+from pipeline.store.run_documents import Computed, Judgement
 from pipeline.studies.implant_forces import (
     ImplantComparison,
     MeasuredWalk,
@@ -75,10 +75,7 @@ def walk_uncertainty(
     recorded: RecordedPlant,
     errors: Sequence[MeasurementError],
 ) -> Uncertainty | None:
-    """Return how far errors move the peaks of contacts with two compartments; None without any.
-
-    `recorded` is the record of the walk.
-    """
+    """Return how far errors move the peaks of contacts with two compartments; None without any."""
     peaks = _peaks(result)
     if not peaks or not errors:
         return None
@@ -173,11 +170,7 @@ class MarkerFit(Computed):
 
 
 class MarkerErrors(Computed):
-    """Distances of the markers that the motion follows from those of the model.
-
-    In all, and for each marker, the largest distance first; `unknown` are the markers with a weight
-    that the model does not have.
-    """
+    """Distances of markers in all and of each; `unknown` have a weight and are not in the model."""
 
     rms_mm: float | None
     largest_mm: float | None
@@ -231,11 +224,7 @@ def summarise(
     uncertainty: Uncertainty | None = None,
     knee: KneeLoads | None = None,
 ) -> MuscleWalkSummary:
-    """Return the summary of a walk.
-
-    `tensions` are (N, L) [N], `measured` the forces of an implant, `seconds` the times by part [s],
-    `knee` the loads of a knee without articular contact.
-    """
+    """Return the summary of a walk; `tensions` are (N, L) [N], `seconds` the times by part [s]."""
     figures = frame_figures(setup, setup.springs, setup.contacts, result, tensions)
     weight = figures["body_weight_N"]
     return MuscleWalkSummary(

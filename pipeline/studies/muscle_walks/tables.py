@@ -11,14 +11,9 @@ import numpy as np
 import pandas as pd
 
 from dynamics.motion.motion_tables import MotionTable, motion_text
-from dynamics.musculoskeletal import (
-    ComakResult,
-    CoordinateMotion,
-    OsimModel,
-    Plant,
-    SimulatedFrames,
-)
+from dynamics.musculoskeletal import ComakResult, OsimModel
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
+from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.files import write_text
@@ -68,10 +63,7 @@ def ligament_forces(setup: Simulated, result: SimulatedFrames) -> FloatArray:
 
 
 def states_table(setup: Simulated, result: SimulatedFrames) -> MotionTable:
-    """Return values and speeds of all coordinates and the activations [rad, m; per s; 1].
-
-    Columns have the names of OpenSim's state variables.
-    """
+    """Return coordinates, speeds and activations with OpenSim's names [rad, m; per s; 1]."""
     motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
     names, columns = [], []
     for k, name in enumerate(motion.names):
@@ -112,11 +104,7 @@ def run_frames(setup: WalkSetup) -> dict[str, Placement]:
 def contact_table(
     result: SimulatedFrames, frames: Mapping[str, Placement] | None = None
 ) -> MotionTable:
-    """Return the loads of each contact and of its compartments, in the frame of its bed [SI].
-
-    `frames` are those in which loads of some contacts are given. A centre of pressure out of
-    contact is zero, as OpenSim-JAM writes it.
-    """
+    """Return the loads of contacts and compartments in frames of the beds [SI]."""
     names, columns = [], []
     for k, contact in enumerate(result.contacts):
         loads = [frame[k] for frame in result.loads]
@@ -169,10 +157,7 @@ def write_tables(
     tensions: FloatArray,
     frames: Mapping[str, Placement] | None = None,
 ) -> None:
-    """Write the tables of a simulation to a folder.
-
-    `tensions` (N, L) [N] are those of the ligaments, `frames` as of `contact_table`.
-    """
+    """Write the tables of a simulation; tensions (N, L) [N], `frames` as of `contact_table`."""
     tables = (
         states_table(setup, result),
         kinematics_table(setup, result),
@@ -197,12 +182,7 @@ JAM_FILES = tuple(f"_{name}.sto" for name in ("activation", "force", "values", "
 
 
 def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
-    """Return the tables by the ends of the names of their files.
-
-    `activation` [1] and `force` [N; N m, N] of muscles and of the reserves of the settings, or of
-    one on each coordinate; zero on prescribed ones; `values` of all coordinates [deg, m];
-    `kinematics`: their values, speeds and simulated accelerations [deg, m; per s; per s²].
-    """
+    """Return OpenSim-JAM's tables by the ends of their files' names [1; N; N m; deg, m; s]."""
     motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
     settings = setup.settings
     full = dict(settings.reserve_forces)
@@ -234,11 +214,7 @@ def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
 
 
 def accelerations(setup: WalkSetup, result: ComakResult) -> FloatArray:
-    """Return the simulated accelerations (N, n) of all coordinates [rad/s², m/s²].
-
-    Those of prescribed coordinates are measured, and so are all those of a frame that has the
-    solution of the previous frame.
-    """
+    """Return accelerations (N, n) [rad/s², m/s²]: measured where prescribed, or a frame failed."""
     motion = setup.plant.motion
     found = motion.accelerations.copy()
     found[:, motion.index(result.secondary)] = 0.0

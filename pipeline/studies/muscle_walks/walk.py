@@ -14,17 +14,12 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import (
-    ComakResult,
-    JointContact,
-    OsimModel,
-    RecordedPlant,
-    record_plant,
-)
+from dynamics.musculoskeletal import ComakResult, OsimModel, RecordedPlant, record_plant
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
+from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
-from dynamics.musculoskeletal.wheel import opensim
+from dynamics.musculoskeletal.opensim_system import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
@@ -80,10 +75,7 @@ from pipeline.studies.muscle_walks.tables import (
 
 
 def implant_charts(found: MeasuredWalk | None, body_weight: float) -> Iterator[Picture]:
-    """Yield a chart of each part, measured and predicted; none without measured forces.
-
-    `body_weight` is in newtons.
-    """
+    """Yield a chart of each part, measured and predicted; `body_weight` is in newtons."""
     if found is None:
         return
     for part, measured in found.measured.items():
@@ -169,10 +161,7 @@ def pressure_pictures(history: PressureHistory) -> list[Picture]:
 
 
 def _view(history: PressureHistory) -> tuple[FloatArray, FloatArray, tuple[str, str]]:
-    """Return the coordinates of the vertices to the right and up in a picture, and their names.
-
-    The bed is seen along the axis that is nearest to its mean normal.
-    """
+    """Return coordinates to the right and up, seen along the bed's normal, and their names."""
     corners = history.vertices[history.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     along = int(np.abs(normals.sum(axis=0)).argmax())
@@ -220,11 +209,7 @@ def walk_page(
     measured: MeasuredWalk | None,
     knee: KneeLoads | None,
 ) -> dict[str, Any]:
-    """Return the content of `walk.html`.
-
-    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, and
-    `knee` the loads of a knee without articular contact.
-    """
+    """Return the content of `walk.html`; `tensions` (N, L) [N] are those of the ligaments."""
     charts = FrameCharts(setup.plant.motion, result, "the walk", "time [s]", result.time)
     return {
         "summary": summary,
@@ -312,10 +297,7 @@ def _activations(result: ComakResult) -> Figure:
 
 
 def check_implant_forces(file: MuscleWalkFile) -> None:
-    """Read the measured forces of a walk, if there are any, before the walk is simulated.
-
-    Raises `InputError` if the file cannot be used, or a stated contact is none of the model.
-    """
+    """Read the measured forces, if any, before the walk is simulated; refuse an unknown contact."""
     config = file.implant_forces
     if config is None:
         return
@@ -332,12 +314,7 @@ def check_implant_forces(file: MuscleWalkFile) -> None:
 def measured_walk(
     file: MuscleWalkFile, setup: WalkSetup, result: ComakResult, knee: KneeLoads | None = None
 ) -> MeasuredWalk | None:
-    """Return the measured forces beside those of a walk; None without measured forces.
-
-    Both are axial: along the axis of the implant, and upwards in the frame of the bed, or of the
-    tibia of a knee without articular contact. Raises `InputError` as `compare_with_implant`, or if
-    several contacts have two compartments and none is stated.
-    """
+    """Return measured axial forces beside those of a walk; None without measured forces."""
     config = file.implant_forces
     if config is None:
         return None
@@ -392,12 +369,7 @@ def _prepare(file: MuscleWalkFile, job: Job) -> ReadyWalk:
 
 
 def _carry_out(ready: ReadyWalk, job: Job) -> Outcome:
-    """Simulate a walk.
-
-    Raises `InputError` if the secondary coordinates do not settle. The outcome fails with an
-    `InputError` if the measured forces cannot be compared, and with a `SimulationError` if no frame
-    converges.
-    """
+    """Simulate a walk; the outcome fails if forces cannot be compared, or no frame converges."""
     file, folder = ready.file, job.folder
     setup = ready.setup or _of_markers(file, job)
     setup = dataclasses.replace(setup, notes=(*setup.notes, *ready.ignored))

@@ -9,8 +9,6 @@ from dynamics.motion.c3d import read_plates
 from dynamics.motion.plates import find_plates
 from foundation.base.errors import InputError
 
-pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
-
 PLACES = corners([1.2, -0.3, 0.02], 0.6)
 ORIGINS = {1: [0, 0, 0], 2: [0.003, -0.002, -0.045], 3: [0.12, 0.2, -0.06], 4: [-0.001, 0, -0.04]}
 MATRIX = np.diag([300.0, 310.0, 900.0, 2e5, 2.1e5, 1e5]) + 5.0 * np.arange(36.0).reshape(6, 6)

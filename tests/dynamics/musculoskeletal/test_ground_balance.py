@@ -1,19 +1,21 @@
-"""Residuals of external loads: limits, causes, and OpenSim's own whole-body balance."""
+"""External loads: files, force plates under feet, residuals, and causes of misfits."""
 
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from c3d_files import corners, plate, write_c3d
 from numpy.testing import assert_allclose
 
 from dynamics.motion.plates import Plate
-from dynamics.musculoskeletal import CoordinateMotion, OpenSimPlant, OpenSimSystem
-from dynamics.musculoskeletal.external_loads import AppliedForce
-from dynamics.musculoskeletal.ground_balance import GroundBalance
-from dynamics.musculoskeletal.load_causes import LoadedMotion
+from dynamics.musculoskeletal import OpenSimPlant
+from dynamics.musculoskeletal.external_loads import AppliedForce, read_external_loads
+from dynamics.musculoskeletal.ground_balance import GroundBalance, loaded_by_plates
+from dynamics.musculoskeletal.load_causes import LoadedMotion, ground_balance
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
-from dynamics.musculoskeletal.opensim_balance import ground_balance
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.errors import InputError
 
 MASS, HEIGHT = 60.0, 1.0
@@ -225,3 +227,184 @@ def test_errors_of_measurement_are_as_large_as_their_residuals_allow(opensim, tm
     mass = errors["mass of the body"]
     assert mass.size == pytest.approx(10.0)
     assert_allclose(mass.needed[:, 4], 2.0, atol=1e-9)
+
+
+LOADS_XML = """<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="right">
+<applied_to_body>calcn_r</applied_to_body><force_identifier>force_v</force_identifier>
+<point_identifier>force_p</point_identifier><torque_identifier>torque_</torque_identifier>
+</ExternalForce></objects><datafile>grf.csv</datafile></ExternalLoads></OpenSimDocument>"""
+FORCES = "time,force_vx,force_vy,force_vz,unused\n0.5,1,800,2,nan\n0.6,1,790,2,nan\n"
+
+
+@pytest.fixture
+def read(edited):
+    def read(old="", new="", bodies=None):
+        edited(FORCES, name="grf.csv")
+        return read_external_loads(edited(LOADS_XML, old, new, "loads.xml"), bodies)
+
+    return read
+
+
+def test_the_columns_of_the_forces_are_read(read):
+    loads = read(bodies=["tibia_r", "calcn_r"])
+    assert loads.table.names == ("force_vx", "force_vy", "force_vz")
+    (force,) = loads.forces
+    assert (force.body, force.plate.name, force.in_ground) == ("calcn_r", "right", True)
+    assert_allclose(force.plate.force, [[1.0, 800.0, 2.0], [1.0, 790.0, 2.0]])
+    assert_allclose([force.plate.point, force.plate.torque], 0.0)
+
+
+def test_a_path_of_a_frame_is_left_to_opensim(read):
+    assert read(">calcn_r<", ">/bodyset/calcn_r/sole<", ["tibia_r"]).forces[0].body == "sole"
+
+
+END = "</ExternalForce>"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (LOADS_XML, "<OpenSimDocument><COMAKTool/></OpenSimDocument>",
+         r"loads\.xml: expected ExternalLoads with an External"),
+        *((END, f"<appliesForce>{no}</appliesForce>{END}", "found none")
+          for no in ("false", "False", " 0 ")),
+        (END, f"<appliesForce>off</appliesForce>{END}",
+         r"loads\.xml, right, appliesForce: expected true or false, found 'off'"),
+        (">calcn_r<", ">calcn_l<", r"loads\.xml, right, applied_to_body: expected a body of the "
+         r"model, found 'calcn_l'; .*has calcn_r$"),
+        (">grf.csv<", ">nope.mot<", r"datafile: expected a table of forces.*no file nope\.mot"),
+        (">grf.csv<", "><", "datafile: expected a table of forces.*found none"),
+    ],
+)  # fmt: skip
+def test_wrong_loads_are_refused(read, old, new, told):
+    with pytest.raises(InputError, match=told):
+        read(old, new, ["calcn_r"])
+
+
+@pytest.mark.parametrize(("stated", "other"), [("f.sto.sto", "f.sto"), ("f.sto", "f.sto.sto")])
+def test_a_doubled_ending_of_the_data_file_is_told(edited, tmp_path, stated, other):
+    edited("x\nendheader\ntime\tforce_vy\n0.5\t800\n", name=other)
+    path = edited(LOADS_XML, "grf.csv", stated, "loads.xml")
+    loads = read_external_loads(path)
+    assert loads.data_file == tmp_path / other
+    (note,) = loads.notes
+    assert note == (
+        f"loads.xml, datafile: expected the name of a file, found {stated}, which does not exist; "
+        f"{other} is taken"
+    )
+    edited("x\nendheader\ntime\tforce_vy\n0.5\t700\n", name=stated)
+    assert read_external_loads(path).notes == ()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0.49, 0.6), (0.5, 0.61)])
+@pytest.mark.parametrize("section", ["comak", "forward"])
+def test_forces_must_cover_the_motion(read, start, stop, section):
+    loads = read()
+    loads.check_cover(0.5, 0.6)
+    told = rf"found 0\.5 to 0\.6 s; set {section}\.start_s and {section}\.stop_s within"
+    with pytest.raises(InputError, match=told):
+        loads.check_cover(start, stop, section=section)
+    other = r"begin 3.5 s before the motion and share no time with it: shift the times of one"
+    with pytest.raises(InputError, match=other):
+        loads.check_cover(4.0, 5.0, section=section)
+
+
+FOOT = """<Body name="{0}"><mass>{1}</mass><mass_center>0 0 0</mass_center>
+<inertia>1 1 1 0 0 0</inertia></Body>"""
+SLIDE = """<SliderJoint name="slide_{0}"><coordinates><Coordinate name="{0}_x"/></coordinates>
+<socket_parent_frame>/ground</socket_parent_frame><socket_child_frame>/bodyset/{0}
+</socket_child_frame></SliderJoint>"""
+BODIES = ("trunk", "foot_r", "foot_l")
+MODEL = (
+    '<OpenSimDocument Version="40000"><Model name="feet"><BodySet><objects>'
+    + "".join(FOOT.format(name, 1.0) for name in BODIES)
+    + "</objects></BodySet><JointSet><objects>"
+    + "".join(SLIDE.format(name) for name in BODIES)
+    + "</objects></JointSet></Model></OpenSimDocument>"
+)
+#: Middles of two plates in a laboratory with z up, and the places of the feet on them [m].
+FIRST, SECOND = 0.3, 1.1
+PLATE_TIME = 0.01 * np.arange(120)
+
+
+def motion():
+    """Return the feet: the right one stays on the first plate, then on the second."""
+    right = np.where(PLATE_TIME < 0.6, FIRST, SECOND)
+    values = np.stack([np.full(120, 0.3), right, np.where(PLATE_TIME < 0.3, -1.0, 1.3)], axis=1)
+    zero = np.zeros_like(values)
+    names = tuple(f"{name}_x" for name in BODIES)
+    return CoordinateMotion(names, (False,) * 3, PLATE_TIME, values, zero, zero)
+
+
+def walk(path, shift=0.0):
+    """Write two plates: the right foot steps on the first from 0.1 to 0.5 s, then both on both."""
+    places = [corners([x, 0.0, 0.0], 0.0) for x in (FIRST, SECOND)]
+    loads = [(PLATE_TIME > 0.1) & (PLATE_TIME < 0.5), (PLATE_TIME > 0.705) & (PLATE_TIME < 1.1)]
+    plates = []
+    for corner, bears, x in zip(places, loads, (FIRST, SECOND), strict=True):
+        force = np.outer(700.0 * bears, [0.1, 0.0, 1.0])
+        point = np.tile([x + 0.05 + shift, 0.02, 0.0], (120, 1))
+        plates.append(plate(2, corner, [0, 0, -0.03], force, point, 2.0 * bears))
+    return write_c3d(path, None, plates)
+
+
+@pytest.fixture
+def system(opensim):
+    return OpenSimSystem(MODEL)
+
+
+def test_each_contact_acts_on_the_nearest_foot(system, tmp_path):
+    path = walk(tmp_path / "walk.c3d")
+    found = loaded_by_plates(MODEL, system, motion(), path).external_loads
+    assert found.path == path
+    assert found.notes == ()
+    # The trunk is as near as the foot, and no foot; the left foot is 0.2 m beside the second plate.
+    assert [(each.body, each.plate.name) for each in found.forces] == [
+        ("foot_r", "plate_1_foot_r"),
+        ("foot_r", "plate_2_foot_r"),
+    ]
+    for each, (x, instant) in zip(found.forces, ((FIRST, 0.3), (SECOND, 0.9)), strict=True):
+        there = each.at(np.array([instant]))
+        assert_allclose(there.force, [[70.0, 700.0, 0.0]], atol=1e-3)
+        assert_allclose(there.point, [[x + 0.05, 0.0, -0.02]], atol=1e-6)
+        assert_allclose(there.torque, [[0.0, -2.0, 0.0]], atol=1e-3)
+    # The force reaches the model: the load is what the motion does not need.
+    loaded = loaded_by_plates(MODEL, system, motion(), path)
+    loaded.set(0.3, *(values[30] for values in (motion().values, motion().speeds)))
+    assert loaded.needed_forces(np.zeros(3))[1] == pytest.approx(-70.0, abs=1e-3)
+
+
+def test_plates_without_a_foot_are_named(system, tmp_path):
+    path = walk(tmp_path / "walk.c3d")
+    short = motion()
+    values = short.values + np.where(PLATE_TIME > 0.6, 0.9, 0.0)[:, None]
+    away = CoordinateMotion(
+        short.names, short.rotational, PLATE_TIME, values, short.speeds, short.accelerations
+    )
+    (note,) = loaded_by_plates(MODEL, system, away, path).external_loads.notes
+    assert note.startswith("walk.c3d: a contact with force plate 2 at 0.71 s is 0.85 m from foot_r")
+    far = CoordinateMotion(
+        short.names, short.rotational, PLATE_TIME, values + 3.0, short.speeds, short.accelerations
+    )
+    with pytest.raises(InputError, match=r"expected a foot on a force plate from 0 to 1\.19 s"):
+        loaded_by_plates(MODEL, system, far, path)
+
+
+def test_external_loads_name_the_columns_of_a_plate(opensim, tmp_path):
+    walk(tmp_path / "walk.c3d")
+    stem = "".join(
+        f"<{kind}_identifier>{name}</{kind}_identifier>"
+        for kind, name in (("force", "ground_force_1_v"), ("point", "ground_force_1_p"))
+    )
+    text = (
+        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="one">'
+        f"<applied_to_body>foot_r</applied_to_body>{stem}</ExternalForce></objects>"
+        "<datafile>walk.c3d</datafile></ExternalLoads></OpenSimDocument>"
+    )
+    path = tmp_path / "loads.xml"
+    path.write_text(text)
+    (force,) = OpenSimSystem(MODEL, path).external_loads.forces
+    assert_allclose(force.at(np.array([0.3])).force, [[70.0, 700.0, 0.0]], atol=1e-3)
+    path.write_text(text.replace("ground_force_1_v", "1_ground_force_v"))
+    with pytest.raises(InputError, match=r"plates of walk\.c3d, .* found 1_ground_force_vx"):
+        read_external_loads(path)

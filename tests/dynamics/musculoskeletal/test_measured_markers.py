@@ -1,14 +1,35 @@
-"""Measured markers: gaps, zeros, units, and distances from the markers of a model."""
+"""Measured markers: files, gaps, units, C3D, and causes of markers that do not fit."""
 
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from c3d_files import Z_UP, write_c3d
+from damage import files, read_or_refuse, reading
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
-from dynamics.motion.motion_tables import MotionTable
-from dynamics.musculoskeletal.marker_fits import fit_notes, marker_fits, total_rms
-from dynamics.musculoskeletal.measured_markers import marker_notes, read_markers
+from dynamics import load_gait_cycle
+from dynamics.motion.c3d import read_ground
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.musculoskeletal.external_loads import read_external_loads
+from dynamics.musculoskeletal.measured_markers import (
+    MarkerFit,
+    MeasuredMarkers,
+    check_placed,
+    fit_notes,
+    marker_fits,
+    marker_notes,
+    misfit,
+    read_markers,
+    total_rms,
+)
+from dynamics.musculoskeletal.motion_input import check_seconds
 from foundation.base.errors import InputError
+from foundation.surfaces import load_mesh
 
 NAMES, TIME = ("hip", "knee", "toe"), 0.01 * np.arange(6.0)
 PLACES = np.array([[0.0, 0.9, 0.1], [0.05, 0.5, 0.1], [0.2, 0.0, 0.1]])
@@ -56,22 +77,6 @@ def test_markers_are_metres_whatever_the_unit(tmp_path, unit, scale):
     np.testing.assert_array_equal(again.positions, found.positions)
 
 
-@pytest.mark.parametrize(
-    ("unit", "scale", "likely"),
-    [("m", 1e3, "millimetres"), ("mm", 1.0, "metres"), ("m", 100.0, "centimetres")],
-)
-def test_a_wrong_unit_is_refused(tmp_path, unit, scale, likely):
-    path = write(tmp_path / "walk.trc", walking(), unit=unit, scale=scale)
-    with pytest.raises(InputError, match=rf"with the unit {unit} .* look like {likely}, stated"):
-        read_markers(path)
-
-
-def test_markers_at_one_place_are_refused(tmp_path):
-    path = write(tmp_path / "walk.trc", np.ones_like(walking()))
-    with pytest.raises(InputError, match=r"found 0 m with the unit mm.*check the columns"):
-        read_markers(path)
-
-
 def gone(positions):
     positions[:, 1] = 0.0
 
@@ -96,10 +101,10 @@ def still(positions):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (gone, "walk.trc: knee: stored as 0, 0, 0 throughout"),
-        (hidden, "walk.trc: knee: without a position throughout"),
-        (gap, "markers without a position at some of 6 instants: knee at 2;"),
-        (zeros, "without a position or stored as 0, 0, 0 at some of 6 instants: knee at 1;"),
+        (gone, "without a position or stored as 0, 0, 0 at some or all of 6 instants: knee at 6;"),
+        (hidden, "markers without a position at some or all of 6 instants: knee at 6;"),
+        (gap, "markers without a position at some or all of 6 instants: knee at 2;"),
+        (zeros, "without a position or stored as 0, 0, 0 at some or all of 6 instants: knee at 1;"),
         (still, "walk.trc: knee: at the same place throughout while the other markers move"),
     ],
 )
@@ -157,3 +162,232 @@ def test_distances_are_those_of_each_marker(tmp_path):
     assert [fit.missing for fit in fits] == [1, 0, 0]
     assert total_rms(fits) == pytest.approx(np.sqrt((0.03**2 + 0.01**2) / 3.0))
     assert fit_notes("walk.trc", fits) == ()
+
+
+UP = np.array([0.0, 1.0, 0.0])
+#: Places of the right side [m]; z is to the right.
+RIGHT = {
+    "Shoulder": (0.0, 1.45, 0.18),
+    "Asis": (0.1, 1.0, 0.13),
+    "Psis": (-0.1, 1.0, 0.06),
+    "Knee": (0.03, 0.5, 0.14),
+    "Heel": (-0.05, 0.05, 0.1),
+    "Toe": (0.17, 0.05, 0.12),
+}
+PERSON = {"Thigh": np.array([0.08, 0.75, 0.15])} | {
+    f"{side}_{name}": np.array([x, y, sign * z])
+    for side, sign in (("R", 1.0), ("L", -1.0))
+    for name, (x, y, z) in RIGHT.items()
+}
+PERSON_TIME = np.linspace(0.0, 1.0, 21)
+
+
+def walking_person(turn=20.0):
+    """Return markers of a person whose legs swing, and who walks at an angle [deg] to x."""
+    c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    rotation = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    rows = []
+    for t in PERSON_TIME:
+        row = []
+        for name, place in PERSON.items():
+            swing = 0.3 * max(0.0, 1.0 - place[1]) * np.sin(2.0 * np.pi * t)
+            forward = 1.2 * t + swing * (-1.0 if name.startswith("L") else 1.0)
+            row.append(rotation @ (place + forward * np.eye(3)[0]))
+        rows.append(row)
+    shape = len(PERSON_TIME), len(PERSON)
+    return MeasuredMarkers(
+        tuple(PERSON), PERSON_TIME, np.array(rows), np.zeros(shape, dtype=bool), Path("walk.trc")
+    )
+
+
+def changed(order=(0, 1, 2), signs=(1.0, 1.0, 1.0), *, names=None):
+    found = walking_person()
+    positions = found.positions[:, :, list(order)] * np.array(signs)
+    return MeasuredMarkers(
+        names or found.names, PERSON_TIME, positions, found.at_origin, found.source
+    )
+
+
+OTHER = {"R": "L", "L": "R"}
+EXCHANGED = tuple(n if n == "Thigh" else OTHER[n[0]] + n[1:] for n in PERSON)
+
+
+@pytest.mark.parametrize("turn", [0.0, 20.0, 90.0, 180.0, 250.0])
+def test_a_walk_in_any_direction_has_no_fault(turn):
+    check_placed(walking_person(turn), PERSON, UP)
+
+
+def test_markers_of_one_leg_and_gaps_have_no_fault():
+    found = walking_person()
+    check_placed(found.only([n for n in found.names if n.startswith("R")]), PERSON, UP)
+    found.positions[3:9, 2] = np.nan
+    check_placed(found, PERSON, UP)
+    check_placed(found.only(["R_Heel"]), PERSON, UP)
+
+
+@pytest.mark.parametrize(
+    ("markers", "told"),
+    [
+        (changed(signs=(10.0,) * 3), "millimetres, stated as centimetres"),
+        (changed(signs=(0.1,) * 3), "centimetres, stated as millimetres"),
+        (changed(signs=(2.54,) * 3), "centimetres, stated as inches"),
+        (changed(signs=(1e3,) * 3), "millimetres, stated as metres"),
+        (changed(signs=(0.0,) * 3), "found them 0 times as far apart; check the columns"),
+        (changed(signs=(5.0,) * 3), "times as far apart; check the unit"),
+        (changed(signs=(1.0, 1.0, -1.0)), "mirrored: the sign of z looks reversed"),
+        (changed(signs=(-1.0, 1.0, 1.0)), "mirrored: the sign of x looks reversed"),
+        (changed(signs=(1.0, -1.0, 1.0)), "found -y upwards; the sign of y looks reversed"),
+        (changed(signs=(1.0, -1.0, -1.0)), "found -y upwards; turn the axes"),
+        (changed((2, 1, 0)), "mirrored: x and z look exchanged"),
+        (changed((0, 2, 1), (1.0, -1.0, 1.0)), "found z upwards; turn the axes so that x is forw"),
+        (changed((1, 2, 0)), "found x upwards"),
+        (changed(names=EXCHANGED), "left and right look exchanged in the names of the markers"),
+    ],
+)
+def test_wrong_markers_are_refused_with_their_cause(markers, told):
+    with pytest.raises(InputError, match=rf"walk\.trc: expected markers .*({told})"):
+        check_placed(markers, PERSON, UP)
+
+
+def fit(name, *distances):
+    return MarkerFit(name, 1.0, 0.0, max(distances), 0.0, 0, distances)
+
+
+def test_names_that_are_exchanged_are_found_by_trying():
+    found = walking_person()
+
+    def follow(markers):
+        exchanged = markers.names.index("L_Heel") == found.names.index("R_Heel")
+        return (fit("R_Heel", 0.01 if exchanged else 0.3),)
+
+    far = [fit("R_Heel", *[0.3] * 21), fit("L_Heel", *[0.25] * 21), fit("R_Toe", *[0.1] * 21)]
+    error = str(misfit(found, tuple(far), follow))
+    assert "found R_Heel 300 mm at 0 s, L_Heel 250 mm at 0 s (2" in error
+    assert error.endswith(
+        "names of R_Heel and L_Heel look exchanged: the markers then fit within 10 mm RMS"
+    )
+    never = str(misfit(found, tuple(far), lambda _: (fit("R_Heel", 0.3),)))
+    assert never.endswith("the weight 0 (inverse_kinematics.weights)")
+
+
+def test_a_marker_that_jumps_is_told_and_a_near_one_is_no_error():
+    jump = fit("R_Heel", 0.4, *[0.02] * 20)
+    assert "jump at few instants" in str(misfit(walking_person(), (jump,), None))
+    assert misfit(walking_person(), (fit("R_Heel", 0.19),), None) is None
+
+
+@pytest.mark.parametrize(
+    ("time", "unit"),
+    [
+        (np.arange(100.0, 200.0), "numbers of frames"),
+        (np.arange(0.0, 900.0, 1000.0 / 120.0), "milliseconds"),
+    ],
+)
+def test_times_that_are_no_seconds_are_refused(time, unit):
+    with pytest.raises(InputError, match=rf"a\.mot: expected times in seconds, .* like {unit}"):
+        check_seconds("a.mot", time)
+    check_seconds("a.mot", 0.001 * time)
+    check_seconds("a.mot", time[:1])
+
+
+C3D_NAMES = ("hip", "knee", "toe")
+
+
+def c3d_walking(count=12):
+    """Return markers (F, 3, 3) [m] that move forward, in a laboratory with z up."""
+    places = np.array([[0.0, 0.1, 0.9], [0.05, 0.1, 0.5], [0.2, 0.1, 0.01]])
+    return places + np.outer(0.02 * np.arange(count), [1.0, 0.0, 0.0])[:, None]
+
+
+@pytest.mark.parametrize("unit", ["mm", "m"])
+@pytest.mark.parametrize("screen", [("+X", "+Z"), ()])
+def test_markers_are_metres_with_y_up(tmp_path, unit, screen):
+    path = write_c3d(
+        tmp_path / "walk.c3d", c3d_walking(), labels=C3D_NAMES, unit=unit, screen=screen, first=74
+    )
+    found = read_markers(path.rename(tmp_path / "walk.C3D"))
+    assert found.names == C3D_NAMES
+    assert_allclose(found.positions, c3d_walking() @ Z_UP.T, atol=1e-7)
+    assert_allclose(found.time, 0.74 + 0.01 * np.arange(12), atol=1e-9)
+    assert marker_notes(found, C3D_NAMES, C3D_NAMES) == ()
+
+
+@pytest.mark.parametrize("turn", [0.0, 90.0, 180.0, 260.0])
+def test_who_walks_far_walks_along_x(tmp_path, turn):
+    def turned(by):
+        c, s = np.cos(np.radians(by)), np.sin(np.radians(by))
+        places = c3d_walking(60) @ [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]
+        places[:40, 2] = np.nan
+        return places
+
+    found = read_markers(write_c3d(tmp_path / "walk.c3d", turned(turn))).positions
+    assert_allclose(found, turned(turn - 90.0 * round(turn / 90.0)) @ Z_UP.T, atol=1e-6)
+
+
+def test_points_without_position_or_name_are_missing(tmp_path):
+    places, labels = c3d_walking(), ["P7:hip", "P7:knee", "P7:toe"]
+    places[3:5, 1] = np.nan
+    places[6, 2] = 0.0
+    odd = np.full((12, 3, 3), 123.0)
+    path = write_c3d(
+        tmp_path / "walk.c3d",
+        np.concatenate([places, odd], axis=1),
+        labels=[*labels, "*0", "", "P7:RKneeAngles"],
+        more=[("POINT", "ANGLES", ["P7:RKneeAngles"])],
+    )
+    found = read_markers(path)
+    assert found.names == C3D_NAMES
+    assert np.argwhere(found.missing).tolist() == [[3, 1], [4, 1], [6, 2]]
+    assert np.argwhere(found.at_origin).tolist() == [[6, 2]]
+    (note,) = marker_notes(found, C3D_NAMES, C3D_NAMES)
+    assert "stored as 0, 0, 0 at some or all of 12 instants: knee at 2, toe at 1" in note
+    two = write_c3d(tmp_path / "two.c3d", c3d_walking(), labels=["A:hip", "B:hip", "B:toe"])
+    assert read_markers(two).names == ("A:hip", "B:hip", "B:toe")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"labels": ["hip", "hip", "toe"]}, "POINT:LABELS: expected each marker once, found hip"),
+        ({"labels": ["*1", "*2", ""]}, "POINT:LABELS: expected each marker once, found no marker"),
+        ({"more": [("POINT", "UNITS", ["foot"])]}, "POINT:UNITS: expected one of mm, cm, m, inch"),
+    ],
+)
+def test_markers_that_are_not_described_are_named(tmp_path, change, told):
+    path = write_c3d(tmp_path / "walk.c3d", c3d_walking(), **({"labels": C3D_NAMES} | change))
+    with pytest.raises(InputError, match=told) as error:
+        read_markers(path)
+    assert str(path) in str(error.value)
+
+
+@given(data=st.data())
+@reading
+def test_a_damaged_file_is_read_or_refused(tmp_path, data):
+    path = write_c3d(tmp_path / "whole.c3d", c3d_walking(3), labels=C3D_NAMES)
+    content = data.draw(files(path.read_bytes()))
+    markers = read_or_refuse(read_markers, tmp_path / "damaged.c3d", content, InputError)
+    if markers is not None:
+        assert markers.positions.shape == (len(markers.time), len(markers.names), 3)
+
+
+def test_a_c3d_file_is_no_other_file(tmp_path):
+    path = write_c3d(tmp_path / "walk.c3d", c3d_walking(), labels=C3D_NAMES)
+    table = r"walk\.c3d: expected a table as text, found a C3D file, which has markers and force pl"
+    with pytest.raises(InputError, match=table):
+        read_motion_table(path)
+    with pytest.raises(InputError, match=table):
+        load_gait_cycle(path, 1.0)
+    with pytest.raises(InputError, match=r"expected force plates, found none .* a table of forces"):
+        read_ground(path)
+    with pytest.raises(InputError, match=r"expected ExternalLoads \(.xml\), found a C3D file"):
+        read_external_loads(path)
+    with pytest.raises(InputError, match=r"a C3D file has markers and forces, and no mesh"):
+        load_mesh(path)
+
+
+def test_without_ezc3d_a_sentence_names_the_extra(tmp_path, monkeypatch):
+    path = write_c3d(tmp_path / "walk.c3d", c3d_walking(), labels=C3D_NAMES)
+    monkeypatch.setitem(sys.modules, "ezc3d", None)
+    told = r'walk\.c3d: C3D files need ezc3d, .* pip install "knee-contact\[c3d\]"; or export'
+    with pytest.raises(InputError, match=told):
+        read_markers(path)

@@ -3,17 +3,18 @@
 import errno
 import os
 import shlex
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from studies import ROOT, TINY, run_command
+from studies import ROOT, TINY, run_command, stored_samples
 
 from foundation.base import files as base
 from pipeline.advice import PROGRAM
 from pipeline.cli.main import main
-from pipeline.store import samples
+from pipeline.store.sample_store import SampleStore
 
 
 def words_of(message: str) -> list[str]:
@@ -25,17 +26,13 @@ def words_of(message: str) -> list[str]:
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Return a function that lets the writing of files of a name fail, all or after some."""
+    """Return a function that lets the writing of files of a name fail."""
     replacing = base.replacing
 
-    def fail(number: int, name: str, after: int = 0):
-        left = [after]
-
+    def fail(number: int, name: str):
         def refuse(path, later=None):
             if path.match(name):
-                left[0] -= 1
-                if left[0] < 0:
-                    raise OSError(number, os.strerror(number))
+                raise OSError(number, os.strerror(number))
             return replacing(path, later)
 
         monkeypatch.setattr(base, "replacing", refuse)
@@ -54,28 +51,35 @@ def refused(capsys, words: list[str]) -> str:
 
 
 @pytest.mark.usefixtures("unsimulated")
-def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
-    tmp_path, capsys, failing, monkeypatch
-):
-    mended = failing(errno.ENOSPC, "chunks-first/*.parquet", after=3)
+def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(tmp_path, capsys, monkeypatch):
+    connect = sqlite3.connect
+
+    def connect_small(file):
+        table = connect(file)
+        table.execute("PRAGMA max_page_count = 6")
+        return table
+
     words = [*run_command(tmp_path / "run", *TINY, "run.chunk=20"), "--force"]
-    told = refused(capsys, words)
-    assert told.startswith(f"{tmp_path / 'run' / 'samples' / 'chunks-first'}/")
-    reason = os.strerror(errno.ENOSPC).lower()
-    assert f"cannot be written ({reason}); 60 of 120 samples are stored; free disk space, " in told
-    mended()
+    file = tmp_path / "run" / "samples.sqlite"
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", connect_small)
+        told = refused(capsys, words)
+    assert told.startswith(f"{file}: cannot be written (database or disk is full); ")
+    stored = stored_samples(file)
+    assert 0 < stored < 120
+    assert f"; {stored} of 120 missing samples are stored; free disk space, " in told
     again = words_of(told)
     assert again == [*words[:-1], "--resume"]
-    evaluated = []
-    missing = samples._missing
+    missing = []
+    evaluate = SampleStore.evaluate
 
-    def counted(table, done, size):
-        evaluated.append((len(table), sum(map(len, done.values()))))
-        return missing(table, done, size)
+    def counted(self, rows, *rest):
+        missing.append(len(rows))
+        evaluate(self, rows, *rest)
 
-    monkeypatch.setattr(samples, "_missing", counted)
+    monkeypatch.setattr(SampleStore, "evaluate", counted)
     assert main(again) == 0
-    assert evaluated[0] == (120, 60)
+    assert missing[0] == 120 - stored
 
 
 @pytest.mark.parametrize(

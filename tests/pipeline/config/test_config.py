@@ -12,17 +12,16 @@ from studies import ROOT, SMOKE
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS
-from pipeline.config.comparison_schema import CalibratedLaw, ComparedModel
-from pipeline.config.contact_schema import FiniteElementConfig
+from pipeline.config.contact_schema import CalibratedLaw, ComparedModel, FiniteElementConfig
 from pipeline.config.data_folder import data_path
-from pipeline.config.inequalities import check_inequality, satisfied
+from pipeline.config.design_space_schema import check_inequality, satisfied
 from pipeline.config.reading import ConfigError, dump_config, load_config, read_tree
 from pipeline.config.schema import Config
 from pipeline.files import write_text
 from pipeline.preparation import init_options
 from pipeline.store.quantities import OUTPUTS
 from pipeline.studies.calibration import FREE_LAWS
-from pipeline.studies.contact_models.registry import MODELS
+from pipeline.studies.contact_models.content import MODELS
 from pipeline.studies.dispatch import describe_schemas
 from surrogates.formulations.lessons import FORMULATIONS
 
@@ -288,7 +287,7 @@ def test_refused_keys(tmp_path, keys, words):
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
-        ({"knee": {"shape": {"femur_files": FILES}}}, r'\[knee.shape\] needs source = "meshes"'),
+        ({"knee": {"shape": {"femur_files": FILES}}}, "knee: shape: expected only with source"),
         (
             {"contact": {"thickness_mm": "underside"}},
             "contact.thickness_mm: .*(expected a thickness in mm|needs the closed solid)",

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.config.reading import ConfigError, checked_section
 from pipeline.config.schema import Config
-from pipeline.studies.forward_motions.schema import ForwardFile
+from pipeline.studies.forward_motions import ForwardFile
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.optimisation.schema import OptimisationFile
 from pipeline.studies.schema import StudyFile

@@ -20,7 +20,7 @@ from pipeline.design_space.errors import sample_errors
 from pipeline.design_space.fitted_knee import fit_knee
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.shape_surfaces import shape_modes
 
 pytestmark = pytest.mark.slow

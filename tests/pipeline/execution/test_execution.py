@@ -14,17 +14,18 @@ import jobs
 import numpy as np
 import pandas as pd
 import pytest
-from studies import ROOT, SMOKE, TINY, run_command
+from studies import ROOT, SMOKE, TINY, run_command, stored_samples
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.errors import ExecutionError
 from pipeline.execution import memory
 from pipeline.execution.backends import Execution
+from pipeline.execution.dask_cluster import environment, environment_error
 from pipeline.execution.memory import check_room, is_of_memory
-from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
-from pipeline.originals.protocol import Evaluation
 from pipeline.stages.run_folder import Run
+from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.store.workspace_lock import locked
 from pipeline.studies import dispatch
@@ -85,9 +86,9 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
     config = load_config(SMOKE, ("run.chunk=4",))
     with Run(config, tmp_path / "run") as run:
         run.prepare(resume=False)
-        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples are"):
-            run.evaluate("first", table, Evaluation(jobs.double))
-    assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
+        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 missing samples are"):
+            run.evaluate(table, Evaluation(jobs.double, source="double"))
+    assert stored_samples(tmp_path / "run" / "samples.sqlite") == 4
 
 
 def test_environments_are_compared_by_name():

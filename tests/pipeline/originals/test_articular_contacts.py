@@ -8,7 +8,10 @@ import trimesh
 from numpy.testing import assert_allclose
 from shapes import plate
 
-from dynamics.musculoskeletal import CoordinateMotion, JointContact, KinematicChain, OsimModel
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS
@@ -17,13 +20,16 @@ from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.originals.articular_contacts import (
+    ContactSurfaces,
     StoredEnergy,
     articular_contacts,
     check_facing,
+    contact_law,
     facing_gaps,
+    with_thickness,
 )
-from pipeline.originals.contact_layers import ContactSurfaces, contact_law, with_thickness
-from pipeline.studies.muscle_walks.models import contact_sides, side_notes
+from pipeline.studies.muscle_walks.frames import contact_sides
+from pipeline.studies.muscle_walks.setup import side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
 from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
 

@@ -14,13 +14,13 @@ from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.knee_schema import PlacementConfig
 from pipeline.config.reading import load_config
-from pipeline.originals.component_placement import (
-    femoral_placement,
-    tibial_placement,
-)
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import build_elements
-from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.knee_surfaces import (
+    femoral_placement,
+    load_surfaces,
+    tibial_placement,
+)
 from pipeline.originals.spring_bed import build_bed, springs_beside
 
 #: A displacement in every key.

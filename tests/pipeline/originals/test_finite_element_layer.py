@@ -20,12 +20,11 @@ from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.finite_element_layer import (
     build_elements,
     remove_stale,
 )
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.store.samples import FAILED, OK, candidate_table

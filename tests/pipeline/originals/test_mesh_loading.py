@@ -19,11 +19,10 @@ from pipeline.config.data_folder import DataError
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
-from pipeline.originals.bearing_part import bearing_part
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import bearing_part, load_surface
 from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches, roughness
 
 

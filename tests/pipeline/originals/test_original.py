@@ -23,8 +23,7 @@ from pipeline.config.schema import Config, ContactConfig, LayerConfig
 from pipeline.originals import knee_surface_checks
 from pipeline.originals.articular_contacts import material_notes
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
-from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surface_checks import check_sides
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.originals.layer_checks import unusual_modulus
@@ -190,7 +189,11 @@ def test_table_gives_the_thickness_of_each_vertex_and_layer(tmp_path):
     ("text", "words"),
     [
         ("thickness_mm\n2.0\n", ["expected 3 rows", "tibial mesh as loaded, found 1"]),
-        ("h\n2\n2\n2\n", ["expected a column thickness_mm", "found ['h']"]),
+        ("h\n2\n2\n2\n", ["expected columns thickness_mm", "found ['h']"]),
+        (
+            "thickness_mm\n2\n0.01\n3\n",
+            ["expected finite thickness_mm from 0.1 to 100", "found [0.01] in row 2"],
+        ),
         (None, ["cannot be read as CSV", "No such file"]),
     ],
 )
@@ -295,7 +298,7 @@ def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path)
     compared = elements_configuration(load_config(file, (spacing,))).contact
     assert (compared.model, compared.finite_element) == ("finite_element", elements.finite_element)
     # A key beside the change of the model is a contradiction.
-    with pytest.raises(InputError, match="conservative: expected only with springs"):
+    with pytest.raises(InputError, match="conservative: expected only with model"):
         load_config(file, ("contact.model=finite_element", "contact.conservative=true"))
 
 

@@ -14,8 +14,7 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.pose_load_checks import TableError
-from pipeline.originals.pose_load_table import read_pose_loads
+from pipeline.originals.pose_load_table import TableError, read_pose_loads
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.originals.table_original import build_original, completed
 from pipeline.stages.assessment import feasible

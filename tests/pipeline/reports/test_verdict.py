@@ -17,8 +17,7 @@ from pipeline.reports.elastic_layer import layer_of
 from pipeline.reports.evidence import more_samples
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict
 from pipeline.stages.pressure_roughness import Resolution
-from pipeline.store.run_documents import ElasticLayer
-from pipeline.store.verdict_document import LEVELS, Verdict
+from pipeline.store.run_documents import LEVELS, ElasticLayer, Verdict
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)

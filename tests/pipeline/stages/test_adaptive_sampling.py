@@ -22,13 +22,13 @@ from pipeline.config.schema import (
 )
 from pipeline.execution.backends import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
-from pipeline.originals.protocol import Evaluation
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
 from pipeline.stages import feasibility
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
 from pipeline.stages.feasibility import with_gait_bounds
 from pipeline.stages.gait_samples import candidates_along_gait
+from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.files.persistence import load
 
@@ -100,11 +100,12 @@ class Desk:
 
     def table(self, name, make, **_):
         if name not in self.tables:
+            self.making = name
             self.tables[name] = make()
         return self.tables[name]
 
-    def evaluate(self, name, table, evaluation):
-        self.asked[name] = table
+    def evaluate(self, table, evaluation):
+        self.asked[self.making] = table
         return evaluation.function(table)
 
 

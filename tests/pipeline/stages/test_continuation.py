@@ -16,7 +16,7 @@ from pipeline.cli.main import main
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import DesignConfig
 from pipeline.originals import knee
-from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import evaluate_rows
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.samples import digest, read_table

@@ -23,7 +23,7 @@ from pipeline.config.surrogate_schema import AUTO
 from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.table_original import TableOriginal
 from pipeline.stages import StageError, fitting
 from pipeline.stages.adaptive_sampling import Sampled

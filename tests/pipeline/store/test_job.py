@@ -10,7 +10,7 @@ import tomli_w
 from studies import TINY
 
 from pipeline.cli.main import main
-from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.contact_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.stages.run_folder import Run
@@ -24,7 +24,7 @@ OTHER = Config(run=RunConfig(seed=7))
 KINDS = pytest.mark.parametrize("kind", [RUN, COMPARISON, CALIBRATION], ids=lambda kind: kind.name)
 
 
-def holding(folder, kind, config, result="samples/chunks-first/0.parquet"):
+def holding(folder, kind, config, result="samples/first.parquet"):
     folder.mkdir(parents=True)
     (folder / kind.stored).write_text(dump_config(config))
     if result:

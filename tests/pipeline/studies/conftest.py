@@ -5,7 +5,7 @@ import sys
 import pytest
 from jam_walks import AS_JAM, JAM_WALK
 
-from dynamics.musculoskeletal.wheel import opensim as wheel
+from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from pipeline.cli.main import main
 
 

@@ -34,8 +34,8 @@ from pipeline.studies.calibration import (
     linear_springs,
     with_keys,
 )
+from pipeline.studies.contact_models.content import MODELS
 from pipeline.studies.contact_models.knee import ComparedKnee, samples_of
-from pipeline.studies.contact_models.registry import MODELS
 from pipeline.studies.dispatch import carry_out
 
 E, NU, H = 463e6, 0.46, 8e-3

@@ -22,8 +22,10 @@ from pipeline.store.job import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
 from pipeline.studies.contact_models.compare import pressed
 from pipeline.studies.contact_models.content import (
+    COARSE,
     COLUMNS,
     CRITERIA,
+    ELEMENTS,
     ModelComparison,
     marks_of,
     unknown_groups,
@@ -43,7 +45,6 @@ from pipeline.studies.contact_models.measurement import (
     read_measured,
     truth_of,
 )
-from pipeline.studies.contact_models.registry import COARSE, ELEMENTS
 from pipeline.studies.dispatch import carry_out
 
 FEW = (

@@ -1,27 +1,28 @@
-"""Forward simulations from file to page: settings, files, refusals."""
+"""Forward simulations from file to page, also of a knee with menisci."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from studies import ROOT
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
-from dynamics.musculoskeletal import (
-    Course,
-)
-from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
+from dynamics.musculoskeletal.forward_simulation import SecondaryMotion
+from dynamics.musculoskeletal.prescribed_motion import Course
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.forward_motions.simulate import (
+from pipeline.studies.forward_motions import (
     _start_notes,
     held_constant,
     prepare_forward,
 )
 from pipeline.studies.jam_settings import jam_file
+from pipeline.studies.muscle_walks.tables import ligament_forces
 
 CONFIGS = ROOT / "configs"
 FILES = {
@@ -208,3 +209,201 @@ def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
     sets += ("forward.fibre_forces=true",)
     setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
     assert np.isnan(setup.drive.forces).all()
+
+
+#: Height of the slab [m], force on the tibia [N], thickness of a layer [m], Poisson's ratio.
+SLAB, FORCE, LAYER, RATIO = 2e-4, 100.0, 2e-3, 0.4
+STIFF = (1.0 - RATIO) / ((1.0 + RATIO) * (1.0 - 2.0 * RATIO))
+
+
+def _joint(name, parent, child, height):
+    axes = "".join(
+        f'<TransformAxis name="{kind}{k + 1}"><coordinates>'
+        f"{name if (kind, k) == ('translation', 1) else ''}</coordinates><axis>{axis}</axis>"
+        + (
+            "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>"
+            if (kind, k) == ("translation", 1)
+            else "<Constant><value>0</value></Constant>"
+        )
+        + "</TransformAxis>"
+        for kind in ("rotation", "translation")
+        for k, axis in enumerate(("1 0 0", "0 1 0", "0 0 1"))
+    )
+    return (
+        f'<CustomJoint name="joint_{name}"><socket_parent_frame>{parent}</socket_parent_frame>'
+        f"<socket_child_frame>/bodyset/{child}</socket_child_frame><coordinates>"
+        f'<Coordinate name="{name}"><default_value>{height}</default_value></Coordinate>'
+        f"</coordinates><SpatialTransform>{axes}</SpatialTransform></CustomJoint>"
+    )
+
+
+def _mesh(name, body, modulus):
+    return (
+        f'<Smith2018ContactMesh name="{name}"><socket_frame>/bodyset/{body}</socket_frame>'
+        f"<mesh_file>{name}.stl</mesh_file><elastic_modulus>{modulus}</elastic_modulus>"
+        f"<poissons_ratio>{RATIO}</poissons_ratio><thickness>{LAYER}</thickness>"
+        "</Smith2018ContactMesh>"
+    )
+
+
+def _contact(name, bed, target):
+    return (
+        f'<Smith2018ArticularContactForce name="{name}"><socket_casting_mesh>{bed}'
+        f"</socket_casting_mesh><socket_target_mesh>{target}</socket_target_mesh>"
+        "<use_lumped_contact_model>false</use_lumped_contact_model>"
+        "</Smith2018ArticularContactForce>"
+    )
+
+
+def slab_model(folder, modulus, *, slab=True):
+    """Write plateaus under a femur, with a slab of a modulus [Pa] on the medial plateau."""
+    corners = np.array([[-1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
+    faces = np.array([[0, 1, 2], [0, 2, 3]])
+    left = corners * (0.018, 0.0, 0.012) - (0.0, 0.0, 0.02)
+    right = corners * (0.02, 0.0, 0.014) + (0.0, 0.0, 0.02)
+    small = corners * (0.008, 0.0, 0.007) - (0.0, 0.0, 0.02)
+    for name, vertices, triangles in (
+        ("tibia", np.vstack([left, right]), np.vstack([faces, faces + 4])),
+        ("femur", corners * (0.03, 0.0, 0.04), faces[:, ::-1]),
+        ("above", small + np.array([0.0, SLAB, 0.0]), faces),
+        ("below", small, faces[:, ::-1]),
+    ):
+        trimesh.Trimesh(vertices, triangles, process=False).export(folder / f"{name}.stl")
+    names = ("femur_r", "tibia_r", *(("slab_r",) if slab else ()))
+    bodies = "".join(
+        f'<Body name="{name}"><mass>0.1</mass><mass_center>0 0 0</mass_center>'
+        "<inertia>1e-3 1e-3 1e-3 0 0 0</inertia></Body>"
+        for name in names
+    )
+    weld = (
+        '<WeldJoint name="hip_r"><socket_parent_frame>/ground</socket_parent_frame>'
+        "<socket_child_frame>/bodyset/femur_r</socket_child_frame></WeldJoint>"
+    )
+    joints = weld + _joint("tibia_ty", "/bodyset/femur_r", "tibia_r", 5e-5)
+    meshes = _mesh("tibia", "tibia_r", 5e6) + _mesh("femur", "femur_r", 5e6)
+    contacts = _contact("tf", "tibia", "femur")
+    if slab:
+        joints += _joint("slab_ty", "/bodyset/tibia_r", "slab_r", -1e-4)
+        meshes += _mesh("above", "slab_r", modulus) + _mesh("below", "slab_r", modulus)
+        contacts += _contact("mf", "above", "femur") + _contact("mt", "below", "tibia")
+    path = folder / "slab.osim"
+    path.write_text(
+        '<OpenSimDocument Version="40000"><Model name="slab"><gravity>0 0 0</gravity>'
+        f'<BodySet name="bodyset"><objects>{bodies}</objects></BodySet>'
+        f'<JointSet name="jointset"><objects>{joints}</objects></JointSet>'
+        f'<ContactGeometrySet name="contactgeometryset"><objects>{meshes}</objects>'
+        f'</ContactGeometrySet><ForceSet name="forceset"><objects>{contacts}</objects></ForceSet>'
+        "</Model></OpenSimDocument>"
+    )
+    return path
+
+
+def pressed(folder, modulus, *, slab=True):
+    """Return the folder and the summary of the tibia pressed upwards against the femur."""
+    folder.mkdir()
+    free = '"tibia_ty", "slab_ty"' if slab else '"tibia_ty"'
+    (folder / "slab.toml").write_text(
+        f"[forward]\nname = 'slab'\nmodel = '{slab_model(folder, modulus, slab=slab)}'\n"
+        f"secondary = [{free}]\nkind = 'equilibrium'\nsurface = 'flat'\n"
+        "start_s = 0.0\nstop_s = 0.02\n"
+        f"[forward.loads.up]\nbody = 'tibia_r'\nforce_N = [[0.0, {FORCE}, 0.0]]\n"
+    )
+    file = load_study(folder / "slab.toml")
+    carry_out(file, folder / "out")
+    return folder / "out", json.loads((folder / "out" / "forward.json").read_text())
+
+
+def by_hand(modulus):
+    """Return the overlap of femur and tibia [m], and the load through the slab [N]."""
+    direct = STIFF * 5e6 / (2.0 * LAYER) * (0.036 * 0.024 + 0.04 * 0.028)
+    slab = STIFF / LAYER / (1.0 / modulus + 1.0 / 5e6) * 0.016 * 0.014
+    overlap = (FORCE - 0.5 * slab * SLAB) / (direct + 0.5 * slab)
+    return overlap, 0.5 * slab * (SLAB + overlap)
+
+
+def test_a_slab_carries_its_part_in_series(opensim, tmp_path):
+    overlap, through = by_hand(2e6)
+    folder, summary = pressed(tmp_path / "a", 2e6)
+    assert summary["secondary"]["tibia_ty"]["end"] == pytest.approx(1e3 * overlap, rel=1e-6)
+    for contact in ("mf", "mt"):
+        assert summary["contact"][contact]["total"]["end_N"] == pytest.approx(through, rel=1e-6)
+    shared = summary["shared"]["tf"]
+    assert set(shared) == {"medial", "total"}
+    assert shared["medial"]["through"] == ["slab_r"]
+    assert shared["total"]["peak_N"] == pytest.approx(FORCE, rel=1e-6)
+    assert shared["total"]["mean_percent"] == pytest.approx(100.0 * through / FORCE, rel=1e-6)
+    assert shared["medial"]["mean_percent"] > shared["total"]["mean_percent"] > 1.0
+    page = (folder / "forward.html").read_text()
+    assert "Load through bodies between the surfaces" in page
+    assert "share-tf" in page
+
+
+def test_an_infinitely_soft_slab_is_none(opensim, tmp_path):
+    _, without = pressed(tmp_path / "none", 1.0, slab=False)
+    assert without["shared"] == {}
+    height = without["secondary"]["tibia_ty"]["end"]
+    away = [
+        abs(pressed(tmp_path / f"{k}", modulus)[1]["secondary"]["tibia_ty"]["end"] - height)
+        for k, modulus in enumerate((1e5, 1e3, 1e1))
+    ]
+    assert away[0] > 5e-4 * height
+    np.testing.assert_allclose(np.array(away[1:]) / away[:-1], 0.01, rtol=0.05)
+
+
+@pytest.fixture(scope="module")
+def flexed(opensim, knee_data):
+    """Return setup and result of a passive flexion of a knee with menisci, in few instants."""
+    file = load_study(
+        ROOT / "configs" / "menisci_flexion.toml", ("forward.step_s=0.1", "forward.surface=flat")
+    )
+    setup = prepare_forward(file.forward)
+    return setup, setup.run()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("side", ["medial", "lateral"])
+def test_the_forces_on_each_meniscus_balance(flexed, side):
+    """Contacts, ligaments by the points of their paths, and weight, in the frame of the tibia."""
+    (setup, result), frame = flexed, 10
+    values = setup.plant.motion.values[frame].copy()
+    values[setup.plant.motion.index(result.secondary)] = result.values[frame]
+    q = dict(zip(setup.plant.motion.names, values.tolist(), strict=True))
+    turns = {"tibia_proximal_r": (np.eye(3), np.zeros(3))}
+    for each in ("medial", "lateral"):
+        flexed, *others = (q[f"meniscus_{each}_{axis}_r"] for axis in ("flex", "add", "rot"))
+        turn = Rotation.from_euler("ZXY", [-flexed, *others]).as_matrix()
+        place = np.array([q[f"meniscus_{each}_t{axis}_r"] for axis in "xyz"])
+        turns[f"meniscus_{each}_r"] = turn, place
+    body, (turn, at) = f"meniscus_{side}_r", turns[f"meniscus_{side}_r"]
+    force, moment, pulled = np.zeros(3), np.zeros(3), 0.0
+    for name in (f"mf_{side[:3]}", f"mt_{side[:3]}"):
+        # The bed is the meniscus: its loads are opposite to those on the target.
+        loads = result.loads[frame][result.contacts.index(name)]
+        own = turn @ loads.force
+        force, moment = force - own, moment - turn @ loads.moment - np.cross(at, own)
+    tensions = ligament_forces(setup, result)[frame]
+    for name, tension in zip(setup.plant.ligaments.names, tensions, strict=True):
+        points = _points(setup.model, name)
+        if body not in points:
+            continue
+        here, there = (
+            turns[end][0] @ points[end] + turns[end][1] for end in sorted(points, key=body.__ne__)
+        )
+        pull = tension * (there - here) / np.linalg.norm(there - here)
+        force, moment, pulled = force + pull, moment + np.cross(here, pull), pulled + tension
+    middle = np.array({"medial": (-0.001, -0.02, -0.016), "lateral": (0.001, -0.02, 0.022)}[side])
+    assert pulled > 1.0
+    assert np.linalg.norm(force) == pytest.approx(0.1 * 9.80665, abs=2e-3)
+    np.testing.assert_allclose(moment, np.cross(turn @ middle + at, force), atol=1e-4)
+
+
+def _points(model, name):
+    """Return the two points of the path of a ligament, by their bodies."""
+    (found,) = (force for force in model._model.objects("ForceSet") if force.name == name)
+    return {
+        point.findtext("socket_parent_frame").rsplit("/", 1)[-1]: np.array(
+            point.findtext("location").split(), dtype=float
+        )
+        for point in found.element.iter("PathPoint")
+    }

@@ -23,6 +23,7 @@ EXAMPLES = {
     "optimisation": ["implant_front"],
     "comparison": ["smoke", "--set", "comparison={}"],
     "calibration": ["smoke", "--set", "calibration={}"],
+    "laxity": ["laxity"],
 }
 KINDS = pytest.mark.parametrize("section", EXAMPLES)
 

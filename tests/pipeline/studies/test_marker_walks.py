@@ -12,11 +12,9 @@ from studies import ROOT
 from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.motion.plates import find_plates
-from dynamics.musculoskeletal import (
-    ConstraintFunctions,
-    OsimModel,
-    read_marker_settings,
-)
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
+from dynamics.musculoskeletal.marker_kinematics import read_marker_settings
 from dynamics.musculoskeletal.measured_markers import read_markers
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
@@ -105,7 +103,8 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
 def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path):
     from dataclasses import replace
 
-    from dynamics.musculoskeletal import OpenSimSystem, passive_functions
+    from dynamics.musculoskeletal.constraint_functions import passive_functions
+    from dynamics.musculoskeletal.opensim_system import OpenSimSystem
     from pipeline.config.data_folder import data_file
     from pipeline.originals.articular_contacts import articular_contacts
 
@@ -146,7 +145,6 @@ def motion(jam_folder):
 @pytest.fixture(scope="module")
 def c3d(motion, tmp_path_factory):
     """Return a C3D file of the markers and forces of the example, in mm, with z up."""
-    pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
     markers = read_markers(motion / "overground_17.trc")
     table = read_motion_table(motion / "overground_17_grf.mot")
     plates = []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose
-from studies import kept_figures
+from studies import kept_figures, stored_samples
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
@@ -167,7 +167,7 @@ def test_interrupted_study_continues(done, tiny_run, tmp_path, monkeypatch, caps
         assert stopping(patch, 2) == []
         assert main(command(tiny_run, folder)) == 130
     assert "--resume" in capsys.readouterr().err
-    assert len(list((folder / "chunks").iterdir())) == 2
+    assert stored_samples(folder / "samples.sqlite") == 4
     seen = stopping(monkeypatch, None)
     # Another chunk and another number of workers change no number.
     assert main(command(tiny_run, folder, "--resume", chunk=1)) == 0

@@ -1,5 +1,6 @@
-"""Flags, pictures of pressures and uncertainty of a walk, from made results."""
+"""Results of walks, walks from OpenSim-JAM's settings, and commands without OpenSim."""
 
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,10 +9,16 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import kept_figures
 
-from dynamics.musculoskeletal import Comak, SimulatedFrames
+from dynamics.motion.motion_tables import read_motion_table
+from dynamics.musculoskeletal import Comak
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
+from dynamics.musculoskeletal.opensim_system import opensim as wheel
+from dynamics.musculoskeletal.plant import SimulatedFrames
+from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
+from pipeline.cli.main import main
+from pipeline.studies.jam_settings import jam_file, mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
 from pipeline.studies.muscle_walks.summary import uncertainty_text, walk_uncertainty
 from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
@@ -113,3 +120,112 @@ def test_peaks_move_as_in_a_walk_with_the_error(walk):
     largest = [np.abs(e.percent["touch"]["medial"]).max() for e in found.errors.values()]
     assert found.percent["touch"]["medial"] == pytest.approx(np.linalg.norm(largest))
     assert "move the peaks by about ±" in uncertainty_text(found)[0]
+
+
+def test_a_broken_installation_is_told_from_none(monkeypatch):
+    error = ImportError("libosimCommon.so: cannot open shared object file")
+    monkeypatch.delitem(sys.modules, "casadi", raising=False)
+
+    def broken(name):
+        raise error
+
+    monkeypatch.setattr("importlib.import_module", broken)
+    wheel.cache_clear()
+    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
+        wheel()
+    assert str(error) in str(told.value)
+
+
+def test_casadi_in_the_same_process_is_named(monkeypatch):
+    def clashing(name):
+        raise ImportError("undefined symbol: _ZN6casadi")
+
+    monkeypatch.setattr("importlib.import_module", clashing)
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    wheel.cache_clear()
+    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
+        wheel()
+
+
+@pytest.mark.parametrize("config", ["passive_flexion", "comak_walking"])
+def test_commands_say_what_to_install(no_opensim, jam_folder, config, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["run", config, "--out", str(out), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert told.count('pip install "knee-contact[opensim]"') == 1
+    assert not out.exists()
+
+
+FEMUR = "lenhart2015-R-femur-cartilage.stl"
+
+
+@pytest.fixture(scope="module")
+def jam_settings(jam_folder):
+    return jam_folder / "examples/walking/inputs/comak_settings.xml"
+
+
+@pytest.fixture(scope="module")
+def done(jam_settings, opensim, knee_data, tmp_path_factory):
+    """Return the folder of the first frames from OpenSim-JAM's own settings."""
+    folder = tmp_path_factory.mktemp("comak") / "out"
+    options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
+    assert main(["run", str(jam_settings), *options, "--out", str(folder), "--quiet"]) == 0
+    return folder
+
+
+def test_tables_agree_with_opensim_jam(done, jam_folder):
+    """In its tables, three angles of the left leg are in radians."""
+    in_radians = ("knee_flex_l", "ankle_flex_l", "subt_angle_l")
+    wrong = {f"/jointset/{n[:-6] if 'subt' not in n else 'subtalar'}_l/{n}" for n in in_radians}
+    for name, tolerance in (("values", 0.1), ("activation", 1e-2), ("force", 10.0)):
+        found = read_motion_table(done / f"walking_{name}.sto")
+        wanted = read_motion_table(
+            jam_folder / f"examples/walking/results/comak/walking_{name}.sto"
+        )
+        for column in set(found.names) - set(in_radians):
+            theirs = wanted.column(column)[: len(found.time)]
+            # OpenSim-JAM's own optimum is poor at some instants, with reserves of up to 2.3 N.
+            atol = 3.0 if column.endswith("_reserve") else tolerance
+            assert_allclose(found.column(column), theirs, rtol=0.0, atol=atol, err_msg=column)
+    found = read_motion_table(done / "walking_kinematics.sto")
+    wanted = read_motion_table(jam_folder / "examples/walking/results/comak/walking_kinematics.sto")
+    for column in found.names:
+        path, _, kind = column.rpartition("/")
+        if path in wrong:
+            continue
+        # A converged frame errs by up to 1 rad/s² = 57.3 deg/s², and that of OpenSim-JAM too.
+        tolerance = {"value": 0.1, "speed": 10.0, "acc": 115.0}[kind]
+        theirs = wanted.column(column)[: len(found.time)]
+        assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
+
+
+def test_a_configuration_has_the_tables_too(done):
+    file = jam_file(done / "config.toml", ("walk.name=again",))
+    assert file.walk.jam_tables == "walking"
+    assert file.walk.name == "again"
+
+
+def test_missing_files_name_the_option(jam_settings, knee_data, tmp_path):
+    with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
+        jam_file(jam_settings)
+    alone = tmp_path / "settings.xml"
+    alone.write_text(jam_settings.read_text())
+    with pytest.raises(InputError, match=r"lenhart2015\.osim does not exist; state --model"):
+        jam_file(alone)
+    geometry = knee_data / "jam_lenhart2015_knee"
+    with pytest.warns(UserWarning, match="is taken"), pytest.raises(InputError, match="--contact"):
+        jam_file(jam_settings, geometry=geometry, contact=("original", "run"))
+
+
+def test_meshes_are_found_by_the_parts_of_their_names(tmp_path):
+    for name in ("A1-R-femur-cart.obj", "A1-R-femur-cart-coarse.stl", "A1-R-tibia-cart.obj"):
+        (tmp_path / name).touch()
+    with pytest.warns(UserWarning, match=r"A1-R-femur-cart\.obj is taken"):
+        assert mesh_in(tmp_path, FEMUR).name == "A1-R-femur-cart.obj"
+    with pytest.raises(InputError, match=r"expected the mesh patella\.stl, found A1-R-femur-cart"):
+        mesh_in(tmp_path, "patella.stl")
+    (tmp_path / "B2-R-femur-cart.stl").touch()
+    with pytest.raises(InputError, match="expected the mesh lenhart2015-R-femur"):
+        mesh_in(tmp_path, FEMUR)
+    (tmp_path / FEMUR).touch()
+    assert mesh_in(tmp_path, FEMUR).name == FEMUR

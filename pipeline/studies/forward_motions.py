@@ -1,0 +1,566 @@
+"""Forward simulations: what ligaments, contact and passive muscles do while a joint is moved."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
+from dynamics.musculoskeletal import (
+    ForwardFiles,
+    ForwardSettings,
+    OpenSimPlant,
+    OsimModel,
+    simulate_forward,
+)
+from dynamics.musculoskeletal.forward_simulation import ForwardFrames
+from dynamics.musculoskeletal.joint_contact import PlantContacts
+from dynamics.musculoskeletal.motion_input import CoordinateTable
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
+from dynamics.musculoskeletal.prescribed_motion import (
+    BodyForce,
+    Course,
+    drive_muscles,
+    instants,
+    prescribe_motion,
+    read_course_table,
+    read_forward_settings,
+    read_muscle_inputs,
+    read_prescribed,
+    write_external_loads,
+)
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError, PoseError
+from pipeline.config.data_folder import data_file
+from pipeline.config.schema_base import (
+    File,
+    Finite,
+    Positive,
+    Section,
+    name_field,
+)
+from pipeline.files import write_text
+from pipeline.originals.articular_contacts import material_notes
+from pipeline.progress import bar
+from pipeline.store.job import Job, JobKind
+from pipeline.studies.conduct import Outcome, Study
+from pipeline.studies.muscle_walks.frames import (
+    FrameCharts,
+    FrameSummary,
+    contact_flags,
+    for_people,
+    frame_figures,
+    interposed_loads,
+    jump_flags,
+    shared_text,
+    sign_of,
+)
+from pipeline.studies.muscle_walks.schema import ArticularModelConfig
+from pipeline.studies.muscle_walks.setup import (
+    facing_contacts,
+    side_notes,
+    stated_fields,
+    stated_files,
+)
+from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
+
+_Vector = tuple[Finite, Finite, Finite]
+
+
+class CourseConfig(Section):
+    """Course in [forward.coordinates.NAME]: smooth between instants and constant outside."""
+
+    at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
+    deg: tuple[Finite, ...] | None = Field(None, description="values of an angle at the instants")
+    m: tuple[Finite, ...] | None = Field(None, description="values of a length at the instants")
+
+    @model_validator(mode="after")
+    def _matches(self) -> Self:
+        given = [values for values in (self.deg, self.m) if values is not None]
+        if len(given) != 1 or len(given[0]) != len(self.at_s):
+            raise InputError("expected either deg or m, with a value for each instant in at_s")
+        return self
+
+
+class LoadConfig(Section):
+    """A force on a body in [forward.loads.NAME]: smooth between instants and constant outside."""
+
+    body: str = Field(description="body that the force acts on")
+    point_m: _Vector = Field((0.0, 0.0, 0.0), description="point of the force, frame of the body")
+    at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
+    force_N: tuple[_Vector, ...] = Field(
+        min_length=1, description="force at the instants, frame of the body"
+    )
+
+    @model_validator(mode="after")
+    def _matches(self) -> Self:
+        if len(self.force_N) != len(self.at_s):
+            raise InputError("expected a force for each instant in at_s")
+        return self
+
+
+class ForwardConfig(ArticularModelConfig):
+    """The model, the prescribed coordinates and forces, and the contact."""
+
+    name: str = name_field("forward", "simulation")
+    model: File = Field(description="model with articular contact (.osim)")
+    settings: File | None = Field(
+        None, description="settings of OpenSim-JAM's ForsimTool (.xml), which the keys change"
+    )
+    secondary: tuple[str, ...] | None = Field(
+        None,
+        description="coordinates that forces move; required without settings. All other "
+        "coordinates that are not prescribed keep the default of the model",
+    )
+    kind: Literal["dynamic", "equilibrium"] = Field(
+        "dynamic", description="motion with inertia and damping, or an equilibrium at each instant"
+    )
+    prescribed: File | None = Field(
+        None,
+        description=(
+            "values of coordinates over time (.sto, .mot); by default the values of the settings"
+        ),
+    )
+    muscles: File | None = Field(
+        None,
+        description="columns NAME_activation, NAME_control and NAME_force over time (.sto, .mot); "
+        "by default the columns of the settings",
+    )
+    external_loads: File | None = Field(
+        None, description="forces on bodies (.xml); by default the forces of the settings"
+    )
+    activation: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = Field(
+        None,
+        description=(
+            "activation of all other muscles; by default the activation of the settings, or 0.02"
+        ),
+    )
+    fibre_forces: bool | None = Field(
+        None,
+        description="whether length and velocity of the fibres limit the forces of these muscles; "
+        "otherwise, forces are activation times largest force; by default as in the settings, "
+        "or true",
+    )
+    start_s: Finite | None = Field(None, description="first instant")
+    stop_s: Finite | None = Field(None, description="last instant")
+    step_s: Positive | None = Field(
+        None, description="time step; by default the time step of the settings, or 0.01"
+    )
+    over: str | None = Field(
+        None, description="coordinate along the horizontal axes of the page; by default the time"
+    )
+    coordinates: dict[str, CourseConfig] = Field(
+        default_factory=dict,
+        description="[forward.coordinates.NAME]: courses of prescribed coordinates",
+    )
+    loads: dict[str, LoadConfig] = Field(
+        default_factory=dict, description="[forward.loads.NAME]: forces on bodies"
+    )
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if self.settings is None and self.secondary is None:
+            raise InputError("forward.settings: expected a file of settings, or forward.secondary")
+        if self.loads and self.external_loads is not None:
+            raise InputError("expected either external_loads or loads, found both")
+        return self
+
+
+class ForwardFile(Section):
+    """Forward simulation of a joint of an OpenSim model."""
+
+    forward: ForwardConfig
+
+
+#: Slack of the ends of a table, relative to the time step.
+_SLACK = 1e-6
+#: Fields of the settings by keys of [forward].
+_FIELDS = {
+    "secondary": "secondary",
+    "start_s": "start",
+    "stop_s": "stop",
+    "step_s": "step",
+    "activation": "activation",
+    "fibre_forces": "fibre_forces",
+}
+#: Files by keys of [forward].
+_FILES = {key: key for key in ("prescribed", "muscles", "external_loads")}
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardSetup:
+    """A forward simulation, ready to be carried out."""
+
+    model: OsimModel
+    settings: ForwardSettings
+    #: The multibody system along the prescribed motion, with its contacts.
+    contacts: PlantContacts
+    #: Activations and forces of the muscles.
+    drive: MuscleDrive
+    #: "dynamic" or "equilibrium".
+    kind: str
+    #: Settings without effect, and tables that end before the simulation.
+    warnings: tuple[str, ...]
+
+    @property
+    def plant(self) -> OpenSimPlant:
+        """The multibody system along the prescribed motion."""
+        plant = self.contacts.plant
+        assert isinstance(plant, OpenSimPlant)
+        return plant
+
+    @property
+    def remedy(self) -> str:
+        """What to change where no balance of forces is found."""
+        if self.kind == "equilibrium":
+            return (
+                'set forward.kind to "dynamic", where inertia and viscosity lead from one '
+                "equilibrium to the next"
+            )
+        return (
+            "choose a smaller forward.step_s; if this does not help, check the prescribed "
+            "coordinates, the loads, and the defaults of the secondary coordinates in the model"
+        )
+
+    def run(self) -> ForwardFrames:
+        """Simulate the motion, up to the first instant without a balance of forces."""
+        motion = self.plant.motion
+        start = motion.values[0, motion.index(self.settings.secondary)]
+        try:
+            with bar(len(motion.time), "instant", "forward") as shown:
+                return simulate_forward(
+                    self.contacts,
+                    self.drive,
+                    start,
+                    kind=self.kind,
+                    progress=lambda _: shown.update(1),
+                )
+        except PoseError as error:
+            raise InputError(f"{error}; {self.remedy}") from error
+
+
+def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
+    """Return a forward simulation whose files, settings and model are checked."""
+    model = OsimModel(data_file(forward.model))
+    _check_bodies(forward, model)
+    settings, files, warnings = _settings(forward)
+    text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
+    muscles = {} if files.muscles is None else read_muscle_inputs(files.muscles)
+    loads = {name: _load(load, settings.step) for name, load in forward.loads.items()}
+    forces = [course for load in loads.values() for course in load.force]
+    system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
+    prescribed: dict[str, Course] = {}
+    if files.prescribed is not None:
+        table = read_course_table(files.prescribed)
+        prescribed = read_prescribed(table, system)
+        warnings += CoordinateTable(table, system, unstated_degrees=True).unit_notes()
+        warnings += _start_notes(table, prescribed, settings.secondary)
+    courses = prescribed | _courses(forward, settings, system)
+    time = instants(
+        [*courses.values(), *muscles.values(), *forces],
+        settings.step,
+        settings.start,
+        settings.stop,
+    )
+    if loads or files.external_loads is not None:
+        system = _loaded(text, loads, files.external_loads, time)
+        assert system.external_loads is not None
+        warnings += system.external_loads.notes
+    locked = model.locked_coordinates
+    free = {name: each for name, each in courses.items() if name not in locked}
+    motion = prescribe_motion(system, free, time)
+    values = {name: course.values for name, course in courses.items()}
+    warnings += lock_notes(locked, motion.angles, settings.secondary, values)
+    settings = _without_locked(settings, locked)
+    if forward.over is not None:
+        motion.index((forward.over,))  # Checked before the simulation.
+    if forward.kind == "equilibrium":
+        motion = motion.resting
+    plant = OpenSimPlant(system, motion, (), settings.secondary)
+    contacts = facing_contacts(model, forward, motion)
+    warnings += side_notes(model, contacts) + material_notes(model)
+    drive = drive_muscles(
+        system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
+    )
+    warnings += model.notes(settings.secondary)
+    warnings += held_constant(files.prescribed, prescribed, time)
+    warnings += held_constant(files.muscles, muscles, time)
+    return ForwardSetup(
+        model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
+    )
+
+
+def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> ForwardSettings:
+    """Return settings in which forces move no locked coordinate."""
+    moved = tuple(name for name in settings.secondary if name not in locked)
+    if not moved:
+        raise InputError(
+            f"forward.secondary: expected coordinates that move, found {', '.join(locked)} locked; "
+            "set locked to false in the model"
+        )
+    return replace(settings, secondary=moved)
+
+
+def check_not_secondary(
+    where: str, courses: Mapping[str, Course], secondary: tuple[str, ...]
+) -> None:
+    """Raise an `InputError` if a coordinate with a course, given by `where`, is secondary."""
+    both = [name for name in courses if name in secondary]
+    if both:
+        raise InputError(
+            f"{where}: expected courses of coordinates that are not secondary, found "
+            f"{', '.join(both)}; leave out the course, or leave the coordinate out of "
+            "forward.secondary (unconstrained_coordinates of the settings)"
+        )
+
+
+def _start_notes(
+    table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return a note on secondary coordinates in states, whose first instant alone is used."""
+    both = [name for name in courses if name in secondary]
+    if not both:
+        return ()
+    if not any(name.endswith(STATE_VALUE) for name in table.names):
+        check_not_secondary(table.source, courses, secondary)
+    return (
+        f"{table.source}: forces move {', '.join(both)}; of their values in the table, the first "
+        "instant alone is used",
+    )
+
+
+def held_constant(
+    file: Path | None, courses: Mapping[str, Course], time: FloatArray
+) -> tuple[str, ...]:
+    """Return a warning if the courses of a file over time do not cover instants (N,) [s]."""
+    spans = [course.time[[0, -1]] for course in courses.values() if len(course.time) > 1]
+    if not spans:
+        return ()
+    (first, last), slack = spans[0], _SLACK * (time[1] - time[0])
+    if first <= time[0] + slack and last >= time[-1] - slack:
+        return ()
+    return (
+        f"{file}: expected rows from {time[0]:g} to {time[-1]:g} s, found {first:g} to {last:g} s; "
+        "the values are held constant outside",
+    )
+
+
+def _check_bodies(forward: ForwardConfig, model: OsimModel) -> None:
+    """Raise an `InputError` if a load of the configuration acts on no body of the model."""
+    for name, load in forward.loads.items():
+        if load.body not in model.bodies:
+            raise InputError(
+                f"forward.loads.{name}.body: expected a body of the model, found {load.body!r}; "
+                f"the model has {', '.join(model.bodies)}"
+            )
+
+
+def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
+    """Return settings and files, and notes on settings that are not carried out."""
+    changes, named = stated_fields(forward, _FIELDS), stated_files(forward, _FILES)
+    if forward.settings is None:
+        files = ForwardFiles(data_file(forward.model), None, None, None)
+        return ForwardSettings(**changes), replace(files, **named), ()
+    settings, files, warnings = read_forward_settings(data_file(forward.settings))
+    if forward.loads:
+        files = replace(files, external_loads=None)
+    return replace(settings, **changes), replace(files, **named), warnings
+
+
+def _courses(
+    forward: ForwardConfig, settings: ForwardSettings, system: OpenSimSystem
+) -> dict[str, Course]:
+    """Return the courses of coordinates [rad, m] that the configuration states."""
+    courses = {}
+    for name, course in forward.coordinates.items():
+        where = f"forward.coordinates.{name}"
+        if name not in system.coordinates:
+            raise InputError(
+                f"{where}: expected a coordinate of the model, found none of that name; the model "
+                f"has {', '.join(system.coordinates)}"
+            )
+        angle = system.rotational[system.coordinates.index(name)]
+        values = course.deg if angle else course.m
+        if values is None:
+            wanted, found = ("deg", "m") if angle else ("m", "deg")
+            raise InputError(f"{where}: expected values in {wanted}, found {found}")
+        points = np.radians(values) if angle else np.array(values)
+        courses[name] = Course.through(np.array(course.at_s), points, settings.step)
+    check_not_secondary("forward.coordinates", courses, settings.secondary)
+    return courses
+
+
+def _load(load: LoadConfig, step: float) -> BodyForce:
+    at, force = np.array(load.at_s), np.array(load.force_N)
+    x, y, z = (Course.through(at, force[:, k], step) for k in range(3))
+    return BodyForce(load.body, np.array(load.point_m), (x, y, z))
+
+
+def _loaded(
+    text: str, loads: dict[str, BodyForce], file: Path | None, time: FloatArray
+) -> OpenSimSystem:
+    """Return the model with forces on bodies, those of a file or of the configuration."""
+    if file is not None:
+        if not file.is_file():
+            raise InputError(f"{file}: no such file; check forward.external_loads")
+        system = OpenSimSystem(text, file)
+        assert system.external_loads is not None
+        system.external_loads.check_cover(float(time[0]), float(time[-1]), section="forward")
+        return system
+    with tempfile.TemporaryDirectory() as folder:
+        return OpenSimSystem(text, write_external_loads(Path(folder), loads, time))
+
+
+class ForwardSummary(FrameSummary):
+    """`forward.json`: a forward simulation and its forces."""
+
+    kind: str
+    instants: int
+    activation: float | None
+    failure: str | None
+
+
+def summarise(
+    file: ForwardFile,
+    setup: ForwardSetup,
+    result: ForwardFrames,
+    tensions: FloatArray,
+    seconds: dict[str, float],
+) -> ForwardSummary:
+    """Return the summary of a simulation; tensions (N, L) [N], `seconds` are times by part [s]."""
+    forward, contacts = file.forward, setup.contacts.contacts
+    failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
+    return ForwardSummary(
+        **frame_figures(setup, contacts, contacts, result, tensions),
+        name=forward.name,
+        model=forward.model,
+        kind=forward.kind,
+        instants=len(result.time),
+        activation=setup.settings.activation,
+        warnings=list(setup.warnings),
+        flags=[
+            *_stopped(failure),
+            *contact_flags(result),
+            *jump_flags(setup.plant.motion, result.secondary, result.time, result.imbalance),
+        ],
+        failure=failure,
+        seconds=seconds,
+    )
+
+
+def _stopped(failure: str | None) -> list[str]:
+    """Return a flag of the instant that found no balance, if any."""
+    return [] if failure is None else [f"the simulation ends before its last instant: {failure}"]
+
+
+def summary_lines(summary: ForwardSummary) -> list[str]:
+    """Return the lines on the terminal for a forward simulation."""
+    begin, end = summary.interval_s
+    lines = [f"{summary.instants} instants, {begin:g} to {end:g} s, {summary.kind}"]
+    for name, parts in summary.contact.items():
+        told = ", ".join(f"{part} {row.end_N:.1f} N" for part, row in parts.items())
+        lines.append(f"{name} at the end: {told}")
+    lines += shared_text(summary.shared)
+    ends = {name: row.end_N or 0.0 for name, row in summary.ligaments.items()}
+    told = ", ".join(f"{name} {force:.1f} N" for name, force in ends.items() if force > 0.0)
+    lines.append(f"ligaments at the end: {told or 'all slack'}")
+    lines += [f"flag: {flag}" for flag in summary.flags[:5]]
+    seconds = summary.seconds
+    lines.append(f"{seconds['simulation']:.1f} s for the motion, {seconds['all']:.1f} s in all")
+    return lines
+
+
+def forward_page(
+    summary: ForwardSummary,
+    setup: ForwardSetup,
+    result: SimulatedFrames,
+    tensions: FloatArray,
+    over: str | None,
+) -> dict[str, Any]:
+    """Return the content of `forward.html` over a coordinate or time; tensions (N, L) [N]."""
+    charts = _charts(setup, result, over)
+    return {
+        "summary": summary,
+        "pictures": {
+            "secondary": list(charts.secondary()),
+            "contact": list(charts.contact()),
+            "shared": list(charts.shares(interposed_loads(setup, setup.contacts.contacts, result))),
+            "ligaments": list(charts.ligaments(setup.plant.ligaments.names, tensions)),
+            "muscles": list(charts.muscles()),
+        },
+    }
+
+
+def _charts(setup: ForwardSetup, result: SimulatedFrames, over: str | None) -> FrameCharts:
+    """Return the charts over the time, or over a coordinate."""
+    motion = setup.plant.motion.first(len(result.time))
+    if over is None:
+        return FrameCharts(motion, result, "time", "time [s]", result.time)
+    (place,) = motion.index((over,))
+    values = motion.values[:, place]
+    if over in result.secondary:
+        values = result.values[:, result.secondary.index(over)]
+    shown, unit = for_people(motion, over, values)
+    return FrameCharts(motion, result, over, f"{over} [{sign_of(unit)}]", shown)
+
+
+class ReadyMotion(NamedTuple):
+    """A forward simulation whose input has been checked."""
+
+    file: ForwardFile
+    setup: ForwardSetup
+
+
+def _prepare(file: ForwardFile, job: Job) -> ReadyMotion:
+    setup = prepare_forward(file.forward)
+    job.note(*setup.warnings)
+    return ReadyMotion(file, setup)
+
+
+def _carry_out(ready: ReadyMotion, job: Job) -> Outcome:
+    """Simulate a motion; the outcome fails if an instant but the first finds no balance."""
+    file, setup = ready
+    prepared = job.seconds
+    result = setup.run()
+    simulated = job.seconds
+    # OpenSim opens no model with articular contact of JAM.
+    write_text(job.folder / "model.osim", setup.model.without_contact())
+    tensions = ligament_forces(setup, result)
+    write_tables(job.folder, setup, result, tensions)
+    seconds = {
+        "preparation": prepared,
+        "simulation": simulated - prepared,
+        "all": job.seconds,
+    }
+    summary = summarise(file, setup, result, tensions, seconds)
+    failure = None
+    if summary.failure is not None:
+        failure = PoseError(
+            f"{summary.failure}; {job.folder} has the {summary.instants} instants up to "
+            f"{summary.interval_s[1]:g} s"
+        )
+    return Outcome(
+        summary,
+        summary_lines(summary),
+        [summary.not_trusted] if summary.not_trusted else (),
+        forward_page(summary, setup, result, tensions, file.forward.over),
+        failure=failure,
+    )
+
+
+FORWARD_MOTION = Study(
+    JobKind("forward simulation", "forward"),
+    ForwardFile,
+    "forward.json",
+    "forward.html",
+    _prepare,
+    _carry_out,
+    files=("model.osim", "states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
+)

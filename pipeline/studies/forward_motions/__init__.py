@@ -1,1 +1,0 @@
-"""Forward simulations of OpenSim models: passive flexion, laxity tests, isometric contractions."""

@@ -1,0 +1,1 @@
+"""Laxity tests of a knee, and the ligaments that reproduce measured ones."""

@@ -1,0 +1,180 @@
+"""Study of laxity tests: the calibrated table gives the calibrated laxity; refused keys."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from pydantic import ValidationError
+
+from dynamics import Ligament
+from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, ligament_rows, load_ligaments
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.mesh import placement
+from pipeline.cli.main import main
+from pipeline.config.laxity_schema import LaxityConfig, LaxityTestConfig
+
+CONFIG = """
+[run]
+name = "knee"
+
+[knee.implant]
+edge_mm = 3.0
+femur_edge_mm = 2.0
+
+[simulation]
+ligaments = "{ligaments}"
+medial_offset_mm = 0.0
+
+[laxity]
+menisci_N_per_mm = 5.0
+draws = {draws}
+splits_deg = [[25.0, 35.0]]
+prior.source = "a guess"
+
+[[laxity.test]]
+direction = "anterior"
+flexion_deg = 10.0
+axial_force_N = 60.0
+load_N = [-60.0, 0.0, 60.0]
+{first}
+
+[[laxity.test]]
+direction = "internal"
+flexion_deg = [30.0, 31.0]
+axial_force_N = 60.0
+load_Nm = [-3.0, 3.0]
+{second}
+"""
+FIRST, SECOND = "measured_mm = [2.0, 4.0, 7.0]", "measured_deg = [0.0, 20.0]"
+
+
+def table_of_bundles(folder):
+    """Write cruciate and collateral bundles, strained by 1 % at the home pose of the implant."""
+    pose = CondylarImplant().home_pose(flexion=np.radians(10.0))
+    rows = []
+    for name, femoral, course in (
+        ("ACL1", (-0.008, 0.0, 0.004), (0.024, -0.022, -0.004)),
+        ("PCL1", (-0.002, -0.004, -0.004), (-0.022, -0.022, 0.004)),
+        ("MCL1", (0.002, 0.0, -0.04), (0.006, -0.06, 0.006)),
+        ("LCL1", (0.0, 0.0, 0.04), (-0.006, -0.05, 0.0)),
+    ):
+        tibial = pose.rotation_matrix @ femoral + pose.translation + course
+        rows.append(
+            Ligament.at_reference_strain(name, femoral, tibial, 0.01, 4000.0, "toe", pose=pose)
+        )
+    path = folder / "bundles.csv"
+    pd.DataFrame(ligament_rows(rows)).to_csv(path, index=False)
+    return path
+
+
+def conducted(folder, name, **values):
+    """Return the document of a study, and its folder."""
+    settings = {
+        "ligaments": table_of_bundles(folder),
+        "draws": 0,
+        "first": "",
+        "second": "",
+    } | values
+    config = folder / f"{name}.toml"
+    config.write_text(CONFIG.format(**settings))
+    out = folder / name
+    assert main(["run", str(config), "--out", str(out), "--quiet"]) == 0
+    return json.loads((out / "laxity.json").read_text()), out
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("laxity")
+    return conducted(folder, "calibrated", draws=3, first=FIRST, second=SECOND)
+
+
+def test_calibrated_ligaments_reproduce_the_measured_laxity(calibrated):
+    document, _ = calibrated
+    assert [row["measured"] for row in document["tests"]] == [5.0, 20.0]
+    for row in document["tests"]:
+        error = abs(row["calibrated"] - row["measured"])
+        assert error < 0.5 * abs(row["given"] - row["measured"])
+        assert row["low"] < row["calibrated"] < row["high"]
+    found = document["calibration"]
+    assert found["draws"] == 3
+    assert {row["source"] for row in found["parameters"]} == {"a guess"}
+    assert min(row["width"] for row in found["parameters"]) < 0.95
+    assert [row["test"] for row in found["lessons"]] == ["anterior 10°", "internal 30°"]
+    assert [row["test"] for row in found["held_out"]] == ["internal 30°"]
+
+
+def test_the_calibrated_table_gives_the_calibrated_laxity(calibrated, tmp_path):
+    document, out = calibrated
+    again, folder = conducted(tmp_path, "again", ligaments=out / "ligaments.csv")
+    menisci = document["calibration"]["parameters"][-1]
+    assert again["calibration"] is None
+    assert not (folder / "ligaments.csv").exists()
+    # The restraint of the menisci is a key, not part of the table; it turns with no rotation.
+    assert menisci["group"] == "menisci"
+    assert_allclose(again["tests"][1]["given"], document["tests"][1]["calibrated"], rtol=0.02)
+
+
+def test_tables_have_each_state_and_bundle(calibrated):
+    document, out = calibrated
+    states = pd.read_csv(out / "laxity.csv")
+    assert states.groupby("ligaments", sort=False).size().to_dict() == {"given": 5, "calibrated": 5}
+    ends = states.groupby(["ligaments", "test"]).displacement.last()
+    for row in document["tests"]:
+        assert_allclose(ends["given", row["name"]], row["given"], rtol=1e-6)
+    tensions = pd.read_csv(out / "tensions.csv")
+    assert len(tensions) == 10 * document["bundles"]
+    assert tensions.tension_N.max() > 10.0
+    drawn = pd.read_csv(out / "ligament_draws.csv")
+    assert drawn.groupby("draw").size().to_dict() == dict.fromkeys(range(3), document["bundles"])
+
+
+def test_rows_of_bundles_are_read_back_in_frame_and_side_of_the_meshes(tmp_path):
+    places = {
+        "side": "left",
+        "femur": placement(("-z", "y", "x"), (0.1, 0.2, -0.3), (0.01, 0.02, 0.03)),
+        "tibia": placement(("x", "y", "z"), (0.0, 0.0, 0.4), (0.0, -0.02, 0.01)),
+    }
+    bundles = load_ligaments(LENHART_LIGAMENTS)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(ligament_rows(bundles, **places)).to_csv(path, index=False)
+    for read, each in zip(load_ligaments(path, **places), bundles, strict=True):
+        assert (read.name, read.kind) == (each.name, each.kind)
+        for name in ("femoral", "tibial"):
+            assert_allclose(getattr(read, name), getattr(each, name), rtol=0.0, atol=1e-12)
+        for name in ("rest_length", "stiffness", "transition_strain"):
+            assert_allclose(getattr(read, name), getattr(each, name), rtol=1e-12)
+
+
+DRAWER = {"direction": "anterior", "flexion_deg": 10.0, "load_N": (-50.0, 50.0)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"direction": "varus"}, 'load_N: expected load_Nm with direction = "varus"'),
+        ({"measured_deg": (0.0, 1.0)}, "measured_deg: expected measured_mm"),
+        ({"load_N": (50.0, -50.0)}, r"load_N: expected two or more increasing loads"),
+        ({"load_N": ()}, r"load_N: expected two or more increasing loads, found \[\]"),
+        ({"measured_mm": (0.0, 1.0, 2.0)}, "measured_mm: expected 2 numbers, one for each load"),
+        ({"flexion_deg": (0.0, 1.0, 2.0)}, "flexion_deg: expected 2 numbers"),
+    ],
+)
+def test_refused_tests(changes, words):
+    with pytest.raises(ValidationError, match=words):
+        LaxityTestConfig(**DRAWER | changes)
+
+
+def test_refused_studies(tmp_path, capsys):
+    twice = {"test": (LaxityTestConfig(**DRAWER), LaxityTestConfig(**DRAWER))}
+    with pytest.raises(ValidationError, match="expected each name once, found anterior 10°"):
+        LaxityConfig(**twice)
+    held_out = LaxityTestConfig(**DRAWER, measured_mm=(0.0, 5.0), held_out=True)
+    with pytest.raises(ValidationError, match="expected a measured test that is not held out"):
+        LaxityConfig(test=(held_out,))
+    config = tmp_path / "bare.toml"
+    bare = CONFIG.format(ligaments="lenhart2015", draws=0, first="", second="")
+    config.write_text(bare.replace('ligaments = "lenhart2015"\n', ""))
+    assert main(["run", str(config), "--out", str(tmp_path / "out"), "--quiet"]) != 0
+    assert "simulation.ligaments: expected the bundles" in capsys.readouterr().err
