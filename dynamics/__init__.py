@@ -8,7 +8,7 @@ from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, set
 from dynamics.simulator.integrator import gait, simulate
 from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
-from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
+from dynamics.simulator.result import SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
@@ -17,7 +17,6 @@ __all__ = [
     "LEVEL_WALKING",
     "AppliedLoads",
     "ContactModel",
-    "CountedFlag",
     "EquilibriumError",
     "GaitCycle",
     "KneeSimulator",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dynamics.motion import MotionTable, write_motion_table
+from dynamics.motion.motion_tables import MotionTable, write_motion_table
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
 

@@ -8,13 +8,13 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 20_620,
-    "surrogates": 15_120,
-    "dynamics": 21_220,
-    "pipeline": 40_390,
+    "foundation": 19_150,
+    "surrogates": 13_630,
+    "dynamics": 19_970,
+    "pipeline": 39_360,
     "benchmarks": 1_690,
-    "examples": 1_680,
-    "tests": 52_940,
+    "examples": 1_630,
+    "tests": 52_220,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
 WORDS = 45_000

@@ -42,15 +42,24 @@ _INERTIAS = (
 
 @dataclass(frozen=True)
 class AppliedLoads:
-    """Loads that the simulator applies at one instant."""
+    """Loads that the simulator applies at one instant.
 
-    #: Presses the femur onto the tibia, compression positive [N].
+    Parameters
+    ----------
+    axial_force : float
+        Force that presses the femur onto the tibia, compression positive [N].
+    ap_force : float
+        Force on the tibia, anterior positive [N].
+    internal_torque : float
+        Torque on the tibia, internal positive [N m].
+    adduction_torque : float
+        Torque on the tibia about the anterior axis, positive where it loads the medial
+        compartment [N m].
+    """
+
     axial_force: float = 0.0
-    #: On the tibia, anterior positive [N].
     ap_force: float = 0.0
-    #: On the tibia, internal positive [N m].
     internal_torque: float = 0.0
-    #: On the tibia about the anterior axis, positive where it loads the medial compartment [N m].
     adduction_torque: float = 0.0
 
     @property

@@ -47,6 +47,11 @@ class TriangleMesh:
     vertex_normals : (V, 3) float64, optional
         Unit outward normals [1] of the surface that the triangles approximate.
 
+    Attributes
+    ----------
+    area_vectors : (F, 3) float64
+        Outward normal times area of each triangle [m²].
+
     Raises
     ------
     MeshError
@@ -59,7 +64,6 @@ class TriangleMesh:
     faces: IntArray
     name: str = "mesh"
     vertex_normals: FloatArray | None = None
-    #: Outward normal times area of each triangle, (F, 3) [m²].
     area_vectors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

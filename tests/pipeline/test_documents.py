@@ -27,7 +27,7 @@ PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/
 PACKAGES = (
     *("foundation.surfaces", "foundation.implant", "foundation.elastic_foundation"),
     *("foundation.finite_element", "foundation.contact_laws"),
-    *("surrogates", "dynamics", "dynamics.motion"),
+    *("surrogates", "dynamics"),
     *(
         "dynamics.mechanics.planar_knee",
         "dynamics.mechanics.ground",

@@ -44,14 +44,6 @@ def test_random_starts_reach_one_optimum(tiny_run):
 
 
 @pytest.mark.slow
-def test_stiffness_of_ligaments_is_recovered(tiny_run):
-    pytest.importorskip("jax", reason="jax is not installed: pip install jax")
-    figures = example("fit_ligaments_jax").main(tiny_run, count=12)
-    assert figures["first_misfit"] > 1.0
-    assert figures["error"] < 1e-2
-
-
-@pytest.mark.slow
 def test_model_of_bioptim_has_the_dynamics_of_the_simulator(tiny_run):
     assert casadi.Function
     module = example("bioptim_knee")

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.motion import write_motion_table
 from dynamics.motion.knee_motion import (
     KNEE_COORDINATES,
     KNOWN_COLUMNS,
@@ -17,6 +16,7 @@ from dynamics.motion.knee_motion import (
     parse_columns,
     read_knee_poses,
 )
+from dynamics.motion.motion_tables import write_motion_table
 from foundation.base.pose import COORDINATES, Pose
 
 POSE_COLUMNS = tuple(KNOWN_COLUMNS[1].values())

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.motion import MotionTable, read_motion_table
-from dynamics.motion.motion_tables import motion_text, read_motion_columns
+from dynamics.motion.motion_tables import (
+    MotionTable,
+    motion_text,
+    read_motion_columns,
+    read_motion_table,
+)
 
 VERSION_1 = """Coordinates
 version=1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.motion import MotionTable
+from dynamics.motion.motion_tables import MotionTable
 from dynamics.motion.plates import contacts, find_plates, find_stride, foot_events
 from foundation.base.errors import InputError
 

@@ -7,7 +7,7 @@ import pytest
 from bare_legs import BELOW, MUSCLES, TIME, WEIGHT, bare_model, bare_walk, solved, standing
 from numpy.testing import assert_allclose
 
-from dynamics.motion import MotionTable, read_motion_table, write_motion_table
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.motion import MotionTable
-from dynamics.motion.motion_tables import read_motion_table, write_motion_table
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.musculoskeletal import OsimModel, follow_markers
 from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions

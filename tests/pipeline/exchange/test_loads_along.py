@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import surrogates
-from dynamics.motion import read_motion_table
 from dynamics.motion.knee_motion import read_knee_poses
+from dynamics.motion.motion_tables import read_motion_table
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose

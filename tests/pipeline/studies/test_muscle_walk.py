@@ -14,7 +14,7 @@ from jam_walks import AS_JAM, JAM_WALK, WALK_FILES
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
-from dynamics.motion import read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import (
     RecordedPlant,
 )

@@ -9,7 +9,7 @@ import pytest
 from jam_walks import WALK_FILES, changed
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.motion import read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import (
     RecordedPlant,
 )

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import kept_figures
 
-from dynamics.motion import read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import Comak
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from dynamics.musculoskeletal.opensim_system import opensim as wheel
