@@ -101,7 +101,7 @@ def test_run_has_what_a_run_has_but_the_original_s(run):
     gait = report["gait"]
     assert gait["models"] == ["surrogate"]
     assert gait["differences"] == []
-    for key in ("speed", "frames", "wear", "combinations"):
+    for key in ("speed", "wear", "combinations"):
         assert gait[key] is None, key
     headline = report["overview"]["headline"]
     assert {v for k, v in headline.items() if k.startswith("gait_") or "speed" in k} == {None}

@@ -185,7 +185,7 @@ def without(name):
             "medial/first/weights",
         )),
         (lambda header, _: header["parameters"].pop(), "expected 2 parameters, found 3"),
-        (lambda header, _: header.update(version=9), "expected version 1, found 9"),
+        (lambda header, _: header.update(version=9), "expected version 5, found 9"),
     ],
 )  # fmt: skip
 def test_a_changed_file_of_designs_is_refused(designs, change, message):

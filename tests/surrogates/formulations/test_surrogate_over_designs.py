@@ -141,7 +141,7 @@ def test_the_path_is_that_of_the_design():
         knee.at(DESIGN).spaces[0].path.poses(flexion), knee.path_of(DESIGN).poses(flexion)
     )
     with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
-        knee.path([17.0, 5e-3, 13.0])
+        knee.path_of([17.0, 5e-3, 13.0])
 
 
 def test_other_fits_are_refused():
