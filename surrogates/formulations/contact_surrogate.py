@@ -118,7 +118,13 @@ class ContactSurrogate(ArrayRecord):
         -------
         (N, 6) float64
             Poses of the femur [rad, m]; beyond its ends the path is extrapolated.
+
+        Raises
+        ------
+        InputError
+            If the surrogate is over designs, which `path_of` asks for.
         """
+        self._check_single()
         return self.spaces[0].path.poses(flexion)
 
     def reference_pose(self, flexion_deg: float = 30.0) -> Pose:
@@ -347,12 +353,15 @@ class ContactSurrogate(ArrayRecord):
     @cached_property
     def packed(self) -> PackedContact:
         """The compartments of a single knee for the library."""
+        self._check_single()
+        return PackedContact([part.packed for part in self.parts])
+
+    def _check_single(self) -> None:
         if self.parameters:
             raise InputError(
                 "surrogate over designs: expected that of one design; call `at` with the values of "
                 f"{', '.join(self.parameters.names)}"
             )
-        return PackedContact([part.packed for part in self.parts])
 
     # ---- pressure fields
 

@@ -142,6 +142,8 @@ def test_the_path_is_that_of_the_design():
     )
     with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
         knee.path_of([17.0, 5e-3, 13.0])
+    with pytest.raises(InputError, match="surrogate over designs: expected that of one design"):
+        knee.reference_pose(20.0)
 
 
 def test_other_fits_are_refused():
