@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -173,6 +174,9 @@ def test_pressure_beyond_the_material_names_layer_and_unit():
     check(model, 1.01 * most)
     with pytest.raises(PeakError, match="more than the layer bears; check its thickness"):
         check(model, 0.99 * most)
+    thin = model.with_law(replace(LAW, thickness=0.45e-3))
+    with pytest.raises(PeakError, match="pressed through the layer; check the thickness"):
+        check(thin, 1e12)
 
 
 BALL = shapes.ellipsoid(20e-3 * np.ones(3), 3)
