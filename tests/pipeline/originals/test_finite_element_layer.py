@@ -219,7 +219,7 @@ def test_stored_compliances_give_the_same_loads(knee, folder, drawn, done, monke
 @pytest.mark.slow
 def test_workers_map_the_stored_compliances(knee, drawn, done, monkeypatch):
     assert len(ForkingPickler.dumps(knee.model)) < SMALL
-    function, shared, _ = knee.evaluation()
+    function, shared, *_ = knee.evaluation()
     jobs = [(drawn.iloc[:5],), (drawn.iloc[5:],)]
     found = dict(Execution(workers=2).results(function, jobs, *shared))
     assert pd.concat([found[0], found[1]]).equals(done)
