@@ -1,6 +1,6 @@
-"""Write docs/report.png, the first screen of a report.
+"""Write docs/report.png, the first screen of a report, and docs/move.png, "Move the knee".
 
-`python docs/report_picture.py runs/implant` draws the picture from a finished run. The script needs
+`python docs/report_picture.py runs/implant` draws the pictures from a finished run. It needs
 playwright and the system program chromium.
 """
 
@@ -18,17 +18,28 @@ FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 
 
 def draw(folder: Path, target: Path) -> None:
-    """Take a picture of the first screen of a run's report."""
+    """Take pictures of the first screen of a run's report, and of the knee that is moved."""
     with sync_playwright() as started:
         browser = started.chromium.launch(
             executable_path=shutil.which("chromium"), args=list(FLAGS)
         )
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto((folder / "report.html").resolve().as_uri())
-        seen = page.screenshot()
+        save(page.screenshot(), target / "report.png")
+        page.wait_for_selector(".live-charts svg")
+        slider = page.locator("#move [data-group=gait][data-name=ap]")
+        page.wait_for_function("document.querySelector('.cycle-state').textContent")
+        slider.focus()
+        page.keyboard.press("End")
+        page.wait_for_timeout(3000)
+        save(page.locator("#move").screenshot(), target / "move.png")
         browser.close()
-    Image.open(io.BytesIO(seen)).convert("RGB").save(target, optimize=True)
+
+
+def save(seen: bytes, file: Path) -> None:
+    """Write a picture of a page."""
+    Image.open(io.BytesIO(seen)).convert("RGB").save(file, optimize=True)
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]), Path(__file__).with_name("report.png"))
+    draw(Path(sys.argv[1]), Path(__file__).parent)

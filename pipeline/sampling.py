@@ -7,7 +7,7 @@ import numpy as np
 from foundation.base.pose import Pose
 from foundation.statics.height import StaticsError, pose_at_load
 from foundation.surface_contact import SurfaceContact
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.training_data import Samples
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import SampleSpace
 

@@ -21,7 +21,7 @@ from surrogates.files.persistence import (
 )
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarning
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.training_data import Samples
 from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 from surrogates.training import fit, samples_of

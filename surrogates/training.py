@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from foundation.base.loads import AXIAL_FORCE, ContactLoads
 from foundation.base.pose import pose_array
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.training_data import Samples
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 

@@ -10,7 +10,7 @@ from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.formulations.compartment_fit import Fitter
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.design_fit import DesignSamples, fit_parametric
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.training_data import Samples
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace

@@ -9,7 +9,7 @@ import numpy as np
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_poses
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

@@ -17,7 +17,7 @@ from surrogates.families.spline import SplineSettings
 from surrogates.families.training import polynomial_exponents
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import FORMULATIONS, Samples
+from surrogates.formulations.training_data import FORMULATIONS, Samples
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

@@ -10,7 +10,7 @@ from foundation.base.errors import InputError
 from pipeline.config.sampling_schema import Design
 from pipeline.config.schema_base import NonNegative, Positive, Section, ascending
 from surrogates.families.registry import FAMILIES
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 #: Family that stands for the cheapest one of the wanted error.
 AUTO = "auto"

@@ -38,7 +38,6 @@ from surrogates.families.spline import SplineSettings
 from surrogates.files.fit_file import read_fit, write_fit
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import Samples
 from surrogates.formulations.selection import (
     MOST_FOR_KRIGING,
     Drawn,
@@ -46,6 +45,7 @@ from surrogates.formulations.selection import (
     Selected,
     fit_cheapest,
 )
+from surrogates.formulations.training_data import Samples
 from surrogates.sampling.space import SampleSpace
 
 #: A fit of one compartment, or the choice among several, and the time that it took [s].

@@ -29,7 +29,7 @@ from surrogates.families.regressor import (
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.formulations.at_load import LoadLevels, errors_at_load, errors_at_pose
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 

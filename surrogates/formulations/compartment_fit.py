@@ -11,7 +11,7 @@ from foundation.base.checks import FloatArray, check_in, check_number
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.lessons import FORMULATIONS, Formulation, Lesson, Samples
+from surrogates.formulations.training_data import FORMULATIONS, Formulation, Samples, TrainingData
 from surrogates.sampling.space import SampleSpace
 
 #: Places of the peak pressure and of all quantities in the outputs of every joint fit.
@@ -78,38 +78,38 @@ def fit_compartment(
     check_in("formulation", formulation, FORMULATIONS)
     check_number("load_degree", load_degree, at_least=1.0)
     kind = FORMULATIONS[formulation]
-    lesson = kind.lesson(samples, float(space.load[1]), load_degree)
-    return fit_lesson(formulation, space, lesson, fitter, samples.weights)
+    data = kind.training_data(samples, float(space.load[1]), load_degree)
+    return fit_training_data(formulation, space, data, fitter, samples.weights)
 
 
-def fit_lesson(
+def fit_training_data(
     formulation: str,
     space: SampleSpace,
-    lesson: Lesson,
+    data: TrainingData,
     fitter: Fitter,
     weights: FloatArray | None,
 ) -> Trained:
-    """Fit the regressors of a compartment to a lesson of samples with weights (N,) [1]."""
+    """Fit the regressors of a compartment to training data of samples with weights (N,) [1]."""
     kind = FORMULATIONS[formulation]
     checks: dict[str, CrossCheck] = {}
     parts = []
-    for name, outputs in outputs_of(kind, lesson, fitter.joint):
-        fitted = fitter.fit(lesson.inputs, outputs, influences(fitter, outputs, weights))
+    for name, outputs in outputs_of(kind, data, fitter.joint):
+        fitted = fitter.fit(data.inputs, outputs, influences(fitter, outputs, weights))
         parts.append(fitted.regressor)
         checks[name] = fitted.check
         if fitter.folds:
-            checks[f"{name}, {fitter.folds} folds"] = k_fold_check(fitter, lesson.inputs, outputs)
-    return Trained(assembled(formulation, space, lesson, parts), checks)
+            checks[f"{name}, {fitter.folds} folds"] = k_fold_check(fitter, data.inputs, outputs)
+    return Trained(assembled(formulation, space, data, parts), checks)
 
 
 def assembled(
-    formulation: str, space: SampleSpace, lesson: Lesson, parts: Sequence[Regressor]
+    formulation: str, space: SampleSpace, data: TrainingData, parts: Sequence[Regressor]
 ) -> CompartmentSurrogate:
-    """Return the surrogate of a compartment from one to three regressors of a lesson."""
-    none = no_outputs(lesson.inputs.shape[1])
+    """Return the surrogate of a compartment from one to three regressors of training data."""
+    none = no_outputs(data.inputs.shape[1])
     first, second, third = [*parts, *[none] * (3 - len(parts))]
     return CompartmentSurrogate(
-        formulation, space, lesson.coordinates, lesson.largest, lesson.degree, lesson.depth,
+        formulation, space, data.coordinates, data.largest, data.degree, data.depth,
         (first, second, third),
     )  # fmt: skip
 
@@ -133,8 +133,10 @@ def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> Cro
     return k_fold(lambda x, y, _: fit(x, y, None), inputs, outputs, fitter.folds, rng)
 
 
-def outputs_of(kind: Formulation, lesson: Lesson, joint: bool) -> Sequence[tuple[str, FloatArray]]:
+def outputs_of(
+    kind: Formulation, data: TrainingData, joint: bool
+) -> Sequence[tuple[str, FloatArray]]:
     """Return names and values (N, k) [SI] of the outputs of each regressor."""
     if not joint:
-        return list(zip(kind.groups, lesson.groups, strict=True))
-    return [("+".join(kind.groups), np.column_stack(lesson.groups))]
+        return list(zip(kind.groups, data.groups, strict=True))
+    return [("+".join(kind.groups), np.column_stack(data.groups))]

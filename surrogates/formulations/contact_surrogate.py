@@ -25,7 +25,7 @@ from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.training_data import Samples
 from surrogates.sampling.parameters import NO_PARAMETERS, Design, Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

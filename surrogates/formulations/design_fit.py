@@ -16,9 +16,9 @@ from foundation.base.loads import CompartmentLoads
 from surrogates.families.fixed_inputs import with_parameters
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.compartment_fit import Fitter, Trained, fit_lesson
+from surrogates.formulations.compartment_fit import Fitter, Trained, fit_training_data
 from surrogates.formulations.domain_fit import DomainSamples, fit_domain
-from surrogates.formulations.lessons import FORMULATIONS, Samples, middle_and_half
+from surrogates.formulations.training_data import FORMULATIONS, Samples, middle_and_half
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, closest_point
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -49,18 +49,18 @@ def fit_parametric(
     own = [coordinates.at(each) for each in z]
     heights = [c.variables(d.samples.poses)[1] for c, d in zip(own, designs, strict=True)]
     depth = None if kind.learns_heights else middle_and_half(np.concatenate(heights))
-    lessons = [
-        kind.lesson(d.samples, largest, load_degree, c, depth)
+    parts = [
+        kind.training_data(d.samples, largest, load_degree, c, depth)
         for c, d in zip(own, designs, strict=True)
     ]
-    inputs = [with_parameters(each.inputs, row) for each, row in zip(lessons, z, strict=True)]
-    groups = zip(*(each.groups for each in lessons), strict=True)
-    lesson = lessons[0]._replace(
+    inputs = [with_parameters(each.inputs, row) for each, row in zip(parts, z, strict=True)]
+    groups = zip(*(each.groups for each in parts), strict=True)
+    data = parts[0]._replace(
         coordinates=coordinates,
         inputs=np.concatenate(inputs),
         groups=[np.concatenate(group) for group in groups],
     )
-    return fit_lesson(formulation, space, lesson, fitter, _weights(designs))
+    return fit_training_data(formulation, space, data, fitter, _weights(designs))
 
 
 def fit_coordinates(

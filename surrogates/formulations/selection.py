@@ -27,7 +27,7 @@ from surrogates.families.regressor import no_outputs
 from surrogates.families.spline import TERMS, SplineSettings, fit_splines
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.compartment_fit import Fitter, Trained, assembled, fit_compartment
-from surrogates.formulations.lessons import FORMULATIONS, Samples
+from surrogates.formulations.training_data import FORMULATIONS, Samples
 from surrogates.sampling.space import SampleSpace
 
 _STEP = 1e-4  # of the scaled root of the load, for the slope of the height
@@ -147,11 +147,11 @@ def fit_cheapest(
                                  load_degree)  # fmt: skip
     found: list[Trained] = []
     front: list[FrontPoint] = []
-    lesson = FORMULATIONS["inverted"].lesson(samples, float(space.load[1]), load_degree)
-    outputs = np.column_stack(lesson.groups)
+    data = FORMULATIONS["inverted"].training_data(samples, float(space.load[1]), load_degree)
+    outputs = np.column_stack(data.groups)
     draw = np.random.default_rng(0)
-    for fitted in fit_splines(lesson.inputs, outputs, splines, TERMS, draw, samples.weights):
-        surrogate = assembled("inverted", space, lesson, [fitted.regressor])
+    for fitted in fit_splines(data.inputs, outputs, splines, TERMS, draw, samples.weights):
+        surrogate = assembled("inverted", space, data, [fitted.regressor])
         found.append(Trained(surrogate, {_ALL: fitted.check}))
         front.append(_spline_point("spline", found[-1], samples))
         if front[-1].load_error <= wanted:

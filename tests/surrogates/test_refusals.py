@@ -21,8 +21,8 @@ from surrogates.families.registry import fit_family
 from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment_fit import fit_compartment
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.lessons import Samples
 from surrogates.formulations.selection import largest_errors, load_error
+from surrogates.formulations.training_data import Samples
 from surrogates.formulations.validation import distance_figures, error_figures
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.designs import first_subset, unit_design

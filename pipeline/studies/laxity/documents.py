@@ -44,7 +44,7 @@ class Parameter(Computed):
     source: str
 
 
-class Lesson(Computed):
+class Information(Computed):
     """What a single test teaches: the parameters that it narrows most, in words."""
 
     test: str
@@ -80,7 +80,7 @@ class Calibrated(Computed):
     evaluations: int
     model_errors: dict[str, float]
     parameters: list[Parameter]
-    lessons: list[Lesson]
+    information: list[Information]
     pairs: list[Pair]
     held_out: list[HeldOut]
     draws: int

@@ -29,8 +29,8 @@ from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.laxity.documents import (
     Calibrated,
     HeldOut,
+    Information,
     LaxityDocument,
-    Lesson,
     Pair,
     Parameter,
     TestedLaxity,
@@ -40,7 +40,7 @@ from pipeline.studies.laxity.setup import LaxitySetup, prepare
 
 #: Half width of 90 % of a normal distribution, over its standard deviation.
 NORMAL_90 = 1.6448536269514722
-#: Parameters that a lesson names, and the part by which they narrow at least.
+#: Parameters that the information of a test names, and the part by which they narrow at least.
 _NAMED, _NARROWED = 4, 0.02
 #: Least correlation of parameters that are not told apart, most such pairs, and the largest width
 #: of a parameter that the tests inform.
@@ -260,7 +260,7 @@ def _calibration(setup: LaxitySetup, calibration: Calibration) -> Calibrated:
         evaluations=found.evaluations,
         model_errors=dict(zip(DIRECTIONS, found.model_errors, strict=True)),
         parameters=_parameters(setup, found, deviation),
-        lessons=_lessons(setup, found),
+        information=_information(setup, found),
         pairs=_pairs(setup.model.uncertain.names, found.covariance, deviation),
         held_out=calibration.held_out,
         draws=len(calibration.drawn),
@@ -291,10 +291,10 @@ def _parameters(setup: LaxitySetup, found: Fit, deviation: FloatArray) -> list[P
     return rows
 
 
-def _lessons(setup: LaxitySetup, found: Fit) -> list[Lesson]:
+def _information(setup: LaxitySetup, found: Fit) -> list[Information]:
     """Return what each fitted test would teach alone, for a linear model at the fit."""
     chosen = [m and not t.held_out for m, t in zip(setup.measured, setup.tests, strict=True)]
-    part, lessons, begin = setup.part(chosen), [], 0
+    part, information, begin = setup.part(chosen), [], 0
     spread = part.measurements().spread(found.model_errors)
     for test in part.tests:
         rows = slice(begin, begin + len(test.loads) - 1)
@@ -306,8 +306,8 @@ def _lessons(setup: LaxitySetup, found: Fit) -> list[Lesson]:
             f"{setup.model.uncertain.names[k].replace('_', ' ')} by {100 * narrower[k]:.0f} %"
             for k in best
         ]
-        lessons.append(Lesson(test=test.title, narrowed=", ".join(words) or "nothing"))
-    return lessons
+        information.append(Information(test=test.title, narrowed=", ".join(words) or "nothing"))
+    return information
 
 
 def _pairs(names: tuple[str, ...], covariance: FloatArray, deviation: FloatArray) -> list[Pair]:

@@ -23,7 +23,7 @@ from pipeline.store.quantities import OUTPUTS
 from pipeline.studies.calibration import FREE_LAWS
 from pipeline.studies.contact_models.content import MODELS
 from pipeline.studies.dispatch import describe_schemas
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {

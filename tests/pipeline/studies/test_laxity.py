@@ -98,7 +98,7 @@ def test_calibrated_ligaments_reproduce_the_measured_laxity(calibrated):
     assert found["draws"] == 3
     assert {row["source"] for row in found["parameters"]} == {"a guess"}
     assert min(row["width"] for row in found["parameters"]) < 0.95
-    assert [row["test"] for row in found["lessons"]] == ["anterior 10°", "internal 30°"]
+    assert [row["test"] for row in found["information"]] == ["anterior 10°", "internal 30°"]
     assert [row["test"] for row in found["held_out"]] == ["internal 30°"]
 
 

@@ -10,7 +10,7 @@ from surrogate_arrays import arrays
 
 import surrogates
 from surrogates.export import c_export
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 
 @needs_compiler

@@ -18,7 +18,7 @@ from surrogate_arrays import arrays
 from foundation.base.errors import InputError
 from surrogates.export.c_export import export_knee
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 FAMILIES = ("network", "polynomial", "spline", "beside")
 FEW = [("inverted", "network"), ("direct", "beside"), ("inverted", "spline")]

@@ -26,7 +26,7 @@ from pipeline.store.samples import POSE_COLUMNS
 from surrogates.export import fmu
 from surrogates.export.c_export import template
 from surrogates.export.fmu import VARIABLES
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402

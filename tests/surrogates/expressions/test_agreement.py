@@ -13,7 +13,7 @@ from surrogate_arrays import arrays
 
 from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 

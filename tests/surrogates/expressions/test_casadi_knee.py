@@ -18,7 +18,7 @@ from foundation.base.errors import InputError
 from surrogates.expressions import of_casadi
 from surrogates.expressions.compartment import CRITERIA
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 

@@ -8,7 +8,7 @@ from some_slow import first_rows, slow_rows
 from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 

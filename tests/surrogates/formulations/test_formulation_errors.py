@@ -12,7 +12,7 @@ from manufactured import truth
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.families.registry import fit_family
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.training_data import Samples
 
 FAMILIES = tuple(manufactured.FAMILIES)
 

@@ -12,13 +12,13 @@ from surrogates.families.registry import fit_family
 from surrogates.families.spline import SplineSettings
 from surrogates.formulations import selection
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
-from surrogates.formulations.lessons import Samples
 from surrogates.formulations.selection import (
     Drawn,
     Fitters,
     compressions,
     fit_cheapest,
 )
+from surrogates.formulations.training_data import Samples
 
 TRUE = manufactured.truth()
 #: A network that is trained in a second, and is worse than a quadratic of a quadratic truth.

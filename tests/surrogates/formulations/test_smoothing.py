@@ -14,7 +14,7 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.lessons import FORMULATIONS
+from surrogates.formulations.training_data import FORMULATIONS
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
 WIDTH = 0.05

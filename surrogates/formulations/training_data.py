@@ -50,7 +50,7 @@ class Samples:
         check_fields(self, poses=(None, 6), loads=(None, 12), weights=(len(poses),))
 
 
-class Lesson(NamedTuple):
+class TrainingData(NamedTuple):
     """Inputs (N, 6 + P) [1] and outputs that are learnt, and the compartment's constants."""
 
     coordinates: CondyleCoordinates
@@ -71,8 +71,8 @@ def height_over_load(
     degree: float,
     coordinates: CondyleCoordinates | None = None,
     depth: FloatArray | None = None,
-) -> Lesson:
-    """Return the lesson of "inverted", for F_max [N] and p [1]; `depth` (2,) [m] has no meaning."""
+) -> TrainingData:
+    """Return the training data of "inverted" for F_max [N], p [1]; `depth` (2,) [m] is not used."""
     del depth
     coordinates = coordinates or CondyleCoordinates.fit(samples.poses, samples.loads)
     u, height, points = coordinates.variables(samples.poses)
@@ -84,7 +84,7 @@ def height_over_load(
         quantities_of(coordinates, loads, points, root, degree),
     ]
     inputs = np.column_stack([u, 2.0 * root - 1.0])
-    return Lesson(coordinates, inputs, groups, largest, degree, np.array([0.0, 1.0]))
+    return TrainingData(coordinates, inputs, groups, largest, degree, np.array([0.0, 1.0]))
 
 
 def loads_over_height(
@@ -93,8 +93,8 @@ def loads_over_height(
     degree: float,
     coordinates: CondyleCoordinates | None = None,
     depth: FloatArray | None = None,
-) -> Lesson:
-    """Return the lesson of "direct": the loads about the tibial origin; `depth` (2,) [m]."""
+) -> TrainingData:
+    """Return the training data of "direct": the loads about the tibial origin; `depth` (2,) [m]."""
     del largest, degree
     if coordinates is None:
         coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=False)
@@ -103,7 +103,7 @@ def loads_over_height(
     values = samples.loads.copy()
     values[:, 9:] -= coordinates.lever(points)
     inputs = np.column_stack([u, (height - depth[0]) / depth[1]])
-    return Lesson(coordinates, inputs, [values], 1.0, 1.0, depth)
+    return TrainingData(coordinates, inputs, [values], 1.0, 1.0, depth)
 
 
 def middle_and_half(values: FloatArray) -> FloatArray:
@@ -134,13 +134,13 @@ def quantities_of(
 
 
 class Formulation(NamedTuple):
-    """A formulation of a compartment; `lesson` returns what is learnt, for F_max [N] and p [1]."""
+    """A formulation of a compartment, and what a surrogate learns for F_max [N] and p [1]."""
 
     #: Whether heights over the load are learnt, or the loads over the height.
     learns_heights: bool
     #: Groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
     groups: tuple[str, ...]
-    lesson: Callable[..., Lesson]
+    training_data: Callable[..., TrainingData]
 
 
 #: Formulations of a compartment by name, which is also the name of the functions in exported C.
