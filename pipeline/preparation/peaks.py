@@ -98,8 +98,8 @@ def _fault(flags: list[Flag], lone: bool) -> str:
                 f"surface is {flag.values[4]:.2g} mm away; cut the edge or spike of the tibial "
                 "mesh there off, or smooth it"
             )
-        if flag.kind == FlagKind.PRESSED_THROUGH:
-            return f"{flag}; check the thickness of the layer and the unit of the meshes"
     if lone:
         return "a ridge, spike or bump of a mesh; cut it off or smooth it in a mesh editor"
+    if flags:
+        return f"{flags[0]}; check the thickness of the layer and the unit of the meshes"
     return "more than the layer bears; check its thickness and modulus, and the unit of the meshes"
