@@ -117,10 +117,10 @@
   const chart = (label, curves) => {
     const values = curves.flatMap(({ y }) => y).filter(Number.isFinite);
     const [low, high] = [Math.min(...values), Math.max(...values)], room = 0.06 * (high - low || 1);
-    const px = (x) => LEFT + (x / 100) * (WIDE - LEFT - 8), py = (y) => TALL - FOOT - ((y - low + room) / (high - low + 2 * room)) * (TALL - FOOT - 18);
+    const px = (x) => LEFT + (x / 100) * (WIDE - LEFT - 18), py = (y) => TALL - FOOT - ((y - low + room) / (high - low + 2 * room)) * (TALL - FOOT - 18);
     const area = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": `${label} over the gait cycle` });
     for (const value of ticks(low, high, 5)) {
-      area.append(svg("path", { d: `M${LEFT} ${py(value)}H${WIDE - 8}`, stroke: "#ddd" }), svg("text", { x: LEFT - 5, y: py(value) + 4, "text-anchor": "end" }, short(value)));
+      area.append(svg("path", { d: `M${LEFT} ${py(value)}H${WIDE - 18}`, stroke: "#ddd" }), svg("text", { x: LEFT - 5, y: py(value) + 4, "text-anchor": "end" }, short(value)));
     }
     for (const value of [0, 25, 50, 75, 100]) area.append(svg("text", { x: px(value), y: TALL - 12, "text-anchor": "middle" }, `${value} %`));
     area.append(svg("text", { x: LEFT, y: 12 }, label));
