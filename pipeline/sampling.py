@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.base.pose import Pose
-from foundation.statics.height import StaticsError, pose_at_load
 from foundation.surface_contact import SurfaceContact
+from pipeline.originals.knee import evaluate_rows
+from pipeline.stages.fitting import compartment_samples
+from pipeline.store.samples import OK, candidate_table
 from surrogates.formulations.training_data import Samples
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import SampleSpace
@@ -42,14 +43,6 @@ def sample(
     for place, name in enumerate(model.compartment_names):
         rng = np.random.default_rng((seed, place))
         poses, loads = space.draw(unit_design("lhs", points, 6, rng))
-        rows = []
-        for pose, load in zip(poses, loads.tolist(), strict=True):
-            try:
-                rows.append(pose_at_load(model, Pose.from_array(pose), name, load))
-            except StaticsError:
-                continue
-        found[name] = Samples(
-            np.array([row.pose.array for row in rows]).reshape(-1, 6),
-            np.array([row.loads for row in rows]).reshape(-1, 12),
-        )
+        rows = evaluate_rows(model, candidate_table(poses, loads, name), "load")
+        found[name] = compartment_samples(rows[rows["status"] == OK])
     return found

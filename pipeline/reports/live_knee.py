@@ -65,8 +65,7 @@ def live_data(knee: ContactSurrogate, gait: GaitSimulation) -> dict[str, Any] | 
     parts, scratch = image.pointers(knee.packed.parts), image.room(knee.packed.scratch)
     problem = image.struct(equations.problem.packed)
     simulation = STRUCTS_32["simulation"]
-    trained = Struct("trained", {"parts": None, "stops": 0, "scratch": None})
-    trained.fields = {"parts": parts, "stops": 0, "scratch": scratch}
+    trained = Struct("trained", {"parts": parts, "stops": 0, "scratch": scratch})
     bounds = Struct("step_limits", {**limits._asdict(), "sizes": len(limits.size)})
     addresses = {
         "parts": parts,

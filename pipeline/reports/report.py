@@ -16,7 +16,7 @@ import tomli_w
 
 from foundation.base.errors import InputError
 from pipeline.advice import in_folder
-from pipeline.config.reading import ConfigError, dump_config, load_config
+from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
 from pipeline.reports import accuracy as accuracy_panels
@@ -148,7 +148,7 @@ def _live(files: RunFiles, folder: Path) -> dict[str, Any] | None:
     try:
         gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, read_path(folder))
         return live_data(files.knee, gait)
-    except (ConfigError, InputError):  # a table of the cycle is no longer there
+    except InputError:  # a table of the cycle is no longer there
         return None
 
 

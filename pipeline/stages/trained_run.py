@@ -45,6 +45,13 @@ def opened(
     return config, surrogates.load(folder / "knee.npz")
 
 
+def _current(axes: Any) -> Any:
+    """Return axes of matplotlib, by default the current ones."""
+    import matplotlib.pyplot as plt
+
+    return plt.gca() if axes is None else axes
+
+
 @dataclass(frozen=True, eq=False)
 class PressureMap:
     """Pressure on a tibial surface."""
@@ -55,9 +62,7 @@ class PressureMap:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the pressure [MPa] on the plateau seen from above; return the axes of matplotlib."""
-        import matplotlib.pyplot as plt
-
-        axes = plt.gca() if axes is None else axes
+        axes = _current(axes)
         x, z = 1e3 * self.tibia.vertices[:, 0], 1e3 * self.tibia.vertices[:, 2]
         shades = axes.tripcolor(z, x, self.tibia.faces, facecolors=1e-6 * self.pressure)
         axes.figure.colorbar(shades, ax=axes, label="pressure [MPa]")
@@ -109,9 +114,7 @@ class TrainedRun:
 
     def plot(self, column: str, over: str = "gait_percent", axes: Any = None) -> Any:
         """Draw a column of `simulation.parquet` for both models; return the axes of matplotlib."""
-        import matplotlib.pyplot as plt
-
-        axes = plt.gca() if axes is None else axes
+        axes = _current(axes)
         cycle = read_table(self.folder / "simulation.parquet", ("model", column, over))
         for model, rows in cycle.groupby("model", sort=False):
             axes.plot(rows[over], rows[column], label=model)
@@ -124,9 +127,7 @@ class TrainedRun:
 
         Raises `InputError` if the column is not one of `foundation.base.loads.LOAD_COLUMNS`.
         """
-        import matplotlib.pyplot as plt
-
-        axes = plt.gca() if axes is None else axes
+        axes = _current(axes)
         predicted = f"predicted_{check_in('column', column, LOAD_COLUMNS)}"
         file = self.folder / "samples" / "heldout_prediction.parquet"
         table = read_table(file, ("compartment", column, predicted))

@@ -81,7 +81,7 @@
       return `<tr><th scope="row">${words}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
     });
     find("tbody").innerHTML = rows.join("");
-    const words = SIDES.flatMap((side, k) => data.flags(answer, k).map(({ text }) => `${side}: ${text}`));
+    const words = SIDES.flatMap((side, k) => knee.flags(answer, k).map(({ text }) => `${side}: ${text}`));
     find(".outside").textContent = words.length ? `${words.join("; ")}. These loads are those of the nearest trained pose.` : "";
   };
   const keep = () => {
@@ -185,9 +185,7 @@
   });
   (async () => {
     knee = await new Function(`${source}; return liveKnee;`)()(data);
-    data.flags = knee.flags;
-    worker.postMessage({ ...data, flags: undefined });
-    const middle = path(data.begin[0]);
+    worker.postMessage(data);
     made.pose.flexion.value = data.begin[0];
     made.pose.load.value = Math.min(1000, most);
     const kept = new URLSearchParams(location.hash.slice(1));
