@@ -13,7 +13,7 @@ from pydantic import Field
 from foundation.base.wording import counted
 from pipeline.design_space.errors import TOLD
 from pipeline.reports import figures as fig
-from pipeline.reports.accuracy import parity_panel
+from pipeline.reports.charts import parity_chart
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
 from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
@@ -84,6 +84,7 @@ _BASE, _ROW = 1.1, 0.3
 
 def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> None:
     """Write `report.html` of a run over designs; `config` is the resolved study as TOML."""
+    slopes = document.derivatives
     write_page(
         folder / "report.html",
         template="designs.html",
@@ -92,9 +93,17 @@ def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> 
             {"label": words, "unit": unit, **document.errors[name]}
             for name, (words, unit) in TOLD.items()
         ],
-        designs=[_row(each) for each in document.held_out],
-        names=[row["name"] for row in document.parameters],
-        shown=TOLD,
+        designs=[(k, _row(each)) for k, each in enumerate(document.held_out, start=1)],
+        columns=[
+            "design",
+            *(row["name"] for row in document.parameters),
+            *((f"error of\n{words} [{unit}]", name, 2) for name, (words, unit) in TOLD.items()),
+            ("told by the surrogate", "told"),
+        ],
+        parameters=[
+            (row["name"], {"size": None, "percent": None} | row | slopes.get(row["name"], {}))
+            for row in document.parameters
+        ],
         pictures={
             "errors": [_error_picture("errors at held-out designs", document)],
             "outputs": list(_parity(document)),
@@ -107,16 +116,13 @@ def _row(design: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of the table of held-out designs."""
     cycle = design["cycle"]
     flagged = cycle.get("flagged", 0)
-    return {
-        "design": design["design"],
-        "values": design["values"],
-        "errors": design["errors"],
-        "told": [
-            *design["doubts"],
-            *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
-            *([cycle["reason"]] if cycle["reason"] else []),
-        ],
-    }
+    told = [
+        *design["doubts"],
+        *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
+        *([cycle["reason"]] if cycle["reason"] else []),
+    ]
+    errors = dict.fromkeys(TOLD) | design["errors"]
+    return errors | design["values"] | {"told": "; ".join(told) or "nothing"}
 
 
 @picture("svg")
@@ -149,4 +155,5 @@ def _parity(document: DesignsDocument) -> Iterator[Picture]:
     for name in KEY_OUTPUTS if cycles else ():
         truth, other = (np.array([c[m][name] for c in cycles]) for m in ("original", "surrogate"))
         text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
-        yield parity_panel(text, {"designs": truth}, {"designs": other}, OUTPUTS[name].axis)
+        found = {"designs": truth}, {"designs": other}
+        yield parity_chart(f"parity-{name}", text, *found, OUTPUTS[name].axis)

@@ -30,7 +30,6 @@ from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.originals.spring_bed import build_law
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
-from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 from pipeline.studies.contact_models.knee import elements_configuration
 
@@ -273,8 +272,7 @@ each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
 
 def study(name: str) -> Config:
     """Return the smallest study with a contact model; nodes, if there are any, are far apart."""
-    spacing = CONTACT_WORDS[name].spacing_key
-    coarse = [f"{spacing}=2.0"] if spacing else []
+    coarse = ["contact.finite_element.node_spacing_mm=2.0"] if name == "finite_element" else []
     return load_config(SMOKE, (*TINY, f"contact.model='{name}'", *coarse))
 
 
@@ -307,7 +305,7 @@ def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(n
     config = study(name)
     knee, preparation = build_knee(config), preparation_of(config)
     assert isinstance(knee.model, SurfaceContact)
-    assert isinstance(knee.model, NodalContact) == bool(CONTACT_WORDS[name].spacing_key)
+    assert isinstance(knee.model, NodalContact) == (name == "finite_element")
     assert (knee.preparation is None) == (preparation is None)
     wide, narrow = (
         CONTACT_KINDS[name].check_resolution(knee, config.contact, area) for area in (1e-2, 1e-6)
