@@ -1,6 +1,7 @@
 /* What a page in a browser computes with, as one translation unit for WebAssembly: the loads of a
    surrogate, and the simulation that they drive. */
 #define KNEE_API __attribute__((visibility("default")))
+#include "fields.h"
 #include "motion.h"
 
 #include "sums.c"
@@ -9,6 +10,7 @@
 #include "line.c"
 #include "jets.c"
 #include "compartment.c"
+#include "posterior.c"
 #include "ligaments.c"
 #include "equations.c"
 #include "rosenbrock.c"

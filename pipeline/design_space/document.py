@@ -11,13 +11,18 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from foundation.base.wording import counted
-from pipeline.design_space.errors import TOLD
+from pipeline.config.reading import dump_config
+from pipeline.config.schema import Config
+from pipeline.design_space.errors import TOLD, errors_for_page
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import parity_chart
 from pipeline.reports.figures import Picture, picture
+from pipeline.reports.live_knee import live_section
 from pipeline.reports.pages import write_page
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.store.run_documents import Computed
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 
 class DesignsDocument(Computed):
@@ -82,9 +87,16 @@ def summary_lines(document: DesignsDocument) -> list[str]:
 _BASE, _ROW = 1.1, 0.3
 
 
-def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> None:
-    """Write `report.html` of a run over designs; `config` is the resolved study as TOML."""
+def write_designs_page(
+    folder: Path, document: DesignsDocument, config: Config, knee: ContactSurrogate
+) -> None:
+    """Write `report.html` of a run over designs with a surrogate."""
     slopes = document.derivatives
+    settings = config.simulation
+
+    def gait_of(single: ContactSurrogate) -> GaitSimulation:
+        return GaitSimulation.of(settings, single.spaces[0].path)
+
     write_page(
         folder / "report.html",
         template="designs.html",
@@ -108,7 +120,8 @@ def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> 
             "errors": [_error_picture("errors at held-out designs", document)],
             "outputs": list(_parity(document)),
         },
-        config_text=config,
+        live=live_section(knee, gait_of, expected=errors_for_page(knee)),
+        config_text=dump_config(config),
     )
 
 

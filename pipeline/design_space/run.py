@@ -253,7 +253,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     away = path_errors(config, designs, paths, space)
     document = _document(run, drawn, sampled.evaluated, away, knee, judged_unseen, judged, slopes)
     run.write_json("designs.json", document)
-    write_designs_page(run.folder, document, dump_config(config))
+    write_designs_page(run.folder, document, config, knee)
     (run.folder / "times.json").unlink()
     return document
 

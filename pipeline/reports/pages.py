@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pipeline.files import content_of, write_text
 from pipeline.reports.accuracy import verdict_of_coverage
 from pipeline.reports.model_section import doubted, signed, strain_words
-from pipeline.reports.units import SIGNS, determination, field, given, number, shown_name
+from pipeline.reports.units import determination, field, given, head_of, number, shown_name
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import Part
 
@@ -76,13 +76,6 @@ class Column(NamedTuple):
             return cls(head_of(given), given)
         *pair, digits = given if len(given) == 3 else (*given, 3)
         return cls(*pair, kind="long") if digits == "long" else cls(*pair, digits)
-
-
-def head_of(key: str) -> str:
-    """Return a key in words, such as "node spacing [mm]" for "node_spacing_mm"."""
-    head, _, token = key.rpartition("_")
-    words = f"{head} [{SIGNS[token]}]" if head and token in SIGNS else key
-    return words.replace("_", " ")
 
 
 def _by_part(rows: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

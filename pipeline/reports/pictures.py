@@ -12,7 +12,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart, cycle_chart, line
+from pipeline.reports.charts import chart, cycle_chart, line, lines_of
 from pipeline.reports.figures import Picture, Triangles
 from pipeline.reports.inputs import PEAK_COLUMNS, RunFiles, nearest_rows
 from pipeline.reports.pressure_field import vertex_pressures
@@ -69,6 +69,23 @@ def cycle_pictures(files: RunFiles, section: str) -> Iterator[Picture]:
         if lines:
             text = f"Gait cycle, {' and '.join(tables)}: {quantity.label}"
             yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
+
+
+def peaks_picture(files: RunFiles) -> Picture:
+    """Return the peak pressures of both models at the stored instants."""
+    assert files.frames is not None
+    at = files.frames.gait_percent
+    lines = []
+    for name, cycle in files.cycles.items():
+        rows = nearest_rows(cycle, at)
+        dashed = {"dashed": True, "width": 1.2} if name == MODELS[1] else {}
+        peaks = {side: 1e-6 * rows[c] for side, c in zip(COMPARTMENTS, PEAK_COLUMNS, strict=True)}
+        for each in lines_of(peaks, **dashed):
+            lines.append(each | {"name": f"{each['name']}, {name}"})
+    return chart(
+        "peak-pressures", "Peak pressures over the gait cycle", "gait cycle [%]",
+        "peak pressure [MPa]", lines, size=(9.0, 2.2), at=at, range=[0.0, 100.0], from_zero=True,
+    )  # fmt: skip
 
 
 def pressure_pictures(files: RunFiles) -> Iterator[Picture]:

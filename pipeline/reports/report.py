@@ -32,7 +32,7 @@ from pipeline.reports.contact_figures import contact_of, contact_pictures
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, knee_lines, knee_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.live_knee import live_data
+from pipeline.reports.live_knee import live_section
 from pipeline.reports.model_section import layer_lines, spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
@@ -134,7 +134,7 @@ def _live(files: RunFiles, folder: Path) -> dict[str, Any] | None:
         return None
     try:
         gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, read_path(folder))
-        return live_data(files.knee, gait)
+        return live_section(files.knee, lambda _: gait)
     except InputError:  # a table of the cycle is no longer there
         return None
 
@@ -201,6 +201,8 @@ def _pictures(files: RunFiles) -> dict[str, Any]:
         for section in pictures.OVER_CYCLE:
             drawn[section] = pictures.cycle_pictures(files, section)
         drawn |= {"contact": contact_pictures(files), "pressure": pictures.pressure_pictures(files)}
+    if files.frames is not None:
+        drawn["peaks"] = iter([pictures.peaks_picture(files)])
     if worn_files(files) is not None:
         drawn["wear"] = pictures.wear_pictures(files)
     shown: dict[str, Any] = {section: list(items) for section, items in drawn.items()}

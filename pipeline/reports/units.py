@@ -20,6 +20,13 @@ SIGNS |= {"deg": "°", "mm2": "mm²", "mm3": "mm³", "percent": "%", "um": "µm"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def head_of(key: str) -> str:
+    """Return a key in words, such as "node spacing [mm]" for "node_spacing_mm"."""
+    head, _, token = key.rpartition("_")
+    words = f"{head} [{SIGNS[token]}]" if head and token in SIGNS else key
+    return words.replace("_", " ")
+
+
 def in_unit(quantity: Quantity, **figures: float | None) -> dict[str, Any]:
     """Return label and unit of a quantity, and figures [SI] in the unit, which ends their keys."""
     token = unit_token(quantity.unit_for_people)
