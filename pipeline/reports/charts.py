@@ -95,7 +95,7 @@ def chart(
 ) -> Picture:
     """Return a chart as the pictures of a page are, with lines by `line` and a size [inch].
 
-    `at` (N,) are places that the lines share [any unit, that of the axis]. `settings` are `title`,
+    `at` (N,) are places [any unit] that the lines share. `settings` are `title`,
     `range` and `y_range` (limits of the axes), `equal` (one scale), `outlines` (mappings of x and
     y), `reference` (name, value), `along` (meaning of the instants), `from_zero`.
     """
@@ -141,7 +141,7 @@ def parity_chart(
     predicted: Mapping[str, ArrayLike],
     label: str,
 ) -> Picture:
-    """Return predicted over true values (N,) [unit of `label`] by name, with the diagonal."""
+    """Return predicted over true values (N,) [any unit] by name, with the diagonal."""
     values = np.concatenate([np.ravel(each) for each in (*truth.values(), *predicted.values())])
     known = values[np.isfinite(values)]
     ends = [known.min(), known.max()] if known.size else [0.0, 1.0]
