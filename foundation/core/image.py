@@ -33,7 +33,7 @@ class Image:
         """Add an array of any shape [any unit] in the library's type; return its address."""
         if values.dtype.kind == "f":
             return self._placed(np.ascontiguousarray(values, "<f8").tobytes())
-        kind = np.uint8 if values.dtype.kind == "b" else "<i4"
+        kind = np.uint8 if values.dtype.itemsize == 1 else "<i4"
         return self._placed(np.ascontiguousarray(values, kind).tobytes())
 
     def room(self, numbers: int) -> int:

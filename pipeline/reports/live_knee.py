@@ -38,6 +38,7 @@ from pipeline.reports.figures import Picture
 from pipeline.reports.units import head_of
 from pipeline.simulation import GaitSimulation
 from surrogates.core.packing import PackedContact, packed_posterior
+from surrogates.fields.knee_fields import SpringResponse
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Flexion [deg] and axial load [N] of the pose that the page begins with.
@@ -51,12 +52,12 @@ _FACTORS = {
     "torque": ("internal torque", -1.0, 3.0), "flexion": ("flexion", 0.5, 1.2),
 }  # fmt: skip
 #: Further sliders of the gait: name, words, unit, range and value.
-_CHANGES = (
-    ("ap_spring", "AP restraint ×", "", 0.2, 5.0, 1.0),
-    ("rotation_spring", "rotational restraint ×", "", 0.2, 5.0, 1.0),
-    ("rotation", "femoral component, internal rotation", "°", -8.0, 8.0, 0.0),
-    ("adduction", "femoral component, adduction", "°", -3.0, 3.0, 0.0),
-    ("anterior", "femoral component, anterior", "mm", -4.0, 4.0, 0.0),
+_CHANGES: tuple[tuple[tuple[str, str, str], tuple[float, float, float]], ...] = (
+    (("ap_spring", "AP restraint ×", ""), (0.2, 5.0, 1.0)),
+    (("rotation_spring", "rotational restraint ×", ""), (0.2, 5.0, 1.0)),
+    (("rotation", "femoral component, internal rotation", "°"), (-8.0, 8.0, 0.0)),
+    (("adduction", "femoral component, adduction", "°"), (-3.0, 3.0, 0.0)),
+    (("anterior", "femoral component, anterior", "mm"), (-4.0, 4.0, 0.0)),
 )
 #: Rows of the table: words, column of the loads, its size in SI units, whether sides are summed.
 _ROWS = (
@@ -106,6 +107,7 @@ def live_section(
     data = {
         **_memory(knee, equations.problem, limits, times, TABLEAUS[config.method], image),
         **_design(knee, config, image, expected),
+        "pressures": _pressures(knee, image),
         "image": _packed(image.content),
         "base": BASE,
         "wasm": base64.b64encode(PAGE_LIBRARY.read_bytes()).decode("ascii"),
@@ -197,6 +199,30 @@ def _design(
     return content
 
 
+def _pressures(knee: ContactSurrogate, image: Image) -> list[dict[str, Any]]:
+    """Return addresses of the pressure fields of a surrogate, none without fields."""
+    found = []
+    for own in () if knee.fields is None else knee.fields.by_name.values():
+        law, layer = [], 0
+        if isinstance(own.response, SpringResponse):
+            law = [image.array(own.response.constants), image.array(own.response.law)]
+        else:
+            layer = image.struct(own.response.packed)
+        found.append({
+            "places": len(own.bed),
+            "triangles": len(own.triangles),
+            "corners": len(own.corners),
+            "of_triangle": image.array(own.triangles),
+            "of_corner": image.array(own.corners),
+            "shares": image.array(own.shares),
+            "skin": image.struct(own.skin.packed),
+            "bed": image.array(own.bed),
+            "layer": layer,
+            "springs": law,
+        })  # fmt: skip
+    return found
+
+
 def _slider(
     group: str, name: str, words: str, unit: str, low: float, high: float, value: float = 0.0
 ) -> dict[str, Any]:
@@ -220,9 +246,10 @@ def _pose_sliders(knee: ContactSurrogate) -> list[dict[str, Any]]:
     spaces = knee.spaces
     reach = _REACH * np.max([space.offsets for space in spaces], axis=0)
     turn, twist, forward, across = (reach * [180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3]).tolist()
+    low, high = np.degrees(spaces[0].flexion).tolist()
     most = round(sum(float(space.load[1]) for space in spaces), -1)
     return [
-        _slider("pose", "flexion", "flexion", "°", *np.degrees(spaces[0].flexion), _BEGIN[0]),
+        _slider("pose", "flexion", "flexion", "°", low, high, _BEGIN[0]),
         _slider("pose", "adduction", "adduction", "°", -turn, turn),
         _slider("pose", "rotation", "internal rotation", "°", -twist, twist),
         _slider("pose", "anterior", "anterior", "mm", -forward, forward),
@@ -238,7 +265,7 @@ def _gait_sliders(driven: list[str]) -> list[dict[str, Any]]:
         for name, (words, low, high) in _FACTORS.items()
         if name in ("flexion", *driven)
     ]
-    return factors + [_slider("gait", *row) for row in _CHANGES]
+    return factors + [_slider("gait", *words, *numbers) for words, numbers in _CHANGES]
 
 
 def _chart(label: str, of: str, percent: FloatArray) -> Picture:

@@ -74,8 +74,8 @@ class Column(NamedTuple):
         """Return the column of a key, or of a head, a key, and digits or "long"."""
         if isinstance(given, str):
             return cls(head_of(given), given)
-        *pair, digits = given if len(given) == 3 else (*given, 3)
-        return cls(*pair, kind="long") if digits == "long" else cls(*pair, digits)
+        head, key, digits = given if len(given) == 3 else (*given, 3)
+        return cls(head, key, kind=digits) if isinstance(digits, str) else cls(head, key, digits)
 
 
 def _by_part(rows: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,8 @@ OVER_CYCLE = {
 def path_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield the reference path over flexion with the sampled box, a picture per coordinate."""
     space = files.config["space"]
-    flexion = np.linspace(*space["flexion_deg"], 200)
+    low, high = space["flexion_deg"]
+    flexion = np.linspace(low, high, 200)
     curve = files.path.path.poses(np.radians(flexion))
     gait = next(iter(files.cycles.values()), None)
     for k, column in enumerate(POSE_COLUMNS[1:], start=1):
@@ -78,7 +79,7 @@ def peaks_picture(files: RunFiles) -> Picture:
     lines = []
     for name, cycle in files.cycles.items():
         rows = nearest_rows(cycle, at)
-        dashed = {"dashed": True, "width": 1.2} if name == MODELS[1] else {}
+        dashed: dict[str, Any] = {"dashed": True, "width": 1.2} if name == MODELS[1] else {}
         peaks = {side: 1e-6 * rows[c] for side, c in zip(COMPARTMENTS, PEAK_COLUMNS, strict=True)}
         for each in lines_of(peaks, **dashed):
             lines.append(each | {"name": f"{each['name']}, {name}"})

@@ -61,7 +61,8 @@ class Skin:
         return outline_of(own.frame, own.coefficients, own.known, (group, block))
 
     @cached_property
-    def _packed(self) -> Struct:
+    def packed(self) -> Struct:
+        """The field as a struct of the library."""
         groups, blocks = self.groups
         return Struct("skin", {
             "condyle": _packed_surface(self.surface), "outline": _packed_surface(self.outline),
@@ -76,7 +77,7 @@ class Skin:
         depth = np.empty(len(self.bed))
         turned, moved = np.ascontiguousarray(rotation), np.ascontiguousarray(translation)
         largest = CORE.skin_indentations(
-            self._packed.address, address(turned), address(moved), address(depth)
+            self.packed.address, address(turned), address(moved), address(depth)
         )
         return depth, largest
 
@@ -133,12 +134,13 @@ class LayerResponse:
         """Return the pressures (P,) [Pa] of overlaps (P,) [m] and of the `bed` (P, 7) of a skin."""
         pressure = np.empty(len(depth))
         CORE.layer_pressures(
-            self._packed.address, len(depth), address(depth), address(bed), address(pressure)
+            self.packed.address, len(depth), address(depth), address(bed), address(pressure)
         )
         return pressure
 
     @cached_property
-    def _packed(self) -> Struct:
+    def packed(self) -> Struct:
+        """The field as a struct of the library."""
         fields = {name: getattr(self, name) for name in _NAMES}
         return Struct("layer", fields | {"samples": self.points.shape[1]})
 

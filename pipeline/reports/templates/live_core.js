@@ -12,7 +12,7 @@ const liveKnee = async (data) => {
   const { base, count, free, inertial, times } = data;
   const parts = data.compartments.length, n = free.length, size = n + inertial.length;
   const [low, high] = data.ranges, wide = 6 + low.length, steep = low.length ? 12 : 6;
-  const expected = data.expected ?? { box: [], outputs: [] };
+  const expected = data.expected ?? { box: [], outputs: [] }, most = Math.max(0, ...data.pressures.map((own) => own.places));
 
   // ---- memory: the image, then arrays of numbers -------------------------------------------------
   let end = Math.ceil((base + image.length) / 64) * 64;
@@ -24,7 +24,7 @@ const liveKnee = async (data) => {
     pose: wide, own: 12 * parts, slope: steep * wide * parts, variable: 7 * parts, learnt: 3, powers: 20, state: size,
     inputs: 10, rates: 10, force: 6, jacobian: 36, total: 36, change: 6, wrench: 6, counts: 2, where: 2, states: count * size,
     values: 10 * count, slopes: 10 * count, poses: wide * count, loads: 12 * parts * count, variables: 7 * parts * count,
-    box: wide * expected.box.length, errors: expected.box.length * Math.max(0, ...expected.outputs),
+    turn: 12, depth: most, pressure: most, box: wide * expected.box.length, errors: expected.box.length * Math.max(0, ...expected.outputs),
   }).map(([name, numbers]) => [name, place(numbers)]));
   const missing = end - core.memory.buffer.byteLength;
   if (missing > 0) core.memory.grow(Math.ceil(missing / 65536));
@@ -135,6 +135,31 @@ const liveKnee = async (data) => {
       else if (place === 6) [name, values] = untrained(x, load, k);
       return { kind: `outside_${name}`, text: worded(data.words[`outside_${name}`], values) };
     });
+  };
+  // Rotation of the femur by rows, and its position [m].
+  const placed = ([flexion, adduction, internal, ...position]) => {
+    const [cf, sf, ca, sa, ci, si] = [flexion, -adduction, -internal].flatMap((angle) => [Math.cos(angle), Math.sin(angle)]);
+    return [
+      ci * cf + si * sa * sf, -ci * sf + si * sa * cf, si * ca,
+      ca * sf, ca * cf, -sa,
+      -si * cf + ci * sa * sf, si * sf + ci * sa * cf, ci * ca, ...position.slice(0, 3)];
+  };
+  // Pressures of the triangles of the tibial side [Pa] at a pose of the domain; null without fields.
+  const pressures = (pose) => {
+    if (!data.pressures.length) return null;
+    const found = [], whole = (address, length) => new Int32Array(core.memory.buffer, address, length);
+    numbers(at.turn, 12).set(placed(pose));
+    for (const own of data.pressures) {
+      const largest = core.skin_indentations(own.skin, at.turn, at.turn + 72, at.depth);
+      if (own.layer) core.layer_pressures(own.layer, own.places, at.depth, own.bed, at.pressure);
+      else core.spring_pressures(own.places, at.depth, largest, ...own.springs, at.pressure);
+      const values = numbers(at.pressure, own.places), corners = whole(own.of_corner, 3 * own.corners), shares = numbers(own.shares, 3 * own.corners);
+      whole(own.of_triangle, own.triangles).forEach((triangle, k) => {
+        const mixed = [0, 1, 2].reduce((sum, c) => sum + shares[3 * k + c] * values[corners[3 * k + c]], 0);
+        found[triangle] = (found[triangle] ?? 0) + (own.corners ? Math.max(mixed, 0) : values[k]);
+      });
+    }
+    return found;
   };
   const axial = (answer) => answer.loads.reduce((sum, own) => sum + own[1], 0);
 
@@ -253,5 +278,5 @@ const liveKnee = async (data) => {
     const outside = core.fill_knee(data.parts, parts, count, at.poses, 0, 0, at.loads, 0, 0, at.variables, data.scratch);
     return { poses: kept, loads: numbers(at.loads, 12 * parts * count).slice(), outside };
   };
-  return { design, path: pathAt, errors, loads, flags, axial, carrying, cycle };
+  return { design, path: pathAt, errors, loads, flags, placed, pressures, axial, carrying, cycle };
 };

@@ -60,17 +60,11 @@
   }
 
   // ---- pose -------------------------------------------------------------------------------------
-  const rotation = ([flexion, adduction, internal]) => {
-    const [cf, sf, ca, sa, ci, si] = [flexion, -adduction, -internal].flatMap((angle) => [Math.cos(angle), Math.sin(angle)]);
-    return [
-      ci * cf + si * sa * sf, -ci * sf + si * sa * cf, si * ca,
-      ca * sf, ca * cf, -sa,
-      -si * cf + ci * sa * sf, si * sf + ci * sa * cf, ci * ca];
-  };
   const inMm = (values) => Array.from(values, (value) => 1e3 * value);
-  const show = (pose, loads) => {
+  const show = (pose, loads, outside) => {
     if (typeof kneeViewer === "undefined" || !kneeViewer) return;
-    kneeViewer([...rotation(pose), ...inMm(pose.slice(3, 6))], loads.map((own) => (own[1] > 0 ? inMm(own.slice(9, 12)) : null)));
+    const placed = knee.placed(pose), centres = loads.map((own) => (own[1] > 0 ? inMm(own.slice(9, 12)) : null));
+    kneeViewer([...placed.slice(0, 9), ...inMm(placed.slice(9))], centres, outside ? null : knee.pressures(pose));
   };
   const tell = (answer) => {
     find(".readout tbody").innerHTML = data.rows.map(({ words, column, size, sums }) => {
@@ -95,7 +89,7 @@
     const answer = knee.loads(pose);
     if (!carry.checked) own.load.value = knee.axial(answer);
     tell(answer);
-    if (changed) show(pose, answer.loads);
+    if (changed) show(pose, answer.loads, answer.outside);
   };
 
   // ---- gait -------------------------------------------------------------------------------------

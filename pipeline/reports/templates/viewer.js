@@ -430,13 +430,27 @@ const kneeViewer = (() => {
   reset();
   const first = models[now.model].peak_MPa, highest = data.percent.map((_, k) => Math.max(first[0][k] || 0, first[1][k] || 0));
   go(highest.indexOf(Math.max(...highest)));
-  // A pose (rotation by rows, position [mm]) and centres of pressure that another section computes.
-  return (pose, centres) => {
+  // A pose (rotation by rows, position [mm]) and centres of pressure that another section computes,
+  // with pressures of the triangles [Pa], or null.
+  return (pose, centres, pressures) => {
     stop();
     now.live = { pose, centres };
     own.fill(-WHOLE);
+    const sums = new Float64Array(own.length), touching = new Uint16Array(own.length), all = new Uint16Array(own.length);
+    tibia.faces.forEach((vertex, k) => {
+      const pressure = pressures?.[Math.floor(k / 3)] ?? 0;
+      all[vertex] += 1;
+      sums[vertex] += pressure;
+      touching[vertex] += pressure > 0;
+    });
+    // Triangles out of contact count as the negative mean of the others, so that the edge is cut.
+    sums.forEach((sum, vertex) => {
+      const mean = sum / (touching[vertex] || 1), value = (mean * (2 * touching[vertex] - all[vertex])) / all[vertex];
+      if (touching[vertex]) own[vertex] = Math.max(-WHOLE, Math.min(WHOLE, (1e-6 * value) / toMPa));
+    });
     tellField();
-    find(".readout").hidden = true;
-    find(".instant").textContent = "the pose of “Move the knee”, without pressures";
+    find("tbody.loads").hidden = true;
+    find(".readout").hidden = !pressures;
+    find(".instant").textContent = `the pose of “Move the knee”${pressures ? "" : ", without pressures"}`;
   };
 })();
