@@ -87,16 +87,22 @@ def summary_lines(document: DesignsDocument) -> list[str]:
 _BASE, _ROW = 1.1, 0.3
 
 
+def live_designs(
+    knee: ContactSurrogate, config: Config, designs: Mapping[str, Mapping[str, float]] | None = None
+) -> dict[str, Any] | None:
+    """Return the section "Move the knee" of a page over designs, which offers some by name."""
+
+    def gait_of(single: ContactSurrogate) -> GaitSimulation:
+        return GaitSimulation.of(config.simulation, single.spaces[0].path)
+
+    return live_section(knee, gait_of, designs, errors_for_page(knee))
+
+
 def write_designs_page(
     folder: Path, document: DesignsDocument, config: Config, knee: ContactSurrogate
 ) -> None:
     """Write `report.html` of a run over designs with a surrogate."""
     slopes = document.derivatives
-    settings = config.simulation
-
-    def gait_of(single: ContactSurrogate) -> GaitSimulation:
-        return GaitSimulation.of(settings, single.spaces[0].path)
-
     write_page(
         folder / "report.html",
         template="designs.html",
@@ -120,7 +126,7 @@ def write_designs_page(
             "errors": [_error_picture("errors at held-out designs", document)],
             "outputs": list(_parity(document)),
         },
-        live=live_section(knee, gait_of, expected=errors_for_page(knee)),
+        live=live_designs(knee, config),
         config_text=dump_config(config),
     )
 

@@ -237,7 +237,8 @@ const kneeViewer = (() => {
   // The colour scale, drawn as the shader colours.
   const bands = Math.round(data.top_MPa / data.step_MPa), scale = find(".colourbar");
   const drawScale = () => {
-    const y = (MPa) => 380 - (360 * MPa) / data.top_MPa;
+    const tall = scale.clientHeight || 390, y = (MPa) => tall - 10 - ((tall - 30) * MPa) / data.top_MPa;
+    scale.setAttribute("viewBox", `0 0 66 ${tall}`);
     scale.replaceChildren(svg("text", { x: 0, y: 12, class: "unit" }, "MPa"));
     for (let k = 0; k <= bands; k += 1) {
       const low = k * data.step_MPa, shade = 3 * Math.floor((255 * (k + 0.5)) / bands + 0.5);
@@ -420,7 +421,7 @@ const kneeViewer = (() => {
     else if (event.shiftKey) move(24 * arrow[0], -24 * arrow[1]);
     else rotate(0.1 * arrow[0], 0.1 * arrow[1]);
   });
-  new ResizeObserver(redraw).observe(canvas);
+  new ResizeObserver(() => { drawScale(); redraw(); }).observe(canvas);
   canvas.addEventListener("webglcontextlost", () => { place.hidden = true; });
 
   // ---- begin: where the pressure is largest -----------------------------------------------------

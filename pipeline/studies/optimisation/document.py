@@ -12,7 +12,9 @@ from pydantic import Field
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
+from pipeline.design_space.document import live_designs
 from pipeline.design_space.errors import LIMITS, TOLD
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture
@@ -230,6 +232,7 @@ def optimisation_page(
     settings: OptimisationConfig,
     front: pd.DataFrame,
     slices: pd.DataFrame,
+    run: TrainedDesigns,
 ) -> dict[str, Any]:
     """Return the content of `optimisation.html`, from the table of the front and slices."""
     names = [each["name"] for each in document.parameters]
@@ -252,6 +255,9 @@ def optimisation_page(
         "models": {model: model.replace("finite_element", "finite elements") for model in models},
         "outputs": DESIGN_OUTPUTS,
         "expected_error": expected_error,
+        "live": live_designs(
+            run.knee, run.config, {each.name: each.values for each in document.chosen}
+        ),
         "pictures": {
             "pairs": list(_pairs(document, front, objectives)),
             "slices": list(_slices(document, slices, parameters, objectives)),

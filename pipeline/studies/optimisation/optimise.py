@@ -244,7 +244,7 @@ def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     return Outcome(
         document,
         summary_lines(document),
-        page=optimisation_page(document, settings, table, slices),
+        page=optimisation_page(document, settings, table, slices, setup.run),
         tables={"front.csv": Table(table)},
     )
 

@@ -42,9 +42,7 @@ def opened(browser: Any, drawn_run: Path) -> Any:
 @pytest.fixture
 def desk(opened: Any) -> Any:
     """Return the page with the choices and the view that it opens with."""
-    for name, value in (
-        *(("shown", "instant"), ("model", "original"), ("femur", "clear")),
-    ):
+    for name, value in (*(("shown", "instant"), ("model", "original"), ("femur", "clear")),):
         opened.check(f"input[name=viewer-{name}][value={value}]")
     opened.fill("[data-level=limit]", "")
     opened.click("[data-view=oblique]")
