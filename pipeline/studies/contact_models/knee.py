@@ -244,10 +244,6 @@ class Built(NamedTuple):
     model: ContactModel
     #: Wall time of the set-up [s].
     seconds: float
-    #: Memory that the set-up needs at its peak, estimated [bytes].
-    set_up_memory: float | None = None
-    #: Name of the compared model that a surrogate was trained on.
-    teacher: str | None = None
 
 
 def timed(make: Callable[[], ContactModel], earlier: float = 0.0) -> Built:
@@ -345,17 +341,17 @@ class ComparedKnee:
         known = dict(read_document(file, StageTimes).root) if file.exists() else {}
         if name not in known:
             write_json(file, known | {name: seconds})
-        return Built(model, known.get(name, seconds), model.size.memory)
+        return Built(model, known.get(name, seconds))
 
     def condensed_elements(self, name: str) -> Built:
         """Return the finite elements of the study after their condensation."""
         model, meshing = self.elements, self._original[1]
         return self.condensed(name, model, meshing)
 
-    def trained(self, name: str, config: Config, teacher: Built, teacher_name: str) -> Built:
+    def trained(self, name: str, config: Config, seconds: float) -> Built:
         """Return the surrogate of a model, trained by a run in a sub-folder of the name.
 
-        The set-up is that of the teacher and the stages of the run up to the fits.
+        The set-up takes that of the model, some seconds [s], and the stages up to the fits.
         """
         study = training_configuration(config, name)
         folder = self.folder / name
@@ -369,8 +365,7 @@ class ComparedKnee:
             run_study(study, folder, resume=resume)
         spent = read_document(folder / "run.json", RunRecord).seconds
         own = sum(value for stage, value in spent.items() if stage not in _NOT_OF_SURROGATE)
-        model = TrainedRun.open(folder).surrogate
-        return Built(model, teacher.seconds + own, teacher.set_up_memory, teacher_name)
+        return Built(TrainedRun.open(folder).surrogate, seconds + own)
 
     def _share_compliances(self, folder: Path, study: Config) -> None:
         """Give a run the condensed compliances, as a run that was interrupted after condensing."""

@@ -34,7 +34,7 @@ from pipeline.studies.calibration import (
     linear_springs,
     with_keys,
 )
-from pipeline.studies.contact_models.content import MODELS
+from pipeline.studies.contact_models.compare import MODELS
 from pipeline.studies.contact_models.knee import ComparedKnee, samples_of
 from pipeline.studies.dispatch import carry_out
 
