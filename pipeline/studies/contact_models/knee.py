@@ -20,7 +20,6 @@ from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
-from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.contact_schema import (
@@ -70,20 +69,13 @@ class CalibrationSamples:
     compartments: NDArray[np.str_]
     #: In the order of `foundation.base.loads.LOAD_COLUMNS`, (N, 12) [N, N m, m², Pa, m].
     loads: FloatArray
-    #: Decrease of the axial force over the height, (N,) [N/m].
-    stiffness: FloatArray
 
     def __len__(self) -> int:
         return len(self.poses)
 
     def part(self, chosen: NDArray[np.bool_]) -> Self:
         """Return the chosen samples, (N,) bool."""
-        return type(self)(
-            self.poses[chosen],
-            self.compartments[chosen],
-            self.loads[chosen],
-            self.stiffness[chosen],
-        )
+        return type(self)(self.poses[chosen], self.compartments[chosen], self.loads[chosen])
 
 
 def draw_samples(
@@ -124,16 +116,8 @@ def samples_of(model: SurfaceContact, drawn: pd.DataFrame) -> CalibrationSamples
                 f"calibration: expected an answer of the finite elements at half of the {asked} "
                 f"{name} samples or more, found {found} ({reason})"
             )
-    poses, names = poses_of(answered), answered["compartment"].to_numpy(dtype=np.str_)
-    return CalibrationSamples(poses, names, loads_of(answered), _stiffness(model, poses, names))
-
-
-def _stiffness(model: SurfaceContact, poses: FloatArray, names: NDArray[np.str_]) -> FloatArray:
-    jacobians = [
-        model.compartment_loads(Pose.from_array(pose), str(name))[1]
-        for pose, name in zip(poses, names, strict=True)
-    ]
-    return -np.array(jacobians)[:, 1, 4]
+    names = answered["compartment"].to_numpy(dtype=np.str_)
+    return CalibrationSamples(poses_of(answered), names, loads_of(answered))
 
 
 #: Contact model that the others are compared with.

@@ -270,7 +270,7 @@ COLUMNS = tuple(
         ),
     )
 )  # fmt: skip
-_QUANTITIES = {"force": FORCE, "peak_pressure": PEAK_PRESSURE, "area": AREA}
+_QUANTITIES: dict[str, int | slice] = {"force": FORCE, "peak_pressure": PEAK_PRESSURE, "area": AREA}
 
 
 def figures_of(measured: Measured, truth: Truth) -> dict[str, float | None]:

@@ -57,7 +57,8 @@ def outcome(task: DesignTask, values: dict[str, float]) -> dict[str, Any]:
 
 def outcomes(task: DesignTask, rows: pd.DataFrame) -> pd.DataFrame:
     """Return designs, a row each with its parameters, and their outcomes."""
-    found = [outcome(task, row) for row in rows.to_dict("records")]
+    values = [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
+    found = [outcome(task, row) for row in values]
     return pd.concat([rows, pd.DataFrame(found, index=rows.index)], axis=1)
 
 

@@ -127,7 +127,8 @@ class OptimisationConfig(ExecutionConfig):
     @property
     def outputs(self) -> tuple[str, ...]:
         """Outputs of objectives and limits, each once."""
-        return tuple(dict.fromkeys(each.output for each in (*self.objective, *self.limit)))
+        names = [each.output for each in self.objective] + [each.output for each in self.limit]
+        return tuple(dict.fromkeys(names))
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
