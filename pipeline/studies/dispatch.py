@@ -127,6 +127,6 @@ def reported(report: Report | DesignsDocument, folder: Path) -> Conducted:
 
 def describe_schemas() -> str:
     """Return every key of all configurations as Markdown tables."""
-    studies = (*STUDIES.values(), WALK_STUDY)
-    schemas = dict.fromkeys([Config, *(study.schema for study in studies)])
+    schemas: list[type[Section]] = [Config, *(study.schema for study in STUDIES.values())]
+    schemas = list(dict.fromkeys([*schemas, WALK_STUDY.schema]))
     return "\n".join(map(describe_section, schemas))
