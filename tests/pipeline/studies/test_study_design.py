@@ -33,7 +33,6 @@ from pipeline.studies.schema import FactorConfig, StudyConfig
 from pipeline.studies.study import DesignTask
 from pipeline.studies.summary import (
     base_runs,
-    convergence,
     quantile,
     rank_correlations,
     study_table,
@@ -167,15 +166,6 @@ def test_rank_correlations_are_those_of_scipy():
         expected = stats.spearmanr(inputs[:, k], outputs[:, 1]).statistic
         assert_allclose(found[k, 1], expected, rtol=1e-12)
     assert np.isnan(found[:, 2]).all()
-
-
-def test_convergence_ends_with_all_runs():
-    values = np.random.default_rng(1).normal(5.0, 2.0, 400)
-    curve = convergence(values)
-    assert curve.runs[0] == 2
-    assert curve.runs[-1] == 400
-    assert_allclose(curve.mean[-1], values.mean(), rtol=1e-12)
-    assert_allclose(curve.half_width[-1], 1.96 * values.std(ddof=1) / 20.0, rtol=1e-4)
 
 
 DEGREE = np.pi / 180.0
