@@ -84,7 +84,7 @@ def striking_legs(
         base: FreeBase | Attachment | FloatArray = Attachment(sides[0], "thigh", np.zeros(2))
         if k == 0 and anchor is None:
             base, segments = FreeBase(), (_with_mass(limb[0], rest), *limb[1:])
-        elif k == 0:
+        elif k == 0 and anchor is not None:
             base = check_array("anchor", anchor, (2,))
         joints = [Joint(*law.tolist()) for law in laws[k]]
         if k > 0:  # the hip turns against the upright trunk, not against the first leg

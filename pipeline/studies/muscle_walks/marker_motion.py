@@ -55,10 +55,8 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
         path = data_file(config.settings)
         settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
-    accuracy = {} if settings is None else {"accuracy": settings.accuracy}
-    times = {} if settings is None else {"start": settings.start, "stop": settings.stop}
-    times |= stated_fields(config, _ENDS)
-    settings = MarkerSettings(tuple(weights.items()), **times, **accuracy)
+    changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
+    settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
     files = files._replace(**stated_files(config, _FILES))
     if files.markers is None:
         raise InputError(

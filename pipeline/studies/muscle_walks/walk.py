@@ -392,7 +392,8 @@ def _carry_out(ready: ReadyWalk, job: Job) -> Outcome:
         recorded = record_plant(setup.plant, result, start, setup.settings, digest)
         with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
             recorded.save(stream)
-    measured, failure = None, None
+    measured: MeasuredWalk | None = None
+    failure: Exception | None = None
     try:
         measured = measured_walk(file, setup, result, knee)
     except InputError as error:
