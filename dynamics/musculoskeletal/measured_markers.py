@@ -354,8 +354,8 @@ def check_placed(
         raise InputError(
             f"{measured.source}: expected markers of a person who stands upright along "
             f"{_AXES[int(np.abs(up).argmax())]} as the model does, found "
-            f"{'-' if rise[k] < 0.0 else ''}{_AXES[k]} upwards; turn the axes so that x is forward, "
-            "y up and z right"
+            f"{'-' if rise[k] < 0.0 else ''}{_AXES[k]} upwards; turn the axes so that x is "
+            "forward, y up and z right"
         )
 
 
