@@ -210,7 +210,7 @@ def _drawn(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> dict[
     if "draw" not in changes:
         return {}
     if not nominal.draws:
-        raise InputError(f"{LIGAMENT_DRAW}: expected a factor of [study], which has a table")
+        raise InputError("expected a factor of [study], which has a table of draws, found none")
     draw = nominal.draws[int(changes["draw"]["ligaments"])]
     restraint = {} if draw.menisci is None else {"anterior_stiffness": draw.menisci}
     return {"ligaments": draw.ligaments, **restraint}

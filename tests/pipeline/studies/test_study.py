@@ -321,7 +321,7 @@ def test_refused_draws(tiny_run, bundles):
         with pytest.raises(ConfigError, match=words):
             study_task(study(tiny_run, [DRAWS | change]))
     inputs = CycleSetup.of(study_task(study(tiny_run))).nominal
-    with pytest.raises(InputError, match="ligament_draw: expected a factor of .study."):
+    with pytest.raises(InputError, match=r"ligament_draw: expected a factor of \[study\]"):
         check_applicable(inputs, ["ligament_draw"])
 
 
