@@ -254,10 +254,6 @@ def test_the_columns_of_the_forces_are_read(read):
     assert_allclose([force.plate.point, force.plate.torque], 0.0)
 
 
-def test_a_path_of_a_frame_is_left_to_opensim(read):
-    assert read(">calcn_r<", ">/bodyset/calcn_r/sole<", ["tibia_r"]).forces[0].body == "sole"
-
-
 END = "</ExternalForce>"
 
 
@@ -279,34 +275,6 @@ END = "</ExternalForce>"
 def test_wrong_loads_are_refused(read, old, new, told):
     with pytest.raises(InputError, match=told):
         read(old, new, ["calcn_r"])
-
-
-@pytest.mark.parametrize(("stated", "other"), [("f.sto.sto", "f.sto"), ("f.sto", "f.sto.sto")])
-def test_a_doubled_ending_of_the_data_file_is_told(edited, tmp_path, stated, other):
-    edited("x\nendheader\ntime\tforce_vy\n0.5\t800\n", name=other)
-    path = edited(LOADS_XML, "grf.csv", stated, "loads.xml")
-    loads = read_external_loads(path)
-    assert loads.data_file == tmp_path / other
-    (note,) = loads.notes
-    assert note == (
-        f"loads.xml, datafile: expected the name of a file, found {stated}, which does not exist; "
-        f"{other} is taken"
-    )
-    edited("x\nendheader\ntime\tforce_vy\n0.5\t700\n", name=stated)
-    assert read_external_loads(path).notes == ()
-
-
-@pytest.mark.parametrize(("start", "stop"), [(0.49, 0.6), (0.5, 0.61)])
-@pytest.mark.parametrize("section", ["comak", "forward"])
-def test_forces_must_cover_the_motion(read, start, stop, section):
-    loads = read()
-    loads.check_cover(0.5, 0.6)
-    told = rf"found 0\.5 to 0\.6 s; set {section}\.start_s and {section}\.stop_s within"
-    with pytest.raises(InputError, match=told):
-        loads.check_cover(start, stop, section=section)
-    other = r"begin 3.5 s before the motion and share no time with it: shift the times of one"
-    with pytest.raises(InputError, match=other):
-        loads.check_cover(4.0, 5.0, section=section)
 
 
 FOOT = """<Body name="{0}"><mass>{1}</mass><mass_center>0 0 0</mass_center>
