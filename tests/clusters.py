@@ -6,9 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from studies import ROOT, stored_samples
 
@@ -16,7 +14,7 @@ from studies import ROOT, stored_samples
 PATIENCE = 60.0
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
+def wait_until(condition, what):
     """Wait until a condition holds; fail if it never does."""
     limit = time.monotonic() + PATIENCE
     while not condition():
@@ -27,9 +25,9 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
 class Cluster:
     """A scheduler and its workers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes = []
         file = folder / "scheduler.json"
         self.scheduler = self._start(
             "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
@@ -39,14 +37,12 @@ class Cluster:
             part for part in file.read_text().split('"') if part.startswith("tcp://127")
         )
 
-    def add_worker(self, *arguments: str, path: str = str(ROOT)) -> subprocess.Popen[bytes]:
+    def add_worker(self, *arguments, path=str(ROOT)):
         """Start a worker with one thread, whose modules lie in `path` first."""
         given = arguments or ("--nthreads", "1")
         return self._start("dask_worker", self.address, "--no-nanny", *given, path=path)
 
-    def _start(
-        self, module: str, *arguments: str, path: str = str(ROOT)
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, module, *arguments, path=str(ROOT)):
         command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *arguments]
         modules = os.pathsep.join([path, str(ROOT), str(ROOT / "tests")])
         environment = os.environ | {"PYTHONPATH": modules, "OMP_NUM_THREADS": "1"}
@@ -58,7 +54,7 @@ class Cluster:
         self.processes.append(process)
         return process
 
-    def end(self) -> None:
+    def end(self):
         """End all processes."""
         for process in reversed(self.processes):
             process.kill()
@@ -66,7 +62,7 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+def cluster(folder, workers=2):
     """Give a scheduler with workers that are ended with the block."""
     folder.mkdir()
     found = Cluster(folder)
@@ -79,15 +75,15 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 
 @contextmanager
-def killed_in(samples: Path, process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+def killed_in(samples, process):
     """Kill a process as soon as a run has stored results.
 
     The list then holds the number of results that were stored at that moment.
     """
-    stored: list[int] = []
+    stored = []
     ended = threading.Event()
 
-    def watch() -> None:
+    def watch():
         while not stored_samples(samples):
             if ended.wait(5e-4):
                 return

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator
+from dynamics import AppliedLoads, GaitCycle
 from dynamics.simulator.waveforms import lead_back
 from foundation.base.pose import COORDINATES, Pose
 
@@ -12,7 +12,7 @@ STRIDE = (1.26, 2.32)
 _ROTATION, _ANTERIOR, _SUPERIOR = map(COORDINATES.index, ("rotation", "anterior", "superior"))
 
 
-def cut_stride(time: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cut_stride(time, poses):
     """Return the part of a motion, instants (N,) [s] and poses (N, 6) [rad, m], in `STRIDE`."""
     chosen = (time > STRIDE[0] - 1e-9) & (time < STRIDE[1] + 1e-9)
     inside = time[chosen]
@@ -20,7 +20,7 @@ def cut_stride(time: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndar
     return inside, poses[chosen]
 
 
-def balancing_loads(model: ContactModel, simulator: KneeSimulator, poses: np.ndarray) -> np.ndarray:
+def balancing_loads(model, simulator, poses):
     """Return the loads (N, 3) that hold a knee in poses (N, 6) [rad, m], by inverse statics.
 
     On the tibia, in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N, N m].
@@ -35,14 +35,7 @@ def balancing_loads(model: ContactModel, simulator: KneeSimulator, poses: np.nda
     return loads
 
 
-def walking_cycle(
-    model: ContactModel,
-    simulator: KneeSimulator,
-    time: np.ndarray,
-    poses: np.ndarray,
-    *,
-    axial_only: bool = False,
-) -> GaitCycle:
+def walking_cycle(model, simulator, time, poses, *, axial_only=False):
     """Return the inputs that make a knee walk in the poses (N, 6) [rad, m] of a stride (N,) [s].
 
     Flexion is that of the poses. The loads are `balancing_loads`: those of muscles, menisci and

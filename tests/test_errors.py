@@ -24,7 +24,7 @@ ALLOWED = {
     ("pipeline/cli/main.py", "main"): "tells every fault with its traceback",
 }
 #: Errors that users cause and that are deliberately not an InputError, with the reason.
-OTHERWISE: dict[str, str] = {}
+OTHERWISE = {}
 
 
 @cache

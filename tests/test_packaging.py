@@ -23,7 +23,7 @@ NO_SOURCE = shutil.ignore_patterns(
 )
 
 
-def build(source: Path, out: Path, *kinds: str) -> None:
+def build(source, out, *kinds):
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), *kinds]
     done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -59,13 +59,13 @@ def in_sdist(built):
         return {name.partition("/")[2] for name in archive.getnames()}
 
 
-def members(wheel: Path) -> dict[str, str]:
+def members(wheel):
     """Return the SHA-256 of each file of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist()}
 
 
-def sources(*folders: str) -> set[str]:
+def sources(*folders):
     """Return the files of folders of the repository."""
     return {
         str(file.relative_to(ROOT))

@@ -1,7 +1,6 @@
 """A run of a contact pair with one compartment, from the configuration to report and exports."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,7 +27,7 @@ PATH = {
 }
 
 
-def study(folder: Path, **changes) -> Path:
+def study(folder, **changes):
     """Write a study of a ball on a plate, one compartment, and return its file."""
     files = {
         "femur": {"file": str(export(ellipsoid((RADIUS,) * 3, 4), folder / "ball.ply"))},

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from studies import (
@@ -38,7 +37,7 @@ FILES = {
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 
 
-def resume(folder: Path, *overrides: str) -> int:
+def resume(folder, *overrides):
     return main([*run_command(folder, *TINY, *overrides), "--resume"])
 
 
@@ -192,7 +191,7 @@ ELEMENTS = (
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
+def finished(tmp_path_factory):
     """Return the folder of a finished run; not to be written to."""
     folder = tmp_path_factory.mktemp("elements") / "run"
     assert main(run_command(folder, *ELEMENTS)) == 0

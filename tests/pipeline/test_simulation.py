@@ -81,7 +81,7 @@ def test_axial_scale_and_period_reach_the_cycle():
     assert half.at(1.0)[0] == pytest.approx(one.at(0.5)[0], rel=1e-12)
 
 
-def cycles(difference: dict[str, np.ndarray]) -> pd.DataFrame:
+def cycles(difference):
     original = pd.DataFrame({name: np.linspace(-1.0, 3.0, 5) for name in COMPARED})
     surrogate = original.copy()
     for name, values in difference.items():

@@ -31,13 +31,13 @@ SOIL = PenaltyGround(2e-5, 300.0, CompliantFriction(4e4, 150.0, 0.6))
 RNG = np.random.default_rng(7)
 
 
-def foot(centre: float = 0.0, gravity: float = 9.81) -> Assembly:
+def foot(centre=0.0, gravity=9.81):
     """A rigid body of 1 kg that is free in the plane; coordinates angle, x, y."""
     segment = ChainSegment("foot", 0.1, 1.0, 0.01, [centre, 0.0])
     return Assembly((Chain("a", (segment,), FreeBase()),), gravity=(0.0, -gravity))
 
 
-def under(*at: float, sole: float = 0.05) -> list[ContactPoint]:
+def under(*at, sole=0.05):
     return [ContactPoint(f"at {x:g}", ("a", "foot"), [x, -sole]) for x in at]
 
 
@@ -162,7 +162,7 @@ def test_any_law_of_contact_bears_a_foot():
     assert_array_equal(result.forces[..., 0], 0.0)
 
 
-def random_impacts(count: int, seed: int):
+def random_impacts(count, seed):
     """Legs pinned at the hip or free, with the heel on its way down."""
     rng = np.random.default_rng(seed)
     for k in range(count):

@@ -3,8 +3,6 @@
 Numbers in the layout of the standard are invented, not those of the standard.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -22,14 +20,14 @@ from foundation.base.pose import Pose
 COLUMNS = (*WAVEFORM_COLUMNS, "ap_force_N", "internal_torque_Nm")
 
 
-def table(rows: int = 21) -> dict[str, np.ndarray]:
+def table(rows=21):
     percent = np.linspace(0.0, 100.0, rows)
     angle = 2.0 * np.pi * percent / 100.0
     signals = (30 - 30 * np.cos(angle), 1000 + 800 * np.cos(angle), 50 * np.sin(angle))
     return dict(zip(COLUMNS, (percent, *signals, 3 * np.cos(angle)), strict=True))
 
 
-def moved(rows: int = 21) -> dict[str, np.ndarray]:
+def moved(rows=21):
     """AP and rotation moved instead of loaded."""
     columns = table(rows)
     columns["anterior_mm"] = columns.pop("ap_force_N") / 10.0
@@ -39,7 +37,7 @@ def moved(rows: int = 21) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def write(tmp_path):
-    def to_file(columns: dict[str, np.ndarray], head: str = "# a comment\n") -> Path:
+    def to_file(columns, head="# a comment\n"):
         path = tmp_path / "waves.csv"
         rows = zip(*columns.values(), strict=True)
         lines = [",".join(columns), *(",".join(str(v) for v in row) for row in rows)]

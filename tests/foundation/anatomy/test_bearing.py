@@ -33,16 +33,16 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 CARTILAGE = "jam_lenhart2015_knee/ACLC01-R-{}-cart.obj"
 
 
-def plateau() -> TriangleMesh:
+def plateau():
     solid, top = closed_insert()
     return selected(solid, np.arange(len(solid.faces)) < top)
 
 
-def cartilage(knee_data, body: str) -> TriangleMesh:
+def cartilage(knee_data, body):
     return load_mesh(knee_data / CARTILAGE.format(body), check=False)
 
 
-def with_cavity(body: TriangleMesh, *, outwards: bool) -> TriangleMesh:
+def with_cavity(body, *, outwards):
     """A bone with the wall of its cavity, 3 % smaller."""
     middle = 0.5 * (body.vertices.min(axis=0) + body.vertices.max(axis=0))
     faces = body.faces if outwards else body.faces[:, ::-1]

@@ -18,12 +18,12 @@ LENHART = "jam_lenhart2015_knee/ACLC01-R-femur-cart{}"
 
 
 @pytest.fixture(scope="module")
-def femur() -> TriangleMesh:
+def femur():
     """Return condyles with posterior radius 22 mm about the origin, and a larger distal radius."""
     return CondylarImplant().tessellate(1e-3)[0]
 
 
-def moved(mesh: TriangleMesh, turn: np.ndarray, shift: np.ndarray) -> TriangleMesh:
+def moved(mesh, turn, shift):
     return TriangleMesh(mesh.vertices @ turn.T + shift, mesh.faces, mesh.name)
 
 
@@ -112,7 +112,7 @@ def test_origin_is_midway_between_condyles_of_unequal_radius(femur):
     assert abs(frame.origin[2]) < 1.5e-3
 
 
-def scaled(mesh: trimesh.Trimesh, size: float) -> TriangleMesh:
+def scaled(mesh, size):
     return TriangleMesh(size * mesh.vertices, mesh.faces, "thing")
 
 
@@ -137,7 +137,7 @@ FORWARD = np.array([1.0, 0.0, 0.0])
 
 
 @pytest.fixture(scope="module")
-def tibia() -> TriangleMesh:
+def tibia():
     return CondylarImplant().tessellate(1e-3)[1]
 
 
@@ -212,7 +212,7 @@ def test_bearing_surface_of_a_closed_insert(seed):
     assert (bearing.normals @ up).min() > 0.3
 
 
-def box(*sides: float) -> TriangleMesh:
+def box(*sides):
     body = trimesh.creation.box(sides).subdivide().subdivide()
     return TriangleMesh(body.vertices, body.faces, "box")
 

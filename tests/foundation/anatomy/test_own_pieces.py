@@ -14,27 +14,27 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 FEMUR, TIBIA = CondylarImplant().tessellate(3e-3)[:2]
 
 
-def solid(shape: trimesh.Trimesh, *at: float) -> TriangleMesh:
+def solid(shape, *at):
     return TriangleMesh(np.asarray(shape.vertices) + at, np.asarray(shape.faces), "solid")
 
 
-def moved(mesh: TriangleMesh, *by: float) -> TriangleMesh:
+def moved(mesh, *by):
     return TriangleMesh(mesh.vertices + by, mesh.faces, mesh.name)
 
 
-def ellipsoid(*radii: float) -> trimesh.Trimesh:
+def ellipsoid(*radii):
     shape = trimesh.creation.icosphere(subdivisions=3)
     shape.vertices *= radii
     return shape
 
 
-def patella(gap: float) -> TriangleMesh:
+def patella(gap):
     """Return a patella before the most anterior point of the femur, with a gap [m]."""
     front = FEMUR.vertices[np.argmax(FEMUR.vertices[:, 0])]
     return solid(ellipsoid(10e-3, 20e-3, 20e-3), front[0] + 10e-3 + gap, front[1], 0.0)
 
 
-def fibula() -> TriangleMesh:
+def fibula():
     shaft = trimesh.creation.capsule(radius=8e-3, height=0.2).apply_transform(
         trimesh.transformations.rotation_matrix(np.pi / 2.0, [1.0, 0.0, 0.0])
     )

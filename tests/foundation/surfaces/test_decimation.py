@@ -148,7 +148,7 @@ def test_way_to_a_point_inside_a_triangle_is_along_its_normal(corners):
 BALL = 20e-3
 
 
-def ball(noise: float = 0.0) -> TriangleMesh:
+def ball(noise=0.0):
     body = trimesh.creation.icosphere(subdivisions=5, radius=BALL)
     radial = 1.0 + noise / BALL * np.random.default_rng(1).uniform(-1.0, 1.0, len(body.vertices))
     return TriangleMesh(body.vertices * radial[:, None], body.faces)

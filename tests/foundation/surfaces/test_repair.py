@@ -280,7 +280,7 @@ TIP = int(np.argmin(np.linalg.norm(TIBIA.vertices[:, [0, 2]] - [0.0, 20e-3], axi
 NORMAL = TIBIA.normals[(TIBIA.faces == TIP).any(axis=1)].mean(axis=0)
 
 
-def spiked(height: float, radius: float) -> TriangleMesh:
+def spiked(height, radius):
     """Return the tibia with a cone of a height and a radius [m]; radius 0 for one vertex."""
     away = np.linalg.norm(TIBIA.vertices - TIBIA.vertices[TIP], axis=1)
     cone = np.maximum(0.0, 1.0 - away / radius) if radius else away == 0.0

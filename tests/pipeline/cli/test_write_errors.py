@@ -17,7 +17,7 @@ from pipeline.cli.main import main
 from pipeline.store.sample_store import SampleStore
 
 
-def words_of(message: str) -> list[str]:
+def words_of(message):
     """Return the arguments of the last command in a message."""
     program, *words = shlex.split(message.rsplit("`", 2)[-2])
     assert program == PROGRAM
@@ -29,7 +29,7 @@ def failing(monkeypatch):
     """Return a function that lets the writing of files of a name fail."""
     replacing = base.replacing
 
-    def fail(number: int, name: str):
+    def fail(number, name):
         def refuse(path, later=None):
             if path.match(name):
                 raise OSError(number, os.strerror(number))
@@ -41,7 +41,7 @@ def failing(monkeypatch):
     return fail
 
 
-def refused(capsys, words: list[str]) -> str:
+def refused(capsys, words):
     """Carry out a command that cannot write; return its message."""
     assert main(words) == 2
     told = capsys.readouterr().err

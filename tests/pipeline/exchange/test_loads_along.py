@@ -1,7 +1,6 @@
 """Loads along a motion and the commands for it, OpenSim's set-up file, fields for ParaView."""
 
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -242,11 +241,11 @@ def test_command_writes_the_set_up_with_the_named_bodies(tiny_run, tmp_path, cap
 
 
 @pytest.fixture(scope="module")
-def fields_of_run(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def fields_of_run(tiny_run, tmp_path_factory):
     return write_fields(tiny_run, tmp_path_factory.mktemp("fields"), "surrogate")
 
 
-def read(path: Path):
+def read(path):
     """Return the points, triangles, and arrays of points and triangles that VTK reads."""
     pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
     from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -266,7 +265,7 @@ def read(path: Path):
     return vtk_to_numpy(output.GetPoints().GetData()), corners, arrays
 
 
-def test_fields_are_those_of_the_frames(fields_of_run: list[Path], tiny_run: Path) -> None:
+def test_fields_are_those_of_the_frames(fields_of_run, tiny_run):
     fields = read_run(tiny_run).fields
     assert fields is not None
     frames, k = fields.frames, fields.at_peak("surrogate")
@@ -282,7 +281,7 @@ def test_fields_are_those_of_the_frames(fields_of_run: list[Path], tiny_run: Pat
     assert (arrays["compartment"] == fields.side).all()
 
 
-def test_femur_is_in_its_pose(fields_of_run: list[Path], tiny_run: Path) -> None:
+def test_femur_is_in_its_pose(fields_of_run, tiny_run):
     frames = read_run(tiny_run).frames
     assert frames is not None
     assert frames.surrogate_poses is not None

@@ -24,7 +24,7 @@ JOBS = [(number,) for number in range(6)]
 DOUBLED = [0, 2, 4, 6, 8, 10]
 
 
-def on(address: str) -> tuple[str, ...]:
+def on(address):
     """Return the keys of a run on a scheduler, in small chunks."""
     return 'run.backend="dask"', f'run.scheduler="{address}"', "run.chunk=2"
 
@@ -87,7 +87,7 @@ def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch
     (tmp_path / "other" / "pipeline" / "execution.py").write_text("import no_such_package\n")
     with cluster(tmp_path / "dask", workers=0) as dask:
 
-        def refusal() -> str:
+        def refusal():
             with pytest.raises(ExecutionError) as caught:
                 Execution(backend="dask", scheduler=dask.address).open()
             return str(caught.value)

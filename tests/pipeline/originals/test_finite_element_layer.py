@@ -28,7 +28,6 @@ from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.store.samples import FAILED, OK, candidate_table
-from surrogates.sampling.space import ReferencePath
 
 ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
 
@@ -168,7 +167,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def knee(folder) -> Knee:
+def knee(folder):
     """Return the knee of a run folder, prepared."""
     made = build_knee(CONFIG, folder)
     assert not folder.exists()
@@ -177,19 +176,19 @@ def knee(folder) -> Knee:
 
 
 @pytest.fixture(scope="module")
-def path(knee) -> ReferencePath:
+def path(knee):
     return knee.reference_path(CONFIG)
 
 
 @pytest.fixture(scope="module")
-def drawn(path) -> pd.DataFrame:
+def drawn(path):
     poses = path.poses(np.linspace(0.1, 0.8, 4))
     parts = [candidate_table(poses, np.linspace(50.0, 900.0, 4), name) for name in COMPARTMENTS]
     return pd.concat(parts, ignore_index=True)
 
 
 @pytest.fixture(scope="module")
-def done(knee, drawn) -> pd.DataFrame:
+def done(knee, drawn):
     return evaluate_rows(knee.model, drawn, "load")
 
 

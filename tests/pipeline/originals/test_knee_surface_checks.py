@@ -1,8 +1,6 @@
 """Each damaged mesh has one sentence, sound meshes have none."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,17 +24,17 @@ from tests.oracles.shells import shell
 Pair = dict[str, TriangleMesh]
 IMPLANT_AXES = ("-x", "y", "-z")
 SOUND = ("built-in", "single radius", "cartilage", "coarse cartilage", "component", "solid femur")
-_KNOWN: dict[str, Pair] = {}
+_KNOWN = {}
 
 
-def pair_of(name: str, knee_data: Callable[[], Path]) -> Pair:
+def pair_of(name, knee_data):
     """Return the surfaces of a sound knee by body."""
     if name not in _KNOWN:
         _KNOWN[name] = _read_pair(name, knee_data)
     return _KNOWN[name]
 
 
-def _read_pair(name: str, knee_data: Callable[[], Path]) -> Pair:
+def _read_pair(name, knee_data):
     if name in ("built-in", "single radius"):
         implant = CondylarImplant() if name == "built-in" else CondylarImplant.single_radius()
         femur, tibia, _ = implant.tessellate(2e-3)
@@ -52,55 +50,55 @@ def _read_pair(name: str, knee_data: Callable[[], Path]) -> Pair:
 
 
 @pytest.fixture
-def pair(request: pytest.FixtureRequest) -> Callable[[str], Pair]:
+def pair(request):
     """Return a function that returns the surfaces of a knee, or skips where the data is absent."""
     return lambda name: pair_of(name, lambda: request.getfixturevalue("knee_data"))
 
 
-def changed(mesh: TriangleMesh, vertices=None, faces=None) -> TriangleMesh:
+def changed(mesh, vertices=None, faces=None):
     """Return a mesh with other vertices or faces, without vertex normals, as load_mesh does."""
     vertices = mesh.vertices if vertices is None else vertices
     used, faces = np.unique(mesh.faces if faces is None else faces, return_inverse=True)
     return TriangleMesh(vertices[used], faces.reshape(-1, 3), mesh.name)
 
 
-def turned(mesh: TriangleMesh, x: int, y: int, z: int) -> TriangleMesh:
+def turned(mesh, x, y, z):
     """Return a mesh with new axes, given as in a file: 1 is x, -3 is minus z."""
     axes = np.array([np.sign(a) * np.eye(3)[abs(a) - 1] for a in (x, y, z)])
     assert np.linalg.det(axes) > 0.0
     return changed(mesh, mesh.vertices @ axes.T)
 
 
-def inside_out(mesh: TriangleMesh) -> TriangleMesh:
+def inside_out(mesh):
     return changed(mesh, faces=mesh.faces[:, ::-1])
 
 
-def shifted(mesh: TriangleMesh, *millimetres: float) -> TriangleMesh:
+def shifted(mesh, *millimetres):
     return changed(mesh, mesh.vertices + 1e-3 * np.array(millimetres))
 
 
-def half(mesh: TriangleMesh, side: float) -> TriangleMesh:
+def half(mesh, side):
     """Return the condyle or plateau of one side."""
     middle = 0.5 * (mesh.vertices[:, 2].min() + mesh.vertices[:, 2].max())
     return changed(mesh, faces=mesh.faces[side * (mesh.centroids[:, 2] - middle) > 0.0])
 
 
-def crumbled(mesh: TriangleMesh) -> TriangleMesh:
+def crumbled(mesh):
     """Return a quarter of the triangles, drawn at random."""
     keep = np.random.default_rng(0).random(len(mesh.faces)) < 0.25
     return changed(mesh, faces=mesh.faces[keep])
 
 
-def closed(mesh: TriangleMesh) -> TriangleMesh:
+def closed(mesh):
     return changed(mesh, *shell(mesh, 8e-3))
 
 
-def few(mesh: TriangleMesh) -> TriangleMesh:
+def few(mesh):
     """Return 150 neighbouring triangles."""
     return changed(mesh, faces=mesh.faces[np.argsort(mesh.centroids[:, 2])[:150]])
 
 
-def body_of(kind: str, mesh: TriangleMesh) -> TriangleMesh:
+def body_of(kind, mesh):
     """Return a sphere, box or cylinder in the place of a mesh."""
     solid = {
         "sphere": trimesh.creation.icosphere(subdivisions=3, radius=0.03),
@@ -109,20 +107,20 @@ def body_of(kind: str, mesh: TriangleMesh) -> TriangleMesh:
     return changed(mesh, np.asarray(solid.vertices), np.asarray(solid.faces))
 
 
-def femur(change: Callable[..., TriangleMesh], *args) -> Callable[[Pair], Pair]:
+def femur(change, *args):
     return lambda pair: pair | {"femur": change(pair["femur"], *args)}
 
 
-def tibia(change: Callable[..., TriangleMesh], *args) -> Callable[[Pair], Pair]:
+def tibia(change, *args):
     return lambda pair: pair | {"tibia": change(pair["tibia"], *args)}
 
 
-def scaled(mesh: TriangleMesh, factor: float) -> TriangleMesh:
+def scaled(mesh, factor):
     return changed(mesh, factor * mesh.vertices)
 
 
 #: Name of each damage, what it does, and code, section and words of the only finding.
-DAMAGES: dict[str, tuple[Callable[[Pair], Pair], str, str, str]] = {
+DAMAGES = {
     "femur inside out": (femur(inside_out), "inverted", "femur", "condyles are hollow"),
     "tibia inside out": (tibia(inside_out), "inverted", "tibia", "points into the tibia"),
     "femur upside down": (femur(turned, 1, -2, -3), "orientation", "femur", "signs of two axes"),

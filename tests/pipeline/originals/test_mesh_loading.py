@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,7 +174,7 @@ def rough(mesh, height):
     return type(mesh)(mesh.vertices + height * noise * up, mesh.faces, mesh.name)
 
 
-def written(folder: Path, height: float) -> Path:
+def written(folder, height):
     """Study of the built-in implant as two meshes with random heights [m]."""
     files = {
         body: {"file": str(export(rough(mesh, height), folder / f"{body}.ply"))}

@@ -35,10 +35,10 @@ class Natural:
     path: ReferencePath
     simulator: KneeSimulator
 
-    def on_path(self, degrees: float) -> Pose:
+    def on_path(self, degrees):
         return Pose.from_array(self.path.poses([np.radians(degrees)])[0])
 
-    def rest(self, simulator: KneeSimulator, degrees: float) -> Pose:
+    def rest(self, simulator, degrees):
         """Return the equilibrium under 500 N."""
         return settle(
             self.model,
@@ -58,25 +58,25 @@ class Walk:
     loads: np.ndarray
 
     @property
-    def kept(self) -> np.ndarray:
+    def kept(self):
         return self.result.gait_percent <= KEPT
 
-    def rms(self, found: np.ndarray, prescribed: np.ndarray) -> np.ndarray:
+    def rms(self, found, prescribed):
         return np.sqrt(((found - prescribed)[self.kept] ** 2).mean(axis=0))
 
-    def motion_rms(self) -> np.ndarray:
+    def motion_rms(self):
         return PEOPLE * self.rms(self.result.poses, self.poses)[1:]
 
 
 @pytest.fixture(scope="module")
-def natural(knee_data) -> Natural:
+def natural(knee_data):
     config = load_config(ROOT / "configs" / "lenhart.toml")
     knee = build_knee(config)
     path = knee.reference_path(config)
     return Natural(knee.model, path, gait_simulator(config.simulation, path))
 
 
-def walk(natural: Natural, knee_data, **options) -> Walk:
+def walk(natural, knee_data, **options):
     motion = read_knee_poses(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
     time, poses = cut_stride(*motion)
     cycle = walking_cycle(natural.model, natural.simulator, time, poses, **options)

@@ -19,11 +19,11 @@ from pipeline.config.contact_schema import (
     FiniteElementConfig,
 )
 from pipeline.config.reading import ConfigError, load_config
-from pipeline.config.schema import Config, ContactConfig, LayerConfig
+from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals import knee_surface_checks
 from pipeline.originals.articular_contacts import material_notes
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
-from pipeline.originals.knee import Knee, evaluate_rows
+from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.knee_surface_checks import check_sides
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.originals.layer_checks import unusual_modulus
@@ -35,7 +35,7 @@ from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 from pipeline.studies.contact_models.knee import elements_configuration
 
 
-def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:
+def table(knee, *rows):
     """Return candidates (compartment, load) at the pose where the knee starts."""
     candidates = pd.DataFrame(
         [knee.start.array] * len(rows), columns=pd.Index(CANDIDATE_COLUMNS[2:8])
@@ -271,7 +271,7 @@ def test_wrong_solids_name_their_section(tmp_path):
 each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
 
 
-def study(name: str) -> Config:
+def study(name):
     """Return the smallest study with a contact model; nodes, if there are any, are far apart."""
     spacing = CONTACT_WORDS[name].spacing_key
     coarse = [f"{spacing}=2.0"] if spacing else []
@@ -279,7 +279,7 @@ def study(name: str) -> Config:
 
 
 @pytest.mark.parametrize("law", ["linear", "modified"])
-def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path) -> None:
+def test_any_springs_become_finite_elements_by_one_key(law, tmp_path):
     own = "f = 3.0\nm = 0.7\n" if law == "modified" else ""
     file = tmp_path / "springs.toml"
     file.write_text(
@@ -303,7 +303,7 @@ def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path)
 
 
 @each_model
-def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(name: str) -> None:
+def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(name):
     config = study(name)
     knee, preparation = build_knee(config), preparation_of(config)
     assert isinstance(knee.model, SurfaceContact)

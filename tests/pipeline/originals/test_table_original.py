@@ -231,7 +231,7 @@ def test_table_without_areas_and_pressures_shows_none(run):
 LONG = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
 
 
-def table(count=60) -> pd.DataFrame:
+def table(count=60):
     """Both compartments at the same poses, with loads that hang together as a condyle's do."""
     rng = np.random.default_rng(3)
     poses = rng.uniform(-1.0, 1.0, (count, 6)) * [0.5, 0.017, 0.14, 5e-3, 1e-3, 1e-3]
@@ -248,7 +248,7 @@ def table(count=60) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[LONG]
 
 
-def wide(rows: pd.DataFrame) -> pd.DataFrame:
+def wide(rows):
     parts = [rows[rows["compartment"] == name].reset_index(drop=True) for name in COMPARTMENTS]
     loads = [
         part[list(LOAD_COLUMNS)].add_prefix(f"{name}_")
@@ -262,7 +262,7 @@ def write(folder, rows, name="t.csv"):
     return folder / name
 
 
-def refused(folder, rows, side="right") -> str:
+def refused(folder, rows, side="right"):
     path = write(folder, rows)
     with pytest.raises(TableError) as caught:
         read_pose_loads(path, side)

@@ -38,7 +38,7 @@ PAIRS = (LENHART, GRAND_CHALLENGE, SOLIDS)
 QUARTER = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
-def turned(*angles: float) -> np.ndarray:
+def turned(*angles):
     return Rotation.from_euler("xyz", angles, degrees=True).as_matrix()
 
 
@@ -51,22 +51,22 @@ PLACEMENTS = {
 }
 
 
-def pair_of(knee_data, names) -> dict[str, TriangleMesh]:
+def pair_of(knee_data, names):
     return {
         body: load_mesh(knee_data / names[0].format(name), check=False)
         for body, name in zip(("femur", "tibia"), names[1:], strict=True)
     }
 
 
-def placed(mesh: TriangleMesh, turn: np.ndarray, shift) -> TriangleMesh:
+def placed(mesh, turn, shift):
     return TriangleMesh(mesh.vertices @ turn.T + np.asarray(shift), mesh.faces, mesh.name)
 
 
-def mirrored(mesh: TriangleMesh) -> TriangleMesh:
+def mirrored(mesh):
     return TriangleMesh(mesh.vertices * [-1.0, 1.0, 1.0], mesh.faces[:, ::-1], mesh.name)
 
 
-def in_frame(mesh: TriangleMesh, frame) -> np.ndarray:
+def in_frame(mesh, frame):
     return frame.of(mesh.vertices)
 
 
@@ -172,7 +172,7 @@ def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments
     assert not (tmp_path / "mine.toml").exists()
 
 
-def with_shaft(femur: TriangleMesh, turn: np.ndarray) -> TriangleMesh:
+def with_shaft(femur, turn):
     """A femur [m] and the tube of a shaft, 100 mm long, up the second axis of a turn."""
     tube = trimesh.creation.cylinder(radius=14e-3, height=0.1, sections=40)
     tube = tube.subdivide().subdivide().subdivide()

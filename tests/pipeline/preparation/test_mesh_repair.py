@@ -117,7 +117,7 @@ def plateau_files(tmp_path, monkeypatch, shapes, plateaus):
     return tmp_path
 
 
-def options(*tibia: str, femur: str = "femur.stl") -> InitOptions:
+def options(*tibia, femur="femur.stl"):
     files = tuple(map(Path, tibia))
     return InitOptions((Path(femur),), files, "polyethylene", axes="x,y,z")
 

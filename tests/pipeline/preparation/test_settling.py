@@ -32,7 +32,7 @@ from pipeline.preparation.swing import TooLong, swing
 FOLDER = "jam_lenhart2015_knee"
 
 
-def coarse_cartilage(data, **simulation) -> Config:
+def coarse_cartilage(data, **simulation):
     """Return a study of the coarse cartilage with the values that `init` writes."""
     preset = PRESETS["cartilage"]
     tree = {
@@ -51,7 +51,7 @@ def coarse_cartilage(data, **simulation) -> Config:
     return Config.model_validate(tuples_of(tree), context={"folder": data})
 
 
-def settled_study(config: Config):
+def settled_study(config):
     return settle_study(config, KneeInputs(config, load_surfaces(config)))
 
 
@@ -125,15 +125,15 @@ RADIUS, STRENGTH = 25e-3, 60e6
 DEPTHS = np.array([0.1e-3, 0.3e-3, 0.5e-3])
 
 
-def check(model: ElasticFoundation, strength: float = STRENGTH) -> None:
+def check(model, strength=STRENGTH):
     check_peaks(model, poses(), model.loads(poses()).values, strength)
 
 
-def poses() -> np.ndarray:
+def poses():
     return np.array([Pose(flexion=0.2, superior=RADIUS - depth).array for depth in DEPTHS])
 
 
-def pressed(tibia: TriangleMesh, radius: float = RADIUS) -> ElasticFoundation:
+def pressed(tibia, radius=RADIUS):
     labels = np.zeros(len(tibia.faces), dtype=np.int8)
     femur = shapes.ellipsoid([radius] * 3, 4)
     return ElasticFoundation(femur, tibia, LAW, compartments=labels, compartment_names=("medial",))
@@ -183,7 +183,7 @@ BALL = shapes.ellipsoid(20e-3 * np.ones(3), 3)
 THIN = LinearLaw(5e6, 0.45, 2e-3)
 
 
-def bed(tibia: TriangleMesh) -> ElasticFoundation:
+def bed(tibia):
     names = ("ball",)
     return ElasticFoundation(
         BALL, tibia, THIN, compartments=np.zeros(len(tibia.faces)), compartment_names=names

@@ -1,8 +1,5 @@
 """The pressure picture and the line figures of the report in a browser."""
 
-from pathlib import Path
-from typing import Any
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -11,20 +8,20 @@ from numpy.testing import assert_allclose
 from viewer_pictures import changed, pixels
 
 from pipeline.reports.inputs import read_run
-from pipeline.reports.pressure_field import ContactFields, scale_of
+from pipeline.reports.pressure_field import scale_of
 
 pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def fields(drawn_run: Path) -> ContactFields:
+def fields(drawn_run):
     found = read_run(drawn_run).fields
     assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, drawn_run: Path) -> Any:
+def opened(browser, drawn_run):
     page = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
     page.faults = []
     page.on("console", lambda message: page.faults.append(message.text))
@@ -40,7 +37,7 @@ def opened(browser: Any, drawn_run: Path) -> Any:
 
 
 @pytest.fixture
-def desk(opened: Any) -> Any:
+def desk(opened):
     """Return the page with the choices and the view that it opens with."""
     for name, value in (
         *(("shading", "bands"), ("shown", "instant"), ("model", "original"), ("femur", "clear")),
@@ -54,11 +51,11 @@ def desk(opened: Any) -> Any:
     return opened
 
 
-def frame_of(page: Any) -> int:
+def frame_of(page):
     return int(page.locator("#viewer").get_attribute("data-frame"))
 
 
-def go_to(page: Any, frame: int) -> None:
+def go_to(page, frame):
     page.locator(".strip").focus()
     page.keyboard.press("Home")
     for _ in range(frame):
@@ -66,7 +63,7 @@ def go_to(page: Any, frame: int) -> None:
     assert frame_of(page) == frame
 
 
-def map_of(page: Any) -> dict[str, float]:
+def map_of(page):
     """Show the plateau from above without the femur, and return the box of the picture."""
     page.check("input[name=viewer-femur][value=hidden]")
     page.click("[data-view=above]")
@@ -74,7 +71,7 @@ def map_of(page: Any) -> dict[str, float]:
     return page.locator("#viewer canvas").bounding_box()
 
 
-def told(page: Any, x: float, y: float) -> dict[str, float] | None:
+def told(page, x, y):
     """Return pressure [MPa] and place [mm] under a point of the window, None beside the plateau."""
     page.mouse.move(x - 2, y)
     page.mouse.move(x, y)
@@ -84,7 +81,7 @@ def told(page: Any, x: float, y: float) -> dict[str, float] | None:
     return {name: float(tip.get_attribute(f"data-{name}")) for name in ("mpa", "x", "y", "z")}
 
 
-def place_of(page: Any, side: str) -> tuple[float, float]:
+def place_of(page, side):
     """Return the point of the window to which the label of a compartment leads."""
     at = page.locator(f"#viewer .mark[data-side={side}]").evaluate(
         "e => [parseFloat(e.style.left), parseFloat(e.style.top)]"
@@ -93,7 +90,7 @@ def place_of(page: Any, side: str) -> tuple[float, float]:
     return box["x"] + 0.01 * at[0] * box["width"], box["y"] + 0.01 * at[1] * box["height"]
 
 
-def naive_value(fields: ContactFields, values: np.ndarray, x: float, z: float) -> float:
+def naive_value(fields, values, x, z):
     """Return the field [MPa] at a place seen from above [mm], of the uppermost triangle there."""
     corners = 1e3 * fields.frames.tibia_vertices[fields.frames.tibia_faces]
     best = (-np.inf, 0.0)
@@ -107,7 +104,7 @@ def naive_value(fields: ContactFields, values: np.ndarray, x: float, z: float) -
     return max(best[1], 0.0)
 
 
-def naive_area(fields: ContactFields, values: np.ndarray, level: float) -> list[float]:
+def naive_area(fields, values, level):
     """Return the areas above a level [MPa], medial and lateral [mm²], by clipping polygons."""
     total = [0.0, 0.0]
     points = 1e3 * fields.frames.tibia_vertices
@@ -127,7 +124,7 @@ def naive_area(fields: ContactFields, values: np.ndarray, level: float) -> list[
     return total
 
 
-def number(page: Any, cell: str) -> float:
+def number(page, cell):
     text = page.locator(cell).inner_text()
     return 0.0 if text == "–" else float(text)
 
@@ -135,7 +132,7 @@ def number(page: Any, cell: str) -> float:
 class TestStrip:
     """The time strip."""
 
-    def test_keyboard(self, desk: Any, fields: ContactFields) -> None:
+    def test_keyboard(self, desk, fields):
         strip = desk.locator(".strip")
         assert strip.get_attribute("role") == "slider"
         go_to(desk, 5)
@@ -150,7 +147,7 @@ class TestStrip:
         desk.keyboard.press("End")
         assert frame_of(desk) == len(percent) - 1
 
-    def test_instant_changes_picture_and_figures(self, desk: Any) -> None:
+    def test_instant_changes_picture_and_figures(self, desk):
         go_to(desk, 3)
         before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
         # The plateau, at least, is seen.
@@ -166,7 +163,7 @@ class TestField:
     """Labels, areas, hover values and colours are of one field."""
 
     @pytest.mark.parametrize("model", ["original", "surrogate"])
-    def test_label_is_the_largest_value(self, desk: Any, fields: ContactFields, model: str) -> None:
+    def test_label_is_the_largest_value(self, desk, fields, model):
         desk.check(f"input[name=viewer-model][value={model}]")
         go_to(desk, 4)
         values = fields.values[model][4]
@@ -176,7 +173,7 @@ class TestField:
             assert label == desk.locator(f"[data-largest={side}]").inner_text() + " MPa"
             assert_allclose(float(label.split()[0]), largest, rtol=6e-3)
 
-    def test_label_leads_to_its_value_and_colour(self, desk: Any, fields: ContactFields) -> None:
+    def test_label_leads_to_its_value_and_colour(self, desk, fields):
         """The value under the end of the label is the label's, its colour that of its band."""
         desk.uncheck("[data-do=lines]")
         box = map_of(desk)
@@ -195,7 +192,7 @@ class TestField:
             seen = picture[round(y - box["y"]), round(x - box["x"])]
             assert_allclose(seen, 255 * np.array(shade), atol=3.0)
 
-    def test_values_under_the_pointer(self, desk: Any, fields: ContactFields) -> None:
+    def test_values_under_the_pointer(self, desk, fields):
         map_of(desk)
         go_to(desk, 4)
         values = fields.values["original"][4]
@@ -214,7 +211,7 @@ class TestField:
         assert "mm lateral" in tip
 
     @pytest.mark.parametrize("shown", ["instant", "largest"])
-    def test_area_above_the_limit(self, desk: Any, fields: ContactFields, shown: str) -> None:
+    def test_area_above_the_limit(self, desk, fields, shown):
         go_to(desk, 4)
         desk.check(f"input[name=viewer-shown][value={shown}]")
         assert desk.locator("tr.above").is_hidden()
@@ -232,18 +229,18 @@ class TestField:
 class TestFigures:
     """Line figures with values, zoom and data."""
 
-    def figure(self, page: Any, name: str) -> Any:
+    def figure(self, page, name):
         found = page.locator(f"figure.chart[data-name='{name}']")
         found.scroll_into_view_if_needed()
         return found
 
-    def data(self, page: Any, name: str) -> pd.DataFrame:
+    def data(self, page, name):
         with page.expect_download() as waiting:
             self.figure(page, name).locator("button").click()
         assert waiting.value.suggested_filename == f"{name}.csv"
         return pd.read_csv(waiting.value.path())
 
-    def test_csv_is_the_simulated_cycle(self, desk: Any, drawn_run: Path) -> None:
+    def test_csv_is_the_simulated_cycle(self, desk, drawn_run):
         table = self.data(desk, "cycle-anterior_m")
         cycles = read_run(drawn_run).cycles
         assert list(table) == [
@@ -257,5 +254,5 @@ class TestFigures:
 class TestPage:
     """The page as a whole."""
 
-    def test_nothing_goes_wrong(self, desk: Any) -> None:
+    def test_nothing_goes_wrong(self, desk):
         assert desk.faults == []

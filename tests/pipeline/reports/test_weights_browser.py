@@ -1,8 +1,5 @@
 """Weights of a comparison of contact models, on its page in a browser."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from pipeline.reports.pages import write_page
@@ -11,13 +8,13 @@ from pipeline.studies.contact_models.content import COLUMNS, CRITERIA, RULE, wei
 pytestmark = pytest.mark.slow
 
 WEIGHTS = {"accuracy": 0.4, "speed": 0.2, "preparation": 0.0, "versatility": 0.09}
-MARKS: dict[str, dict[str, float | None]] = {
+MARKS = {
     "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},
     "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "versatility": None, "preparation": 0.0},
 }
 
 
-def row_of(name: str) -> dict[str, Any]:
+def row_of(name):
     return {
         **{"name": name, "label": name, "group": "springs", "known_beforehand": "nothing"},
         **{"figures": {column.key: 1.5 for column in COLUMNS}, "marks": MARKS[name]},
@@ -27,8 +24,8 @@ def row_of(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def weighted(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    path: Path = tmp_path_factory.mktemp("page") / "compared_models.html"
+def weighted(browser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "compared_models.html"
     columns = [vars(column) | {"measure": None} for column in COLUMNS]
     truth = {"poses": 5, "extrapolated": ["at given poses"], "node_spacing_mm": 0.5}
     write_page(
@@ -46,14 +43,14 @@ def weighted(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return opened
 
 
-def sums(page: Any) -> dict[str, str]:
+def sums(page):
     """Return the sums on the page by the model, the first row first."""
     rows = page.locator("#weights tbody tr")
     found = [rows.nth(k) for k in range(rows.count())]
     return {row.get_attribute("data-name"): row.locator("b").inner_text() for row in found}
 
 
-def move(page: Any, key: str, weight: float) -> None:
+def move(page, key, weight):
     slider = page.locator(f'#weights input[data-key="{key}"]')
     slider.evaluate(
         "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }",
@@ -62,8 +59,8 @@ def move(page: Any, key: str, weight: float) -> None:
 
 
 @pytest.mark.slow
-def test_reader_weights_change_sums_and_order(weighted: Any) -> None:
-    def expected(weights: dict[str, float], digits: int = 3) -> dict[str, str]:
+def test_reader_weights_change_sums_and_order(weighted):
+    def expected(weights, digits=3):
         return {name: f"{weighted_sum(MARKS[name], weights):.{digits}f}" for name in MARKS}
 
     assert sums(weighted) == expected(WEIGHTS)

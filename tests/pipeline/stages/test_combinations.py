@@ -2,12 +2,9 @@
 
 import json
 from dataclasses import fields
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from shapes import plate
@@ -38,7 +35,7 @@ INSTANTS = 21
 STATISTICS = Statistics(**{each.name: 7 for each in fields(Statistics)})
 
 
-def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
+def result_of(shift=0.0, factor=1.0):
     """Return a cycle whose positions are shifted and whose loads are multiplied."""
     u = np.linspace(0.0, 1.0, INSTANTS)
     poses = np.zeros((INSTANTS, 6))
@@ -61,25 +58,25 @@ def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
 
 
 @pytest.fixture
-def dry(monkeypatch: pytest.MonkeyPatch) -> None:
+def dry(monkeypatch):
     """Put known volumes in the place of wear, which has tests of its own."""
 
-    def worn(cycle: ModelCycle) -> Wear:
+    def worn(cycle):
         medial = 3e-15 if cycle.model == MODELS[0] else 3.03e-15
         return Wear(np.array([medial, 1e-15]))
 
     monkeypatch.setattr(ModelCycle, "wear", property(worn))
 
 
-MODELS: Any = ("the original", "the surrogate")
+MODELS = ("the original", "the surrogate")
 
 
-def compared(drive: Any, **known: Any) -> tuple[list[Any], pd.DataFrame]:
+def compared(drive, **known):
     cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
     return compare_combinations(*MODELS, drive, cycle, WearLaw(), **known)
 
 
-def drive_both(model: Any, cycle: Any) -> SimulationResult:
+def drive_both(model, cycle):
     """Take the surrogate along with positions 0.1 mm off and loads 1 % too high."""
     del cycle
     return result_of() if model == "the original" else result_of(1e-4, 1.01)
@@ -88,14 +85,14 @@ def drive_both(model: Any, cycle: Any) -> SimulationResult:
 class TestInputs:
     """Which inputs are varied, and how."""
 
-    def test_eleven_with_the_nominal_first(self) -> None:
+    def test_eleven_with_the_nominal_first(self):
         assert len(COMBINATIONS) == len({c.name for c in COMBINATIONS}) == 11
         assert set(COMBINATIONS[0].factors.values()) == {1.0}
         changed = [[f for f in c.factors.values() if f != 1.0] for c in COMBINATIONS[1:]]
         assert [len(c) for c in changed] == [1] * 8 + [3] * 2
 
     @pytest.mark.parametrize("combination", COMBINATIONS, ids=lambda c: c.name)
-    def test_waveforms_are_multiplied(self, combination: Any) -> None:
+    def test_waveforms_are_multiplied(self, combination):
         cycle = load_gait_cycle(LEVEL_WALKING, 1.3)
         varied = combination.applied_to(cycle)
         assert varied.period == cycle.period
@@ -110,7 +107,7 @@ class TestInputs:
 class TestComparison:
     """What is compared, and what happens if a model fails."""
 
-    def test_differences(self) -> None:
+    def test_differences(self):
         rows, _ = compared(drive_both)
         assert [row.name for row in rows] == [c.name for c in COMBINATIONS]
         axial = rows[0].loads["total_force_y_N"]
@@ -130,20 +127,20 @@ class TestComparison:
         assert set(rows[0].loads) == set(LOADS)
         json.dumps([row.content() for row in rows], allow_nan=False)
 
-    def test_known_results_are_not_simulated_again(self) -> None:
-        driven: list[str] = []
+    def test_known_results_are_not_simulated_again(self):
+        driven = []
 
-        def drive(model: Any, cycle: Any) -> SimulationResult:
+        def drive(model, cycle):
             driven.append(model)
             return drive_both(model, cycle)
 
         nominal = {"original": result_of(), "surrogate": result_of()}
-        wear: Any = SimpleNamespace(
+        wear = SimpleNamespace(
             volume_m3=np.array([[5e-15, 4e-15], [3e-15, 2e-15]]),
             aspect=np.ones(2),
             ratio=np.ones(2),
         )
-        done: list[int] = []
+        done = []
         rows, _ = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
         assert len(driven) == 20
         assert len(done) == 11
@@ -153,8 +150,8 @@ class TestComparison:
         assert rows[0].wear == {"original": [5e-15, 4e-15], "surrogate": [3e-15, 2e-15]}
         assert rows[1].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
 
-    def test_failure_of_one_is_told_and_the_others_go_on(self) -> None:
-        def drive(model: Any, cycle: Any) -> SimulationResult:
+    def test_failure_of_one_is_told_and_the_others_go_on(self):
+        def drive(model, cycle):
             # Only flexion of 10 % more is beyond 60 degrees.
             if model == "the surrogate" and np.degrees(cycle.flexion.max()) > 60.0:
                 raise SimulationError("the pose left the domain at 0.7 s")
@@ -197,13 +194,11 @@ class TestBars:
             ({"wear_percent": None}, "", set()),
         ],
     )
-    def test_each_bar_is_kept_up_to_its_figure(
-        self, change: dict[str, float | None], missed: str, columns: set[str]
-    ) -> None:
+    def test_each_bar_is_kept_up_to_its_figure(self, change, missed, columns):
         assert [name for name, value in met(GOOD | change).items() if not value] == missed.split()
         assert set(above(GOOD | change)) == columns
 
-    def test_small_load_is_shown_but_not_judged(self) -> None:
+    def test_small_load_is_shown_but_not_judged(self):
         loads = {name: Change(rms=1.0, peak=100.0) for name in LOADS}
         loads["total_force_y_N"] = Change(rms=2.0, peak=2000.0)
         loads["total_force_z_N"] = Change(rms=0.1, peak=0.4)
@@ -217,7 +212,7 @@ class TestBars:
         assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
         assert shown["medial_force_y_N"]["label"] == "medial axial force"
 
-    def test_wear_per_million_cycles(self) -> None:
+    def test_wear_per_million_cycles(self):
         rows = wear_rows({"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 0.99e-15]}, 940.0)
         assert_allclose(rows["original"]["medial_mm3"], 3.0, rtol=1e-12)
         # 4 mm³ of 0.94 mg/mm³.
@@ -229,7 +224,7 @@ class TestBars:
 class TestFrames:
     """The knee at a few instants, thinned out and drawn."""
 
-    def test_thinned_mesh_keeps_its_shape(self) -> None:
+    def test_thinned_mesh_keeps_its_shape(self):
         mesh = plate(40e-3, 60)
         vertices, faces = thinned(mesh, 1000)
         assert 300 < len(faces) <= 1000
@@ -240,10 +235,10 @@ class TestFrames:
         area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
         assert_allclose(area, np.prod(np.ptp(vertices, axis=0)[[0, 2]]), rtol=0.02)
 
-    def test_of_two_results(self) -> None:
+    def test_of_two_results(self):
         mesh = plate(40e-3, 5)
         state = SimpleNamespace(pressure=np.arange(50.0))
-        model: Any = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
+        model = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
         results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
         found = frames.frames_of(model, results)
         # The results have an instant every 5 %.
@@ -260,7 +255,7 @@ class TestFrames:
 class TestReport:
     """What the report says of combinations and wear."""
 
-    def test_figures_are_those_of_the_document(self, tiny_run: Path) -> None:
+    def test_figures_are_those_of_the_document(self, tiny_run):
         document = read_document(tiny_run / "combinations.json", Combinations)
         found = combinations_of(document)
         for row, stored in zip(found["rows"], document.combinations, strict=True):
@@ -276,7 +271,7 @@ class TestReport:
         assert found["worst"]["wear_percent"] == worst["name"]
         assert found["within"] == sum(all(row["met"].values()) for row in found["rows"])
 
-    def test_failed_combination_is_a_note(self, run_copy: Path) -> None:
+    def test_failed_combination_is_a_note(self, run_copy):
         path = run_copy / "combinations.json"
         tree = json.loads(path.read_text(encoding="utf-8"))
         row = {key: tree["combinations"][4][key] for key in ("name", "factors")}
@@ -287,7 +282,7 @@ class TestReport:
         told = {note["where"]: note["text"] for note in notes}
         assert told[f"combination {row['name']}"] == "surrogate: the knee dislocated at 0.3 s"
 
-    def test_wear_is_that_of_the_arrays(self, tiny_run: Path) -> None:
+    def test_wear_is_that_of_the_arrays(self, tiny_run):
         stored = read_run(tiny_run).wear
         assert stored is not None
         wear = wear_of(stored)

@@ -130,7 +130,7 @@ def test_any_override_is_taken_or_refused(text):
         assert isinstance(config, Config)
 
 
-def parquet() -> bytes:
+def parquet():
     table = pd.DataFrame({"flexion_rad": [0.1, 0.2, 0.3], "status": ["ok", "ok", "failed"]})
     stream = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(table), stream, write_page_checksum=True)

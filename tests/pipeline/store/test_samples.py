@@ -16,7 +16,7 @@ from pipeline.store.samples import (
 )
 
 
-def rows(count: int, seed: int = 0) -> pd.DataFrame:
+def rows(count, seed=0):
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(rng.normal(size=(count, len(CANDIDATE_COLUMNS))))
     table.columns = pd.Index(CANDIDATE_COLUMNS)
@@ -31,7 +31,7 @@ def test_table_round_trips_bit_for_bit(tmp_path):
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["t.parquet"]
 
 
-def stored(path) -> dict[str, str]:
+def stored(path):
     return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
 
 
@@ -49,7 +49,7 @@ def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
     assert stored(tmp_path / "t.parquet")["sha256"] == content.hexdigest()
 
 
-def rewritten(path, change, **told) -> None:
+def rewritten(path, change, **told):
     """Write a table's file again with another content or other metadata, as a stranger might."""
     table = pq.read_table(path)
     table = change(table)

@@ -31,7 +31,7 @@ ROCKER = ChainSegment("rocker", 0.5, 1.5, 0.04, [0.2, -0.03])
 GROUND_LINK = 0.8
 
 
-def four_bar(**options) -> Assembly:
+def four_bar(**options):
     chains = (
         Chain("left", (CRANK, COUPLER)),
         Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
@@ -40,7 +40,7 @@ def four_bar(**options) -> Assembly:
     return Assembly(chains, closures=(pin,), **options)
 
 
-def bars_at(crank: float) -> np.ndarray:
+def bars_at(crank):
     """Angles of coupler and rocker by the intersection of two circles."""
     elbow, pivot = 0.2 * np.exp(1j * crank), complex(GROUND_LINK)
     way = pivot - elbow
@@ -50,7 +50,7 @@ def bars_at(crank: float) -> np.ndarray:
     return np.angle([pin - elbow, pin - pivot])
 
 
-def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
+def oracle_at(crank):
     """Effective inertia, potential energy, and angles' rates per rate of the crank."""
     angles = np.array([crank, *bars_at(crank)])
     unit = np.exp(1j * angles)
@@ -66,7 +66,7 @@ def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
     return mass @ np.abs(speeds) ** 2 + inertia @ w**2, G * mass @ centres.imag, w
 
 
-def start_of_four_bar(crank: float, rate: float) -> tuple[list[float], list[float]]:
+def start_of_four_bar(crank, rate):
     return [crank, *bars_at(crank)], list(rate * oracle_at(crank)[2])
 
 
@@ -93,7 +93,7 @@ def test_other_integrators_find_the_same_four_bar(method):
     assert_allclose(found.angles, expected, rtol=0.0, atol=1e-5)
 
 
-def pinned(seed: int) -> Assembly:
+def pinned(seed):
     """A random tree with two pins: one to the ground, one between two of its chains."""
     assembly = random_assembly(seed, prescribed=False)
     segments = {each.name: each.segments[-1].name for each in assembly.chains}
@@ -108,7 +108,7 @@ def pinned(seed: int) -> Assembly:
 SEEDS = [s for s in range(30) if len(pinned(s).coordinate_names) > 7][:8]
 
 
-def closed_state(seed: int) -> tuple[Assembly, np.ndarray, np.ndarray]:
+def closed_state(seed):
     assembly = pinned(seed)
     state, rates = random_state(assembly, seed)
     return assembly, *assembly.close(0.0, state, rates)
@@ -249,7 +249,7 @@ def test_torques_and_reactions_of_trees_free_and_prescribed(seed):
     check_reactions(tree, found)
 
 
-def walker(base) -> Assembly:
+def walker(base):
     """Two legs on one pelvis, with passive joints."""
     pelvis = ChainSegment("pelvis", 0.12, 12.0, 0.1, [0.08, 0.01])
     thigh = ChainSegment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01])
@@ -262,7 +262,7 @@ def walker(base) -> Assembly:
     return Assembly((Chain("trunk", (pelvis,), base, (Joint(),)), *legs))
 
 
-def start_of(assembly, found) -> tuple[np.ndarray, np.ndarray]:
+def start_of(assembly, found):
     """Return the free coordinates and rates that a result without prescribed chains starts from."""
     pins = [name not in assembly.slide_names for name in assembly.columns]
     bases = [isinstance(chain.base, FreeBase) for chain in assembly.chains]
@@ -274,7 +274,7 @@ def start_of(assembly, found) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) -> None:
+def assert_same_motion(assembly, found, step=5e-4, atol=1e-9):
     """Compare angles, displacements and bases with MuJoCo's own RK4."""
     tree = Tree(assembly, step=step)
     first = assembly.evaluate(0.0, *start_of(assembly, found))
@@ -291,7 +291,7 @@ def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) 
             assert_allclose(found.bases[:, chain, axis], expected, rtol=0.0, atol=atol)
 
 
-def assert_same_reactions(assembly, found) -> None:
+def assert_same_reactions(assembly, found):
     """Compare torques, and forces and moments at all joints, at some instants."""
     for row in (0, 7, 23, 40):
         at = at_row(found, row)

@@ -34,13 +34,13 @@ R, H = 0.04, 0.2255
 STATE = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
 
 
-def plane_knee(law, gravity: float = 0.0) -> PlanarKnee:
+def plane_knee(law, gravity=0.0):
     """A tibia whose plane, 0.2 m above its centre of mass, can strike the femur."""
     contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(0.2, 0.3))
     return PlanarKnee(MASS, INERTIA, contact, law, gravity=gravity)
 
 
-def before(gap: float, speed: float) -> list[float]:
+def before(gap, speed):
     return [-(0.24 + gap), 0.0, 0.0, speed, 0.0, 0.0]
 
 
@@ -66,7 +66,7 @@ def test_short_flight_is_not_missed():
 
 
 @cache
-def free(law: str):
+def free(law):
     return simulate_planar_knee(machado_knee(law=law), machado_state(), 0.3)
 
 
@@ -77,7 +77,7 @@ def test_sliding_is_the_velocity_of_the_point_of_the_tibia(joint):
     contact = knee.contact_state(STATE)
     fixed = complex(*contact.point.on_tibia(tuple(STATE[:3])))
 
-    def at(time: float) -> np.ndarray:
+    def at(time):
         x, y, angle = STATE[:3] + time * STATE[3:]
         z = x + 1j * y + np.exp(1j * angle) * fixed
         return np.array([z.real, z.imag])
@@ -122,17 +122,17 @@ def test_a_ligament_beyond_its_limit_is_told():
 KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
 
 
-def turn(angle: float) -> np.ndarray:
+def turn(angle):
     return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
 
 
-def place_for(gap: float, slide: float, angle: float) -> tuple[float, float, float]:
+def place_for(gap, slide, angle):
     """Tibia whose plane has a gap to the circle, its foot point `slide` along eta."""
     x, y = turn(angle) @ np.array([-(R + gap + H), -slide])
     return float(x), float(y), angle
 
 
-def oval(kind: str, samples: int = 160) -> PolarProfile:
+def oval(kind, samples=160):
     """A smooth femur far from a circle, convex, its pole not in its middle."""
     t = 2.0 * np.pi * np.arange(samples) / samples
     points = np.column_stack((0.006 + 0.05 * np.cos(t), 0.035 * np.sin(t) + 0.004 * np.cos(2 * t)))
@@ -244,7 +244,7 @@ def test_concentric_journal_has_the_clearance_for_a_gap():
 LONG, SHORT = 0.05, 0.035
 
 
-def ellipse(samples: int, kind: str) -> PolarProfile:
+def ellipse(samples, kind):
     t = 2.0 * np.pi * np.arange(samples) / samples
     points = np.column_stack((LONG * np.cos(t), SHORT * np.sin(t)))
     return PolarProfile.from_points(points, kind, closed=True)
