@@ -2,19 +2,16 @@
 
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
-from studies import SMOKE, TINY
+from studies import SMOKE
 
 from foundation.base.errors import InputError
-from pipeline.advice import PROGRAM, in_folder
+from pipeline.advice import PROGRAM
 from pipeline.cli.main import main
-from pipeline.config.reading import find_config, load_config
+from pipeline.config.reading import load_config
 from pipeline.store.documents import read_json
-from pipeline.store.job import RUN, Job, check_configuration
-from pipeline.store.samples import read_table
 
 
 def refusal(function, *given):
@@ -59,31 +56,6 @@ def test_keys(wrong, remedy, right):
 # ---- folders and files of a run ------------------------------------------------------------------
 
 
-def test_folder_of_another_configuration(run_copy):
-    config = load_config(SMOKE, (*TINY, "run.seed=5"))
-    told = refusal(Job(RUN, run_copy, config).check)
-    option = found(r"replace the run directory with --(\w+)", told)
-    assert Job(RUN, run_copy, config, **{{"force": "replace"}[option]: True}).check() is None
-
-
-def test_edited_configuration_of_a_run(run_copy):
-    file = run_copy / "config.toml"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("rotation_deg = 8.0", "rotation_deg = 7.0"), encoding="utf-8")
-    told = refusal(check_configuration, run_copy)
-    new, old = re.search(
-        r"rotation_deg is (\S+), and the run was made with ([\d.]+)\.", told
-    ).groups()  # type: ignore[union-attr]
-    again = words_of(told)
-    assert again == ["run", str(file), "--out", f"{run_copy}-changed"]
-    assert load_config(find_config(again[1])).space.rotation_deg == float(new) == 7.0
-    restored = file.read_text(encoding="utf-8").replace(
-        f"rotation_deg = {new}", f"rotation_deg = {old}"
-    )
-    file.write_text(restored, encoding="utf-8")
-    assert check_configuration(run_copy)
-
-
 def test_interrupted_run(monkeypatch, capsys):
     calls = []
 
@@ -105,27 +77,3 @@ def test_damaged_report_is_written_again(run_copy, capsys):
     Path(found(r"^(\S+): damaged .* delete it and run", told)).unlink()
     assert main([*words_of(told), "--quiet"]) == 0
     assert read_json(file)["summary"][0] in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_missing_file_is_made_again(run_copy):
-    file = run_copy / "samples" / "kept.parquet"
-    before = file.read_bytes()
-    file.unlink()
-    assert main([*words_of(refusal(read_table, file)), "--quiet"]) == 0
-    assert file.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_next_step_of_a_run(tiny_run, tmp_path, capsys):
-    """The line of the terminal and the page name the same command, which works."""
-    run = shutil.copytree(tiny_run, tmp_path / "my run")
-    assert main(["report", str(run), "--quiet"]) == 0
-    line = found(r"\nnext: .*: (knee-contact .*)\n", capsys.readouterr().out)
-    stored = read_json(run / "report.json")["verdict"]["next"]["command"]
-    assert line == in_folder(stored, run)
-    page = (run / "report.html").read_text(encoding="utf-8")
-    shown = re.search(r'<p class="next">.*?<code>(.*?)</code>', page, re.S)
-    assert shown is not None
-    assert " ".join(re.findall(r"<span>(.*?)</span>", shown[1])).replace("&#39;", "'") == line
-    assert main([*shlex.split(line)[1:], "--quiet"]) == 0

@@ -3,14 +3,12 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from functools import partial
 
 import jobs
 import pytest
-from clusters import cluster, killed_in, wait_until
-from studies import ROOT, TINY, assert_same_run, run_command
+from clusters import cluster, killed_in
+from studies import TINY, assert_same_run, run_command
 
 from pipeline.cli.main import main
 from pipeline.errors import ExecutionError
@@ -68,17 +66,6 @@ def test_cluster_of_this_machine_survives_its_workers(tmp_path, monkeypatch):
     assert not psutil.pid_exists(process)
 
 
-def test_scheduler_that_does_not_answer(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(module, "_CONNECT_SECONDS", 0.5)
-    folder = tmp_path / "run"
-    assert main(run_command(folder, *TINY, *on("tcp://127.0.0.1:9"))) == 1
-    assert capsys.readouterr().err == (
-        "error: scheduler tcp://127.0.0.1:9: no answer within 0.5 s; start it with "
-        "`dask scheduler`, or correct the address\n"
-    )
-    assert not folder.exists()
-
-
 @pytest.mark.slow
 def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_WORKER_SECONDS", 1.0)
@@ -116,34 +103,3 @@ def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch
             with pytest.raises(ExecutionError, match=r"^worker tcp.* has numpy .* \(here 1\.0\);"):
                 execution.map(jobs.double, JOBS)
         assert "give scheduler and workers the same" in refusal()
-
-
-@pytest.mark.slow
-def test_command_that_is_interrupted_leaves_no_process(tmp_path):
-    code = (
-        "import os, signal, sys, time; from pathlib import Path\n"
-        "from pipeline.execution.backends import Execution\n"
-        # A shell starts what runs in its background with interrupts ignored.
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "if __name__ == '__main__':\n"
-        "    with Execution(2, 'dask') as execution:\n"
-        "        Path(sys.argv[1]).touch()\n"
-        "        execution.map(time.sleep, [(60,)] * 4)\n"
-    )
-    script = tmp_path / "script.py"
-    script.write_text(code)
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path / "ready")],
-        env=environment, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    try:
-        wait_until((tmp_path / "ready").exists, "a cluster")
-        below = psutil.Process(process.pid).children(recursive=True)
-        assert len(below) >= 2
-        os.killpg(process.pid, signal.SIGINT)
-        process.wait(30.0)
-        assert psutil.wait_procs(below, timeout=30.0)[1] == []
-    finally:
-        process.kill()
-        process.wait()

@@ -4,24 +4,18 @@ import re
 
 import numpy as np
 import pytest
-import tomli_w
 import trimesh
 from scipy.spatial.transform import Rotation
 from some_slow import first_of
-from studies import export
 
 from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
-from foundation.surfaces.mesh_checks import check_mesh, report_findings
+from foundation.surfaces.mesh_checks import report_findings
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.reading import load_config
-from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surface_checks import check_surfaces
-from pipeline.preparation.checkup import check_study
 from tests.oracles.shells import shell
 
-Pair = dict[str, TriangleMesh]
 IMPLANT_AXES = ("-x", "y", "-z")
 SOUND = ("built-in", "single radius", "cartilage", "coarse cartilage", "component", "solid femur")
 _KNOWN = {}
@@ -215,26 +209,3 @@ def test_body_turned_by_some_degrees_is_doubtful(pair, body, degrees):
     found = [f for f in check_surfaces(meshes) if f.code == f"{body}-turned"]
     assert [f.is_error for f in found] == [False]
     assert f"is {abs(degrees):.0f} deg off the lateral axis" in found[0].text
-
-
-def test_wrong_unit_names_the_sizes_of_a_knee(pair):
-    finding = check_mesh(scaled(pair("built-in")["tibia"], 1e3))[0]
-    assert finding.code == "scale"
-    assert "expected 0.015 to 0.25 m for a knee" in finding.text
-
-
-def test_check_and_run_say_the_same(pair, tmp_path):
-    change, *_, words = DAMAGES["exchanged"]
-    meshes = {
-        body: export(m, tmp_path / f"{body}.ply") for body, m in change(pair("built-in")).items()
-    }
-    files = {body: {"file": str(file)} for body, file in meshes.items()}
-    tree = {"knee": {"source": "meshes", **files}, "contact": {"thickness_mm": 8.0}}
-    path = tmp_path / "study.toml"
-    path.write_text(tomli_w.dumps(tree), encoding="utf-8")
-    errors = [remark for remark in check_study(path)[0] if remark.level == "error"]
-    assert len(errors) == 1
-    assert words in errors[0].text
-    with pytest.raises(InputError) as caught:
-        build_knee(load_config(path))
-    assert str(caught.value) == f"{errors[0].about} {errors[0].text}"

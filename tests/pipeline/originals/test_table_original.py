@@ -311,15 +311,6 @@ def test_parquet_of_this_project_and_of_others(tmp_path):
         assert_same(read_pose_loads(tmp_path / f"{name}.parquet"), table())
 
 
-def test_comments_blanks_and_unknown_columns(tmp_path):
-    rows = table().assign(job="a", peak_presure_MPa=1.0)
-    text = "# made by hand\n" + rows.to_csv(index=False).replace(",", ", ")
-    (tmp_path / "t.csv").write_text(text)
-    found = read_pose_loads(tmp_path / "t.csv")
-    assert_same(found, table())
-    assert found.ignored == ("job", "peak_presure_MPa")
-
-
 def test_rows_without_contact_and_failed_ones_are_counted(tmp_path):
     rows = table().assign(status="ok")
     rows.loc[[2, 7, 80], list(LOAD_COLUMNS)] = 0.0
@@ -396,22 +387,6 @@ MISTAKES = {
 def test_mistake_is_named_in_a_sentence(tmp_path, name):
     change, told = MISTAKES[name]
     assert told in refused(tmp_path, change(table()))
-
-
-@pytest.mark.parametrize(
-    ("form", "told"),
-    [
-        ({"sep": ";"}, "expected comma-separated columns, found ';'"),
-        ({"sep": ";", "decimal": ","}, "a row has more cells than the header"),
-        ({"decimal": ","}, "expected a number with a decimal point, found '0,"),
-    ],
-)
-def test_tables_of_other_countries(tmp_path, form, told):
-    path = tmp_path / "t.csv"
-    table().to_csv(path, index=False, **form)
-    with pytest.raises(TableError) as caught:
-        read_pose_loads(path)
-    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize("stiffness", [np.inf, 5e7, 1e6])  # N/m; none, polyethylene, soft

@@ -12,7 +12,6 @@ from solids import joined
 from some_slow import first_of
 from studies import export
 
-from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
@@ -152,26 +151,6 @@ def test_keys_make_the_frame(tmp_path, shapes, seed):
     np.testing.assert_allclose(loaded.vertices, frame.of(mesh.vertices), atol=5e-7)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--unit", "m"], ["in m, bounding box diagonal", "use --femur-unit mm"]),
-        (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
-        (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
-        (["--axes", "x,y,z", "--slope-deg", "5"], ["--slope-deg has no effect with --axes"]),
-    ],
-)
-def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments, words):
-    monkeypatch.chdir(tmp_path)
-    for body, mesh in shapes.items():
-        export(mesh, tmp_path / f"{body}.stl", scale=1e3)
-    assert main(["init", "--material", "polyethylene", *arguments]) == 2
-    told = capsys.readouterr().err
-    for word in words:
-        assert word in told
-    assert not (tmp_path / "mine.toml").exists()
-
-
 def with_shaft(femur, turn):
     """A femur [m] and the tube of a shaft, 100 mm long, up the second axis of a turn."""
     tube = trimesh.creation.cylinder(radius=14e-3, height=0.1, sections=40)
@@ -292,16 +271,3 @@ def test_values_are_replaced_and_other_lines_stay():
     }
     assert tree["knee"]["tibia"] == {"origin_mm": [1.0, 2.0, 3.0]}
     assert {"# mine", "# a comment", 'law = "linear"'} <= set(changed.splitlines())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[knee]\nside = "right"\nfemur = { file = "f.stl" }\n',
-        '[knee]\nside = "right"\nfemur.file = "f.stl"\n',
-        '[knee]\nside = "right"\n[knee.femur]\naxes = [\n  "x",\n  "y",\n  "z",\n]\n',
-    ],
-)
-def test_text_of_another_form_is_refused_whole(text):
-    with pytest.raises(InputError, match="copy the lines that `knee-contact align` prints"):
-        with_values(text, {"knee.femur": {"axes": ["-x", "y", "-z"]}})

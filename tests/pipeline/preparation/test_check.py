@@ -11,12 +11,9 @@ from studies import WAVEFORMS, export
 from foundation.finite_element.condensed_layer import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import domain_checkup
-from pipeline.preparation.checkup import check_study, run_findings
+from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
-from pipeline.preparation.findings import Findings
 from pipeline.store.sample_tables import export_tables
 from tests.oracles.shells import shell
 
@@ -149,26 +146,6 @@ def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):
         found = [text for text in texts_of(path, "warning") if text.startswith("[feasibility]")]
         assert len(found) == count
         assert all("AP force over axial load" in text for text in found)
-
-
-@pytest.mark.slow
-def test_a_run_keeps_the_findings_of_check(study, tmp_path):
-    """A run has the findings of `check` but the expected time, and peaks and offsets of its own."""
-    (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
-    path = study(knee={"femur": {"file": "femur_L.ply"}, "split_lateral_mm": 20.0})
-    config, heard = load_config(path), Findings()
-    with heard.hearing("[knee], [contact]"):
-        knee = build_knee(config)
-    with heard.hearing("[space.path], [simulation]"):
-        space = sample_space(config, knee.reference_path(config))
-    found = run_findings(config, knee, space, heard)
-    told, _ = check_study(path)
-    own = ("gait deviates", "peak pressures under")
-    of_both = {f for f in told if f.about != "run" and not f.text.startswith(own)}
-    assert set(found) == of_both
-    warned = {finding.about for finding in found if finding.level == "warning"}
-    assert {"knee.split_lateral_mm", "knee.side"} <= warned
-    assert any("border of the compartments" in finding.text for finding in found)
 
 
 #: Changed sections of a sound study, and a finding on them: level and words.

@@ -139,22 +139,6 @@ def test_edited_configuration_of_a_finished_run_is_refused(run_copy, tmp_path, c
     assert not out.exists()
 
 
-def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_copy):
-    edit(run_copy, "run", workers=7, chunk=3, name="renamed", backend="dask")
-    assert main(["report", str(run_copy)]) == 0
-    report = json.loads((run_copy / "report.json").read_text())
-    told = report["provenance"]["configuration"]["run"]
-    assert (told["workers"], told["chunk"], told["name"]) == (1, 7, "smoke")
-
-
-def test_keys_that_were_added_or_taken_out_are_told(run_copy):
-    edit(run_copy, "simulation", neutral_anterior_mm=1.5, samples=None)
-    with pytest.raises(RunError) as error:
-        check_configuration(run_copy)
-    assert "neutral_anterior_mm is 1.5, and the run was made with not given" in str(error.value)
-    assert "simulation.samples is not given, and the run was made with 21" in str(error.value)
-
-
 def test_resume_restores_an_edited_file(run_copy):
     before = (run_copy / "config.toml").read_bytes()
     edit(run_copy, "design", first=50)

@@ -1,7 +1,6 @@
 """Stored samples seen from outside, and versions of the JSON documents."""
 
 import io
-import json
 
 import numpy as np
 import pandas as pd
@@ -18,8 +17,6 @@ from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
-from pipeline.reports.inputs import ReportError
-from pipeline.reports.report import write_report
 from pipeline.store.sample_tables import in_people_units, summary
 from pipeline.store.samples import (
     LOAD_COLUMNS,
@@ -55,18 +52,6 @@ def test_summary_of_a_run(tiny_run):
     assert rows["simulation"].ok is None
 
 
-def test_summary_on_the_command_line(run_copy, capsys):
-    damaged = run_copy / "samples" / "kept.parquet"
-    damaged.write_bytes(damaged.read_bytes()[:-9])
-    assert main(["samples", "summary", str(run_copy)]) == 2
-    text = capsys.readouterr().out
-    assert "first: 120 rows, 120 ok, 0 failed; checksum: matches" in text
-    assert "kept: damaged: " in text
-    assert main(["samples", "summary", str(run_copy / "samples" / "first.parquet"), "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert (row["table"], row["rows"], row["reasons"]) == ("first", 120, {})
-
-
 def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     out = tmp_path / "first.csv"
     command = ["samples", "export", str(tiny_run), "--format", "csv", "--table", "first"]
@@ -86,14 +71,6 @@ def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
 def test_other_versions_are_refused(version):
     with pytest.raises(ValueError, match=rf"expected version 1, found {version!r}; read"):
         check_version({"version": version})
-
-
-def test_report_of_a_run_of_a_later_version_is_refused(run_copy):
-    file = run_copy / "validation.json"
-    content = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps(content | {"version": DOCUMENT_VERSION + 1}), encoding="utf-8")
-    with pytest.raises(ReportError, match=r"validation\.json: expected version 1, found"):
-        write_report(run_copy)
 
 
 CONFIGS = SMOKE.parent

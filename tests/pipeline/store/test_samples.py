@@ -65,14 +65,3 @@ def test_changed_content_under_the_old_checksum_is_found(tmp_path):
     rewritten(path, lambda table: table.slice(0, 4))
     with pytest.raises(StoreError, match="its content does not match its checksum"):
         read_table(path)
-
-
-def test_table_of_another_version_or_of_others_is_told_apart(tmp_path):
-    path = tmp_path / "t.parquet"
-    write_table(rows(5), path)
-    rewritten(path, lambda table: table, version="3")
-    with pytest.raises(StoreError, match=r"expected a table of version 2, found '3'"):
-        read_table(path)
-    rewritten(path, lambda table: table, version="2", format="something else")
-    with pytest.raises(StoreError, match=r"expected the format 'knee-contact samples', found"):
-        read_table(path)

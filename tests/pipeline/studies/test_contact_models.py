@@ -1,8 +1,5 @@
 """Comparison of contact models: figures against direct evaluation, resumption, failures, marks."""
 
-import json
-import shutil
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,15 +9,10 @@ from foundation.base.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.finite_element.model import coarser
 from pipeline.cli.main import main
-from pipeline.config.reading import dump_config, load_config
+from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.finite_element_layer import CONDENSED
-from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
-from pipeline.store.job import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
-from pipeline.studies.contact_models.compare import pressed
 from pipeline.studies.contact_models.content import (
     COARSE,
     COLUMNS,
@@ -29,15 +21,8 @@ from pipeline.studies.contact_models.content import (
     ModelComparison,
     marks_of,
     unknown_groups,
-    weighted_sum,
 )
 from pipeline.studies.contact_models.content import figures_of as of_model
-from pipeline.studies.contact_models.knee import (
-    Built,
-    ComparedKnee,
-    elements_configuration,
-    springs_configuration,
-)
 from pipeline.studies.contact_models.measurement import (
     AT_POSES,
     OVER_CYCLE,
@@ -127,18 +112,6 @@ def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, mo
     assert "Springs, linear law, set-up: no springs" in page
 
 
-def test_maps_have_a_pressure_at_each_vertex():
-    knee = ComparedKnee(load_config(SMOKE, FEW), None)
-    tibia = knee.surfaces.tibia
-    pressure = np.zeros(len(tibia.faces))
-    pressure[100] = 2e6
-    mesh = 1e3 * np.asarray(tibia.vertices), np.asarray(tibia.faces)
-    found = pressed(knee, mesh, 40.0, pressure)
-    assert found.pressure.shape == (len(tibia.vertices),)
-    assert found.peaks_MPa.max() == pytest.approx(2.0)
-    assert pressed(knee, mesh, 40.0, pressure * np.nan) is None
-
-
 def copied(folder, tmp_path):
     target = tmp_path / "copy"
     (target / "models").mkdir(parents=True)
@@ -203,15 +176,6 @@ def figures_and_marks(measured, truth):
     return figures, marks_of(figures, unknown_groups(measured, truth))
 
 
-def test_nothing_is_extrapolated_out_of_contact():
-    fine, coarse = synthetic(1.0), synthetic(2.0)
-    coarse.arrays["pose_loads"][0, 1] = 0.0
-    coarse.arrays["pose_loads"][0, 1, CENTRE_X:] = np.nan
-    truth = truth_of(fine, coarse)
-    assert truth.touching.sum() == 7
-    assert_allclose(truth.loads[0, 1], 101.0, rtol=1e-13)
-
-
 def test_twice_the_truth_is_an_error_of_a_hundred_per_cent():
     truth = truth_of(synthetic(0.0), None)
     double = Measured(arrays={k: 2.0 * v for k, v in synthetic(0.0).arrays.items()})
@@ -241,78 +205,3 @@ def test_marks_follow_the_rule():
     assert without["speed"] == 1.0
     none = marks_of(dict.fromkeys(best))
     assert none == dict.fromkeys(CRITERIA, 0.0)
-
-
-def test_weighted_sum_needs_only_ratios_of_weights():
-    marks = {"accuracy": 0.2, "speed": 0.8, "versatility": None}
-    weights = {"accuracy": 1.0, "speed": 3.0, "versatility": 4.0}
-    assert_allclose(weighted_sum(marks, weights), (0.2 + 2.4) / 4.0, rtol=1e-15)
-    tripled = {name: 3.0 * weight for name, weight in weights.items()}
-    assert_allclose(weighted_sum(marks, tripled), weighted_sum(marks, weights), rtol=1e-14)
-    assert weighted_sum(marks, dict.fromkeys(weights, 0.0)) is None
-
-
-def test_springs_become_elements_and_elements_springs():
-    springs = load_config(SMOKE, ("contact.law='modified'", "contact.m=0.9", "contact.f=3.0"))
-    elements = elements_configuration(springs)
-    assert elements.contact.model == "finite_element"
-    assert elements.contact.law == "linear"
-    back = springs_configuration(elements, load_surfaces(springs), "modified", f=3.0, m=0.9)
-    assert back.contact == springs.contact
-    assert back.knee == springs.knee
-
-
-def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
-    seen = []
-
-    def trained(study, folder, *, resume):
-        given = sorted(path.name for path in (folder / CONDENSED).glob("*.npy"))
-        seen.append((resume, given))
-        shutil.copytree(tiny_run, folder, dirs_exist_ok=True)
-        (folder / "config.toml").write_text(dump_config(study))
-        (folder / MADE_WITH).unlink()
-
-    monkeypatch.setattr("pipeline.studies.contact_models.knee.run_study", trained)
-    config = load_config(SMOKE, FEW)
-    knee = ComparedKnee(config, tmp_path, resume=True)
-    springs = knee.springs("linear")
-    built = knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear")
-    # The held-out samples, the validation and the cycle of a run are no part of the set-up.
-    spent = json.loads((tiny_run / "run.json").read_text())["seconds"]
-    beside = ("held-out samples", "validation", "h: gait simulation")
-    own = sum(spent.values()) - sum(spent[stage] for stage in beside)
-    assert built.seconds == pytest.approx(3.0 + own, rel=1e-12)
-    assert (built.teacher, built.model.compartment("medial").formulation) == ("linear", "inverted")
-    assert knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear").seconds > 3.0
-    assert seen == [(False, [])]
-    # Another study is trained anew; finite elements take the compliances that are condensed.
-    other = knee.springs("linear", thickness_mm=7.0)
-    knee.trained("springs_surrogate", other, Built(None, 3.0), "linear")
-    (tmp_path / CONDENSED).mkdir()
-    (tmp_path / CONDENSED / "medial.npy").write_bytes(b"compliance")
-    elements = knee.elements_config
-    knee.trained("elements_surrogate", elements, Built(None, 3.0), ELEMENTS)
-    assert seen[1:] == [(True, []), (True, ["medial.npy"])]
-    kept = tmp_path / "elements_surrogate" / CONDENSED / "medial.npy"
-    assert kept.read_bytes() == b"compliance"
-
-
-@pytest.mark.slow
-def test_a_surrogate_is_a_run_in_a_sub_folder(tmp_path):
-    models = "comparison.models=['linear', 'springs_surrogate']"
-    config = load_config(SMOKE, (*FEW, models))
-    folder = tmp_path / "comparison"
-    rows = {row.name: row.figures for row in carry_out(config, folder).document.models}
-    name = "springs_surrogate"
-    found, own = (read_measured(folder, each).arrays for each in (name, ELEMENTS))
-    poses = own["cycle_poses"]
-    poses = poses[np.unique(np.linspace(0, len(poses), 5, endpoint=False).astype(int))]
-    run = TrainedRun.open(folder / name)
-    direct = run.surrogate.loads(poses)
-    assert_allclose(found["pose_loads"], direct.values, rtol=1e-12, atol=1e-15)
-    assert rows[name]["set_up_s"] > rows["linear"]["set_up_s"]
-    assert rows[name]["wear_percent"] is not None
-    before = (folder / name / "knee.npz").stat().st_mtime_ns
-    (folder / "models" / f"{name}.json").unlink()
-    carry_out(config, folder, resume=True)
-    assert (folder / name / "knee.npz").stat().st_mtime_ns == before

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import tomli_w
 from numpy.testing import assert_allclose
 
-from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.design_space.design_contact import compared_cycles
 from pipeline.design_space.taken_design import TrainedDesigns
@@ -20,22 +18,19 @@ from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.optimisation import gaits, optimise
+from pipeline.studies.optimisation import gaits
 from pipeline.studies.optimisation import search as searching
 from pipeline.studies.optimisation.document import (
     OptimisationDocument,
     contradictions,
-    summary_lines,
 )
 from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
-from pipeline.studies.optimisation.optimise import verified_by_elements
 from pipeline.studies.optimisation.schema import Measure, OptimisationConfig
 from pipeline.studies.optimisation.search import (
     DesignProblem,
     better_than,
     front_of,
     non_dominated,
-    picked,
     refined,
     spread_over,
 )
@@ -45,10 +40,6 @@ WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
 OBJECTIVES = [{"output": WEAR}, {"output": PRESSURE}]
 LIMIT = {"output": "anterior_range_mm", "at_most": 6.1}
 AXIAL = {"name": "axial_scale", "distribution": "uniform", "low": 0.8, "high": 1.0}
-FILES = {
-    *("config.toml", "inputs.json", "evaluated.parquet", "front.parquet", "front.csv"),
-    *("optimisation.json", "optimisation.html", "designs"),
-}
 #: A design within the ranges of the tiny run, and one that its constraint forbids.
 DESIGN = {"dish_sagittal_radius_mm": 70.0, "youngs_modulus_MPa": 600.0}
 FORBIDDEN = {"dish_sagittal_radius_mm": 89.0, "youngs_modulus_MPa": 600.0}
@@ -74,13 +65,6 @@ def searched(run, folder, *, resume=False, **changes):
 @pytest.fixture(scope="module")
 def run(tiny_designs):
     return TrainedDesigns.open(tiny_designs)
-
-
-@pytest.fixture
-def with_base(monkeypatch):
-    """The base design of the searches: that of the tiny run has another modulus."""
-    base = np.array(list(DESIGN.values()))
-    monkeypatch.setattr(searching, "base_design", lambda config, parameters: (base, ""))
 
 
 @pytest.fixture(scope="module")
@@ -326,31 +310,6 @@ def test_limits_hold_with_the_expected_error_and_the_original_breaks_those_it_ex
     ]
 
 
-def test_chosen_designs_are_named_and_each_once():
-    problem = problem_of(chosen=3)
-    wear = np.array([5.0, 1.0, 2.0, 3.0, 4.0])
-    table = pd.DataFrame({"status": "ok", WEAR: wear, PRESSURE: [40.0, 50.0, 30.0, 20.0, 10.0]})
-    picks = picked(problem, table, front_of(problem, table), 0)
-    assert [(pick.name, pick.design) for pick in picks[:2]] == [("base", 0), ("better", 3)]
-    assert {pick.design for pick in picks[2:]} <= {1, 2, 4}
-    assert {1, 4} <= {pick.design for pick in picks}
-    assert picks[2].role == "best total wear"
-    assert len({pick.design for pick in picks}) == len(picks)
-    assert "base" not in [p.name for p in picked(problem, table, front_of(problem, table), None)]
-
-
-def test_folder_of_a_search(done):
-    assert {path.name for path in done.iterdir()} == FILES
-    document = read_document(done / "optimisation.json", OptimisationDocument)
-    table = read_table(done / "evaluated.parquet")
-    assert document.counts["evaluated"] == len(table)
-    assert table["design"].tolist() == list(range(len(table)))
-    assert (table["generation"].value_counts()[[0, 1, 2]] <= 8).all()
-    assert not table.duplicated(list(DESIGN)).any()
-    stored = tomllib.loads((done / "config.toml").read_text())
-    assert stored["optimisation"]["population"] == 8
-
-
 def test_front_is_what_no_design_that_keeps_the_limits_dominates(done):
     table = read_table(done / "evaluated.parquet")
     doubt = 1.0 + 0.01 * table["expected_ap_travel_percent"]
@@ -418,55 +377,6 @@ def test_page_has_the_front_and_slices_through_the_verified_designs(done):
         assert ends[1] is not None
 
 
-@pytest.mark.slow
-def test_interrupted_search_continues_as_if_it_had_not_been(
-    done, tiny_designs, tmp_path, with_base, monkeypatch
-):
-    real, calls = gaits.outcomes, []
-
-    def interrupting(task, rows, model):
-        calls.append(len(rows))
-        if len(calls) > 6:
-            raise KeyboardInterrupt
-        return real(task, rows, model)
-
-    folder = tmp_path / "search"
-    monkeypatch.setattr(gaits, "outcomes", interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        searched(tiny_designs, folder, limit=[LIMIT])
-    stored = len(read_table(folder / "evaluated.parquet"))
-    monkeypatch.setattr(gaits, "outcomes", real)
-    searched(tiny_designs, folder, resume=True, limit=[LIMIT])
-    whole, found = (read_table(f / "evaluated.parquet") for f in (done, folder))
-    pd.testing.assert_frame_equal(whole, found, check_exact=True)
-    assert len(found) > stored > 0
-
-
-def test_command_searches_without_a_base_design(tiny_designs, tmp_path, capsys):
-    path = tmp_path / "search.toml"
-    keys = {"population": 4, "generations": 1, "verify": "none", "chosen": 1}
-    path.write_text(tomli_w.dumps(tree(tiny_designs, objective=OBJECTIVES[:1], **keys)))
-    command = ["run", str(path), "--out", str(tmp_path / "out"), "--quiet"]
-    assert main(command) == 0
-    assert "no base design: youngs_modulus_MPa" in capsys.readouterr().out
-    document = read_document(tmp_path / "out" / "optimisation.json", OptimisationDocument)
-    assert document.chosen[0].original is None
-    assert document.counts["front"] == 1
-
-
-def test_other_models_that_contradict_the_better_design_are_told(done):
-    document = read_document(done / "optimisation.json", OptimisationDocument)
-    assert contradictions(document) == []
-    document.chosen[1].against_base[WEAR]["original"] = 2.0
-    document.chosen[1].against_base[PRESSURE]["finite_element"] = 9.8
-    told = contradictions(document)
-    assert told[0].endswith("in total wear by the original model: +2 %")
-    assert told[1].endswith("in peak pressure by finite elements: +9.8 %")
-    document.objectives[0].goal = "largest"
-    assert len(contradictions(document)) == 1
-    assert "worse than the base design in peak pressure" in "\n".join(summary_lines(document))
-
-
 # ---- refinement, finite elements -----------------------------------------------------------
 
 
@@ -513,27 +423,3 @@ def test_refinement_keeps_limits_and_constraints_and_the_start_on_the_front(monk
     assert found[2] >= 2.5
     start = [5.0, 3.5, 2.0]
     assert refine(monkeypatch, start)[0].tolist() == start
-
-
-def test_finite_elements_take_the_place_of_the_original_model(tiny_designs, tmp_path, monkeypatch):
-    """With the springs of the design in place of finite elements, the cycle is the original's."""
-    task, asked = SearchTask.of(load(tmp_path, tiny_designs)), []
-
-    def springs(config, area, finest, longest):
-        asked.append((config.contact.youngs_modulus_MPa, area))
-        return finest, task.run.original(DESIGN).model
-
-    monkeypatch.setattr(optimise, "element_layer", springs)
-    found = verified_by_elements(task, DESIGN)
-    assert (found.reason, found.node_spacing_mm) == ("", 0.5)
-    assert found.finite_element == found.original
-    assert found.surrogate[WEAR] != found.original[WEAR]
-    ((modulus, area),) = asked
-    assert modulus == DESIGN["youngs_modulus_MPa"]
-    assert 0.0 < area <= 1e-6 * found.original["area_max_mm2"]
-
-    def refused(*_):
-        raise InputError("too thin")
-
-    monkeypatch.setattr(optimise, "element_layer", refused)
-    assert verified_by_elements(task, DESIGN).reason == "too thin"

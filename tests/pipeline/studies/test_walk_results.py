@@ -18,7 +18,7 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from pipeline.cli.main import main
-from pipeline.studies.jam_settings import jam_file, mesh_in
+from pipeline.studies.jam_settings import mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
 from pipeline.studies.muscle_walks.summary import uncertainty_text, walk_uncertainty
 from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
@@ -136,26 +136,6 @@ def test_a_broken_installation_is_told_from_none(monkeypatch):
     assert str(error) in str(told.value)
 
 
-def test_casadi_in_the_same_process_is_named(monkeypatch):
-    def clashing(name):
-        raise ImportError("undefined symbol: _ZN6casadi")
-
-    monkeypatch.setattr("importlib.import_module", clashing)
-    monkeypatch.setitem(sys.modules, "casadi", None)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
-        wheel()
-
-
-@pytest.mark.parametrize("config", ["passive_flexion", "comak_walking"])
-def test_commands_say_what_to_install(no_opensim, jam_folder, config, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert main(["run", config, "--out", str(out), "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert told.count('pip install "knee-contact[opensim]"') == 1
-    assert not out.exists()
-
-
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
 
 
@@ -197,24 +177,6 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
         tolerance = {"value": 0.1, "speed": 10.0, "acc": 115.0}[kind]
         theirs = wanted.column(column)[: len(found.time)]
         assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
-
-
-def test_a_configuration_has_the_tables_too(done):
-    file = jam_file(done / "config.toml", ("walk.name=again",))
-    assert file.walk.jam_tables == "walking"
-    assert file.walk.name == "again"
-
-
-def test_missing_files_name_the_option(jam_settings, knee_data, tmp_path):
-    with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
-        jam_file(jam_settings)
-    alone = tmp_path / "settings.xml"
-    alone.write_text(jam_settings.read_text())
-    with pytest.raises(InputError, match=r"lenhart2015\.osim does not exist; state --model"):
-        jam_file(alone)
-    geometry = knee_data / "jam_lenhart2015_knee"
-    with pytest.warns(UserWarning, match="is taken"), pytest.raises(InputError, match="--contact"):
-        jam_file(jam_settings, geometry=geometry, contact=("original", "run"))
 
 
 def test_meshes_are_found_by_the_parts_of_their_names(tmp_path):
