@@ -199,10 +199,3 @@ def test_pose_moves_the_femur_as_the_model_does(frames, files):
     shown = moved[7, :9].reshape(3, 3) @ (1e3 * point) + moved[7, 9:]
     wanted = 1e3 * (pose.rotation_matrix @ point + pose.translation)
     assert_allclose(shown, wanted, rtol=0.0, atol=1e-4)
-
-
-def test_figures_beside_are_those_of_the_cycle(frames, files):
-    model = view_of(frames, files)["models"]["original"]
-    table = files.cycles["original"]
-    assert_allclose(model["force_N"][1], table["lateral_force_y_N"], rtol=1e-12)
-    assert_allclose(model["peak_MPa"][0], 1e-6 * table["medial_peak_pressure_Pa"], rtol=1e-12)

@@ -129,9 +129,3 @@ def test_alternating_ridges_are_found_in_full():
     found = resolution(vertices, faces, paraboloid(vertices, faces) * (1.0 + 0.05 * sign))
     assert found is not None
     assert 4.0 < found.roughness_percent < 7.0
-
-
-def test_few_triangles_tell_nothing():
-    vertices, faces = squares(8e-3)
-    assert resolution(vertices, faces, paraboloid(vertices, faces)) is None
-    assert resolution(vertices, faces, np.zeros(len(faces))) is None

@@ -185,18 +185,6 @@ def test_samples_reasons_and_failures_count_every_row(light_run):
     assert notes_of(light_run)["training samples"] == "3 of 160 evaluations have no answer"
 
 
-def test_learning_curve_is_that_of_the_rounds(tiny_run, content):
-    rows = content["validation"]["learning_curve"]
-    points = stored(tiny_run, "validation.json")["learning_curve"]
-    assert [row["samples"] for row in rows] == [point["samples"] for point in points]
-    for shown, key, factor in (
-        ("load_error_percent", "load_error_share", 100.0),
-        ("held_out_height_um", "held_out_height_m", 1e6),
-    ):
-        wanted = [factor * point[key] for point in points]
-        assert_allclose([row[shown] for row in rows], wanted, rtol=1e-12)
-
-
 def change_figure(tree, about, quantity, statistic, value):
     for row in tree["figures"]:
         if (row["about"], row["quantity"], row["statistic"]) == (about, quantity, statistic):

@@ -23,7 +23,6 @@ from pipeline.reports.gait_section import (
     wear_rows,
 )
 from pipeline.reports.inputs import read_run
-from pipeline.reports.report import report_of
 from pipeline.stages import frames
 from pipeline.stages.frames import thinned
 from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations
@@ -270,17 +269,6 @@ class TestReport:
         worst = max(found["rows"], key=lambda row: abs(row["wear_percent"]))
         assert found["worst"]["wear_percent"] == worst["name"]
         assert found["within"] == sum(all(row["met"].values()) for row in found["rows"])
-
-    def test_failed_combination_is_a_note(self, run_copy):
-        path = run_copy / "combinations.json"
-        tree = json.loads(path.read_text(encoding="utf-8"))
-        row = {key: tree["combinations"][4][key] for key in ("name", "factors")}
-        failure = {"model": "surrogate", "reason": "the knee dislocated at 0.3 s"}
-        tree["combinations"][4] = row | {"failure": failure}
-        path.write_text(json.dumps(tree), encoding="utf-8")
-        notes = report_of(read_run(run_copy)).content()["overview"]["notes"]
-        told = {note["where"]: note["text"] for note in notes}
-        assert told[f"combination {row['name']}"] == "surrogate: the knee dislocated at 0.3 s"
 
     def test_wear_is_that_of_the_arrays(self, tiny_run):
         stored = read_run(tiny_run).wear

@@ -140,12 +140,6 @@ def test_a_resumed_run_gives_the_warnings_of_its_path_again(tmp_path):
     assert (tmp_path / "path.json").read_bytes() == before
 
 
-def test_a_path_without_warnings_has_none_in_its_file(tmp_path):
-    assert searched(tmp_path, "") == []
-    keys = {"format", "version", "original", "flexion_rad", "coordinates_rad_m"}
-    assert json.loads((tmp_path / "path.json").read_text()).keys() == keys
-
-
 @pytest.mark.parametrize("text", ["", "the spring is slack at 8 deg"])
 def test_a_changed_simulation_has_warnings_of_its_own(tmp_path, text):
     searched(tmp_path, REST)
