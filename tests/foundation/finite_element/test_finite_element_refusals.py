@@ -53,21 +53,6 @@ def test_a_triangle_far_away_is_refused():
         contact(joined(tibia, lone), np.append(labels, labels[0]))
 
 
-def test_normals_that_point_down_are_refused(unmeshed):
-    tibia, labels = layers.two_plates()
-    down = TriangleMesh(tibia.vertices, tibia.faces[:, ::-1], "plates")
-    with pytest.raises(InputError, match=r"plates: the mean normal of the medial .* -1\.00 \(exp"):
-        contact(down, labels)
-
-
-@pytest.mark.parametrize("options", [{"layer": None}, {"femur_layer": 3e-3}])
-def test_a_layer_is_an_elastic_layer(unmeshed, options):
-    tibia, labels = layers.two_plates()
-    (name,) = options
-    with pytest.raises(InputError, match=f"^{name}: expected an ElasticLayer, found"):
-        contact(tibia, labels, **options)
-
-
 REFUSED = [
     *(
         (partial(layers.plate_contact, **options), next(iter(options)))

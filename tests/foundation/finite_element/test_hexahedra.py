@@ -175,10 +175,3 @@ def test_a_truncated_file_is_computed_again(tmp_path, monkeypatch, keep):
     assert np.array_equal(stored(tmp_path, body), expected)
     assert body.count == 2
     assert path.read_bytes() == content
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    blocked = tmp_path / "condensed"
-    blocked.write_text("a file, not a folder")
-    with pytest.raises(InputError, match=r"condensed/digest.*npy: .* cannot be written \(.+\); "):
-        stored(blocked, Body(monkeypatch))

@@ -5,7 +5,6 @@ import pytest
 import trimesh
 from numpy.testing import assert_allclose
 
-from foundation.base.errors import InputError
 from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.mesh_topology import find_edges
@@ -80,19 +79,6 @@ def test_coarse_copies_keep_rim_and_shape(fine):
     assert np.abs(RADIUS - np.linalg.norm(copy.vertices, axis=1)).max() < 50e-6
     assert_allclose(copy.areas.sum(), fine.areas.sum(), rtol=2e-3)
     assert coarse_copy(fine, len(fine.faces)) is fine
-
-
-@pytest.mark.slow
-def test_impossible_deviations_leave_the_mesh(fine):
-    for deviation, fewest, failure in (
-        (1e-12, 4_000, "triangles deviate by "),
-        (20e-6, len(fine.faces), "fewer than"),
-    ):
-        kept = decimate(fine, deviation, fewest=fewest)
-        assert kept.mesh is fine
-        assert failure in kept.failure
-    with pytest.raises(InputError, match="largest_deviation"):
-        decimate(fine, 0.0)
 
 
 def test_slivers_of_a_file_do_not_keep_a_mesh_from_decimation():

@@ -343,20 +343,3 @@ def test_sound_triangles_stay():
 def test_points_at_corners_and_on_edges_leave_no_flat_triangle(place):
     vertices, faces = split(PLATE, np.array(place))
     assert_same_plate(*without_flat(vertices, faces))
-
-
-@pytest.mark.parametrize("name", ["medial", "lateral"])
-def test_without_repair_the_piece_to_flip_is_named(sound, name):
-    mesh = sound["tibia"]
-    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
-    (finding,) = check_mesh(turned(mesh, which), "tibia")
-    assert (finding.code, finding.is_error) == ("inverted", True)
-    place = finding.text.split("on the piece about (")[1].split(")")[0]
-    assert float(place.split(", ")[2]) * (-1.0 if name == "medial" else 1.0) > 5.0
-
-
-def test_the_repair_tells_height_and_place():
-    mesh = spiked(5e-3, 0.0)
-    (text,) = repaired(mesh, 20e-6, "tibia").repairs
-    place = ", ".join(f"{1e3 * x:.1f}" for x in mesh.vertices[TIP])
-    assert re.fullmatch(rf"1 spike levelled, .* (4\.9|5) mm off .*, at \({place}\) mm", text)

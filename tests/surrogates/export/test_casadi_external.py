@@ -80,46 +80,6 @@ def test_derivatives_are_those_of_python(prefix, functions):
     check(prefix, functions, 30)
 
 
-def test_names_and_shapes(functions):
-    function = functions["pair"]
-    assert function.name_in() == ["pose"]
-    assert function.name_out() == ["wrench"]
-    assert function.size_out(0) == (6, 3)
-    jacobian = function.jacobian()
-    assert jacobian.name_in() == ["pose", "out_wrench"]
-    assert jacobian.name_out() == ["jac_wrench_pose"]
-    assert jacobian.size_out(0) == (18, 6)
-    assert jacobian.jacobian().size_out(0) == (108, 6)
-
-
-def first_and_second(function):
-    pose = casadi.MX.sym("pose", 6)
-    first = casadi.Function("first", [pose], [casadi.jacobian(function(pose), pose)])
-    return first, lambda: casadi.hessian(casadi.sumsqr(function(pose)), pose)
-
-
-@pytest.mark.slow
-def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
-    """Neither zeros nor finite differences take the place of a function that is missing."""
-    alone = loaded(tmp_path, SMOOTH, "alone", ["jac_alone_wrench", "jac_jac_alone_wrench"])
-    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for alone_wrench"):
-        first_and_second(alone)
-    once = loaded(tmp_path, SMOOTH, "once", ["jac_jac_once_wrench"])
-    first, second = first_and_second(once)
-    pose = middle_of(SMOOTH)
-    wanted = SMOOTH.loads(pose, 1).jacobian.reshape(12, 6)
-    np.testing.assert_allclose(np.array(first(pose[0])), wanted, rtol=1e-9, atol=1e-6)
-    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for jac_once_wrench"):
-        second()
-
-
-def test_third_derivatives_are_refused(functions):
-    pose = casadi.MX.sym("pose", 6)
-    second = casadi.hessian(casadi.sumsqr(functions["knee"](pose)), pose)[0]
-    with pytest.raises(RuntimeError, match="cannot be calculated for jac_jac_knee_wrench"):
-        casadi.jacobian(second, pose)
-
-
 def test_poses_that_are_not_finite_are_refused(functions):
     pose = middle_of(SMOOTH)[0]
     assert np.isfinite(np.array(functions["knee"](pose))).all()

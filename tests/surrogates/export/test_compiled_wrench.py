@@ -1,7 +1,6 @@
 """`compiled_wrench`: the exported C, compiled and loaded by the library itself."""
 
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -67,18 +66,6 @@ def test_another_processor_has_a_library_of_its_own(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @needs_compiler
-def test_options_that_a_compiler_does_not_know_are_left_out(tmp_path, monkeypatch):
-    program = tmp_path / "cc"
-    refuse = 'case "$*" in *native*) echo unknown >&2; exit 1;; esac'
-    program.write_text(f'#!/bin/sh\n{refuse}\nexec {c_export.c_compiler()} "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setattr(c_export.shutil, "which", lambda name: str(program))
-    function = compiled_wrench(SMOOTH, tmp_path / "out")
-    assert_wrench(function, SMOOTH)
-
-
-@pytest.mark.slow
-@needs_compiler
 def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch):
     first = compiled_wrench(SMOOTH, tmp_path)
     calls = []
@@ -92,27 +79,6 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
     assert len(list(tmp_path.glob("*.so"))) == 2
     for knee, function in ((SMOOTH, first), (other, second)):
         assert_wrench(function, knee)
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_threads_with_one_folder_get_their_own_knees(tmp_path):
-    """Different knees and the same knee at a time: each function is that of its knee."""
-    names = ("smooth_inverted_polynomial_poly_fourier", "smooth_direct_polynomial_poly_fourier")
-    knees = [KNEES[name] for name in names * 3]
-    with ThreadPoolExecutor(len(knees)) as pool:
-        functions = list(pool.map(lambda knee: compiled_wrench(knee, tmp_path), knees))
-    assert len(list(tmp_path.iterdir())) == 2
-    for knee, function in zip(knees, functions, strict=True):
-        assert_wrench(function, knee)
-
-
-@needs_compiler
-def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("no folder")
-    with pytest.raises(InputError, match=r"folder: expected a folder .*file.*can be written"):
-        compiled_wrench(SMOOTH, file)
 
 
 @pytest.mark.parametrize("prefix", ["9x", "", "a" * 101, None])
