@@ -242,20 +242,6 @@ def test_bad_rows_are_named_with_file_and_line(tmp_path, old, new, message):
         load_ligaments(path)
 
 
-def test_bad_tables_are_named(tmp_path):
-    path = tmp_path / "bad.csv"
-    with pytest.raises(ValueError, match=r"bad\.csv, line 4, column name: .* LCL a second time"):
-        load_ligaments(write(path, ROWS[0], ROWS[0]))
-    with pytest.raises(ValueError, match=r"bad\.csv, header: .* found 'stiffness_N_per_m'"):
-        load_ligaments(write(path, *ROWS, header=HEADER.replace("N_per_mm,", "N_per_m,", 1)))
-    with pytest.raises(ValueError, match=r"column tibial_x_mm: expected once .* found 0"):
-        load_ligaments(write(path, *ROWS, header=HEADER.replace("tibial_x_mm,", "")))
-    with pytest.raises(ValueError, match=r"expected a header and rows, found 1 lines"):
-        load_ligaments(write(path))
-    with pytest.raises(FileNotFoundError):
-        load_ligaments(tmp_path / "none.csv")
-
-
 def test_lenhart2015_slack_lengths():
     bundles = {each.name: each for each in load_ligaments(LENHART_LIGAMENTS)}
     assert len(bundles) == 55

@@ -157,20 +157,3 @@ def test_missing_columns_and_other_units_are_named(tmp_path, columns, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_knee_poses(path, columns)
     assert "\n" not in str(caught.value)
-
-
-def test_parquet_that_cannot_be_used_is_named(tmp_path):
-    path = tmp_path / "a.parquet"
-    with pytest.raises(FileNotFoundError):
-        read_knee_poses(path)
-    path.write_bytes(b"no table")
-    with pytest.raises(ValueError, match=r"a\.parquet: expected a Parquet table, found ") as caught:
-        read_knee_poses(path)
-    assert "\n" not in str(caught.value)
-    table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS))
-    table.to_parquet(path)
-    with pytest.raises(ValueError, match=r"a\.parquet: expected a column time_s, found flexion"):
-        read_knee_poses(path)
-    table.assign(time_s=[0.0, 2.0, 1.0]).to_parquet(path)
-    with pytest.raises(ValueError, match=r"a\.parquet, time: expected increasing instants"):
-        read_knee_poses(path)

@@ -2,7 +2,6 @@
 
 import matplotlib
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from viewer_pictures import changed, pixels
@@ -224,35 +223,3 @@ class TestField:
             found = [number(desk, f"[data-{cell}={side}]") for side in ("medial", "lateral")]
             assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
             assert min(found) > 1.0
-
-
-class TestFigures:
-    """Line figures with values, zoom and data."""
-
-    def figure(self, page, name):
-        found = page.locator(f"figure.chart[data-name='{name}']")
-        found.scroll_into_view_if_needed()
-        return found
-
-    def data(self, page, name):
-        with page.expect_download() as waiting:
-            self.figure(page, name).locator("button").click()
-        assert waiting.value.suggested_filename == f"{name}.csv"
-        return pd.read_csv(waiting.value.path())
-
-    def test_csv_is_the_simulated_cycle(self, desk, drawn_run):
-        table = self.data(desk, "cycle-anterior_m")
-        cycles = read_run(drawn_run).cycles
-        assert list(table) == [
-            "gait cycle [%]", *(f"{name}: anterior position [mm]" for name in cycles)
-        ]  # fmt: skip
-        for name, cycle in cycles.items():
-            wanted = 1e3 * cycle["anterior_m"]
-            assert_allclose(table[f"{name}: anterior position [mm]"], wanted, rtol=1e-4)
-
-
-class TestPage:
-    """The page as a whole."""
-
-    def test_nothing_goes_wrong(self, desk):
-        assert desk.faults == []

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 
 from dynamics.mechanics.planar_knee import (
-    LigamentLimitWarning,
     PlanarKnee,
     machado_clearance_knee,
     machado_knee,
@@ -106,19 +105,6 @@ def test_energy_balances_and_dissipative_laws_only_lose(law):
         assert np.diff(motion.mechanical_energy[motion.time > 0.1]).max() < 1e-6
 
 
-@pytest.mark.slow
-def test_a_ligament_beyond_its_limit_is_told():
-    with pytest.warns(
-        LigamentLimitWarning, match=r"ligament ACL: expected a force of at most 622 N, found 671 N"
-    ):
-        motion = simulate_planar_knee(machado_clearance_knee(0.01), machado_state(), 0.5)
-    (passed,) = motion.limits_passed
-    assert (passed.ligament, passed.quantity, passed.limit) == ("ACL", "force", 622.0)
-    pulls = motion.ligament_force[:, 2]
-    assert passed.largest == pulls.max()
-    assert_allclose(passed.time, motion.time[np.flatnonzero(pulls > 622.0)[0]], rtol=0.0)
-
-
 KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
 
 
@@ -198,22 +184,6 @@ def test_oval_on_a_line_against_brute_force(kind, gap, angle):
 
 
 @KINDS
-def test_start_changes_nothing(kind):
-    contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
-    place = place_for(-0.002, 0.01, 0.8)
-    alone = contact.contact(place)
-    for start in (
-        contact.contact(place_for(-0.001, 0.012, 0.78)).angles,
-        (0.3, 0.0),
-        (alone.angles[0] + math.pi, -0.3),
-        (0.0, 2.0),
-    ):
-        found = contact.contact(place, start)
-        assert_allclose(found.gap, alone.gap, rtol=0.0, atol=1e-14)
-        assert_allclose(found.angles, alone.angles, rtol=0.0, atol=1e-9)
-
-
-@KINDS
 @pytest.mark.parametrize("gap", [0.006, -0.003])
 def test_gradient_of_the_gap_is_the_normal(kind, gap):
     contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
@@ -262,16 +232,6 @@ def test_tangent_and_curvature_are_derivatives(kind):
         wanted = -curvature * speed * np.array([t_y, -t_x])
         assert_allclose(slope[2:4], wanted, rtol=1e-6, atol=1e-7)
         assert t_y * x - t_x * y > 0.0  # outward
-
-
-@KINDS
-def test_seam_of_a_closed_profile_is_nowhere(kind):
-    one = ellipse(30, kind)
-    shifted = np.roll(one.angle, -11)
-    shifted[-11:] += 2.0 * np.pi
-    other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
-    for angle in np.linspace(-1.0, 7.5, 63):
-        assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
 
 
 def test_linear_ligaments_meet_the_quadratic_ones_at_one_strain():
