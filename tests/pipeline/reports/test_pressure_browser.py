@@ -128,98 +128,96 @@ def number(page, cell):
     return 0.0 if text == "–" else float(text)
 
 
-class TestStrip:
-    """The time strip."""
-
-    def test_keyboard(self, desk, fields):
-        strip = desk.locator(".strip")
-        assert strip.get_attribute("role") == "slider"
-        go_to(desk, 5)
-        percent = fields.frames.gait_percent
-        assert_allclose(float(strip.get_attribute("aria-valuenow")), percent[5], atol=0.05)
-        text = strip.get_attribute("aria-valuetext")
-        assert text.startswith(f"{percent[5]:g} % of the gait cycle, flexion ")
-        desk.keyboard.press("ArrowLeft")
-        assert frame_of(desk) == 4
-        desk.keyboard.press("PageUp")
-        assert frame_of(desk) == 9
-        desk.keyboard.press("End")
-        assert frame_of(desk) == len(percent) - 1
-
-    def test_instant_changes_picture_and_figures(self, desk):
-        go_to(desk, 3)
-        before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
-        # The plateau, at least, is seen.
-        assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
-        go_to(desk, 14)
-        assert number(desk, "[data-peak=original-medial]") != figure
-        assert changed(before, pixels(desk)) > 500
-        go_to(desk, 3)
-        assert changed(before, pixels(desk)) == 0
+def test_keyboard(desk, fields):
+    strip = desk.locator(".strip")
+    assert strip.get_attribute("role") == "slider"
+    go_to(desk, 5)
+    percent = fields.frames.gait_percent
+    assert_allclose(float(strip.get_attribute("aria-valuenow")), percent[5], atol=0.05)
+    text = strip.get_attribute("aria-valuetext")
+    assert text.startswith(f"{percent[5]:g} % of the gait cycle, flexion ")
+    desk.keyboard.press("ArrowLeft")
+    assert frame_of(desk) == 4
+    desk.keyboard.press("PageUp")
+    assert frame_of(desk) == 9
+    desk.keyboard.press("End")
+    assert frame_of(desk) == len(percent) - 1
 
 
-class TestField:
-    """Labels, areas, hover values and colours are of one field."""
+def test_instant_changes_picture_and_figures(desk):
+    go_to(desk, 3)
+    before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
+    # The plateau, at least, is seen.
+    assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
+    go_to(desk, 14)
+    assert number(desk, "[data-peak=original-medial]") != figure
+    assert changed(before, pixels(desk)) > 500
+    go_to(desk, 3)
+    assert changed(before, pixels(desk)) == 0
 
-    @pytest.mark.parametrize("model", ["original", "surrogate"])
-    def test_label_is_the_largest_value(self, desk, fields, model):
-        desk.check(f"input[name=viewer-model][value={model}]")
-        go_to(desk, 4)
-        values = fields.values[model][4]
-        for k, side in enumerate(("medial", "lateral")):
-            largest = 1e-6 * values[fields.frames.tibia_faces[fields.side == k]].max()
-            label = desk.locator(f"#viewer .mark[data-side={side}]").inner_text()
-            assert label == desk.locator(f"[data-largest={side}]").inner_text() + " MPa"
-            assert_allclose(float(label.split()[0]), largest, rtol=6e-3)
 
-    def test_label_leads_to_its_value_and_colour(self, desk, fields):
-        """The value under the end of the label is the label's, its colour that of its band."""
-        desk.uncheck("[data-do=lines]")
-        box = map_of(desk)
-        go_to(desk, 4)
-        top, step = scale_of(1e-6 * fields.peak)
-        picture = pixels(desk)
-        for side in ("medial", "lateral"):
-            x, y = place_of(desk, side)
-            found = told(desk, x, y)
+@pytest.mark.parametrize("model", ["original", "surrogate"])
+def test_label_is_the_largest_value(desk, fields, model):
+    desk.check(f"input[name=viewer-model][value={model}]")
+    go_to(desk, 4)
+    values = fields.values[model][4]
+    for k, side in enumerate(("medial", "lateral")):
+        largest = 1e-6 * values[fields.frames.tibia_faces[fields.side == k]].max()
+        label = desk.locator(f"#viewer .mark[data-side={side}]").inner_text()
+        assert label == desk.locator(f"[data-largest={side}]").inner_text() + " MPa"
+        assert_allclose(float(label.split()[0]), largest, rtol=6e-3)
+
+
+def test_label_leads_to_its_value_and_colour(desk, fields):
+    """The value under the end of the label is the label's, its colour that of its band."""
+    desk.uncheck("[data-do=lines]")
+    box = map_of(desk)
+    go_to(desk, 4)
+    top, step = scale_of(1e-6 * fields.peak)
+    picture = pixels(desk)
+    for side in ("medial", "lateral"):
+        x, y = place_of(desk, side)
+        found = told(desk, x, y)
+        assert found is not None
+        label = number(desk, f"[data-largest={side}]")
+        # The pointer meets the vertex to half a pixel.
+        assert_allclose(found["mpa"], label, rtol=0.03)
+        middle = (np.floor(found["mpa"] / step) + 0.5) * step / top
+        shade = matplotlib.colormaps["viridis"](int(255 * middle + 0.5))[:3]
+        seen = picture[round(y - box["y"]), round(x - box["x"])]
+        assert_allclose(seen, 255 * np.array(shade), atol=3.0)
+
+
+def test_values_under_the_pointer(desk, fields):
+    map_of(desk)
+    go_to(desk, 4)
+    values = fields.values["original"][4]
+    pressed = 0
+    for side in ("medial", "lateral"):
+        x, y = place_of(desk, side)
+        for dx, dy in ((-14, 5), (-7, -6), (3, 2), (6, -11), (60, 40)):
+            found = told(desk, x + dx, y + dy)
             assert found is not None
-            label = number(desk, f"[data-largest={side}]")
-            # The pointer meets the vertex to half a pixel.
-            assert_allclose(found["mpa"], label, rtol=0.03)
-            middle = (np.floor(found["mpa"] / step) + 0.5) * step / top
-            shade = matplotlib.colormaps["viridis"](int(255 * middle + 0.5))[:3]
-            seen = picture[round(y - box["y"]), round(x - box["x"])]
-            assert_allclose(seen, 255 * np.array(shade), atol=3.0)
+            wanted = naive_value(fields, values, found["x"], found["z"])
+            assert_allclose(found["mpa"], wanted, atol=2e-4 * 1e-6 * fields.peak)
+            pressed += found["mpa"] > 0.0
+    assert 4 <= pressed < 10
+    tip = desk.locator("#viewer .tip").inner_text()
+    assert tip.startswith("no contact")
+    assert "mm lateral" in tip
 
-    def test_values_under_the_pointer(self, desk, fields):
-        map_of(desk)
-        go_to(desk, 4)
-        values = fields.values["original"][4]
-        pressed = 0
-        for side in ("medial", "lateral"):
-            x, y = place_of(desk, side)
-            for dx, dy in ((-14, 5), (-7, -6), (3, 2), (6, -11), (60, 40)):
-                found = told(desk, x + dx, y + dy)
-                assert found is not None
-                wanted = naive_value(fields, values, found["x"], found["z"])
-                assert_allclose(found["mpa"], wanted, atol=2e-4 * 1e-6 * fields.peak)
-                pressed += found["mpa"] > 0.0
-        assert 4 <= pressed < 10
-        tip = desk.locator("#viewer .tip").inner_text()
-        assert tip.startswith("no contact")
-        assert "mm lateral" in tip
 
-    @pytest.mark.parametrize("shown", ["instant", "largest"])
-    def test_area_above_the_limit(self, desk, fields, shown):
-        go_to(desk, 4)
-        desk.check(f"input[name=viewer-shown][value={shown}]")
-        assert desk.locator("tr.above").is_hidden()
-        values = fields.values["original"]
-        field = values[4] if shown == "instant" else values.max(axis=0)
-        limit = 0.4e-6 * float(field.max())
-        desk.fill("[data-level=limit]", f"{limit:.3f}")
-        assert f"{round(limit, 3):g}" in desk.locator("tr.above th").inner_text()
-        for level, cell in ((round(limit, 3), "above"), (0.0, "contact")):
-            found = [number(desk, f"[data-{cell}={side}]") for side in ("medial", "lateral")]
-            assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
-            assert min(found) > 1.0
+@pytest.mark.parametrize("shown", ["instant", "largest"])
+def test_area_above_the_limit(desk, fields, shown):
+    go_to(desk, 4)
+    desk.check(f"input[name=viewer-shown][value={shown}]")
+    assert desk.locator("tr.above").is_hidden()
+    values = fields.values["original"]
+    field = values[4] if shown == "instant" else values.max(axis=0)
+    limit = 0.4e-6 * float(field.max())
+    desk.fill("[data-level=limit]", f"{limit:.3f}")
+    assert f"{round(limit, 3):g}" in desk.locator("tr.above th").inner_text()
+    for level, cell in ((round(limit, 3), "above"), (0.0, "contact")):
+        found = [number(desk, f"[data-{cell}={side}]") for side in ("medial", "lateral")]
+        assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
+        assert min(found) > 1.0

@@ -65,82 +65,73 @@ def screen(request, browser, address):
     page.close()
 
 
-class TestFirstScreen:
-    """What a stranger sees without scrolling."""
-
-    def test_knee_tiles_and_verdict_are_in_sight(self, screen):
-        height = screen.viewport_size["height"]
-        for selector in (".first img", ".tiles.knee .tile", ".verdict", ".verdict .next code"):
-            assert inside(screen, selector, height), selector
-        shown = screen.locator(".tiles.knee").inner_text()
-        for words in ("Peak pressure, medial", "Contact area", "AP travel", "Wear, polyethylene"):
-            assert words in shown
-        assert (
-            screen.evaluate("document.documentElement.scrollWidth")
-            == (screen.viewport_size["width"])
-        )
+def test_knee_tiles_and_verdict_are_in_sight(screen):
+    height = screen.viewport_size["height"]
+    for selector in (".first img", ".tiles.knee .tile", ".verdict", ".verdict .next code"):
+        assert inside(screen, selector, height), selector
+    shown = screen.locator(".tiles.knee").inner_text()
+    for words in ("Peak pressure, medial", "Contact area", "AP travel", "Wear, polyethylene"):
+        assert words in shown
+    assert (
+        screen.evaluate("document.documentElement.scrollWidth") == (screen.viewport_size["width"])
+    )
 
 
-class TestContents:
-    """The table of contents and the sections that fold."""
-
-    def test_every_link_opens_its_section_at_the_top(self, desk):
-        for name in SECTIONS[1:]:
-            desk.locator(f"nav a[href='#{name}']").click()
-            where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
-            desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
+def test_every_link_opens_its_section_at_the_top(desk):
+    for name in SECTIONS[1:]:
+        desk.locator(f"nav a[href='#{name}']").click()
+        where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
+        desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
 
 
-class TestPage:
-    """The page around it."""
+def test_nothing_is_fetched_and_nothing_goes_wrong(desk, told, address):
+    assert desk.title() == "smoke: knee-contact surrogate"
+    fetched = [line for line in told if not line.startswith(("request: data:", "request: blob:"))]
+    assert fetched == [f"request: {address[:60]}"]
+    assert desk.locator("html").get_attribute("lang") == "en"
 
-    def test_nothing_is_fetched_and_nothing_goes_wrong(self, desk, told, address):
-        assert desk.title() == "smoke: knee-contact surrogate"
-        fetched = [
-            line for line in told if not line.startswith(("request: data:", "request: blob:"))
-        ]
-        assert fetched == [f"request: {address[:60]}"]
-        assert desk.locator("html").get_attribute("lang") == "en"
 
-    def test_phone_has_no_sideways_scrolling(self, browser, address):
-        phone = browser.new_context(
-            viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
-        )
-        page = phone.new_page()
-        page.goto(address)
-        page.wait_for_selector("#viewer[data-frame]")
-        for width in (414, 390, 360):
-            page.set_viewport_size({"width": width, "height": 780})
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-        before = pixels(page)
-        page.locator("[data-view=above]").tap()
-        assert changed(before, pixels(page)) > 500
-        phone.close()
+def test_phone_has_no_sideways_scrolling(browser, address):
+    phone = browser.new_context(
+        viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
+    )
+    page = phone.new_page()
+    page.goto(address)
+    page.wait_for_selector("#viewer[data-frame]")
+    for width in (414, 390, 360):
+        page.set_viewport_size({"width": width, "height": 780})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    before = pixels(page)
+    page.locator("[data-view=above]").tap()
+    assert changed(before, pixels(page)) > 500
+    phone.close()
 
-    def test_print_has_all_sections_and_pictures_in_place_of_the_view(self, browser, address):
-        page = browser.new_page(viewport={"width": PRINTED, "height": 1000})
-        page.goto(address)
-        page.emulate_media(media="print")
-        assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .grid img").last.is_visible()
-        for name in SECTIONS:
-            assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
-        wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
-        assert page.evaluate(wide % PRINTED) == 0
-        assert page.evaluate("document.documentElement.scrollWidth") == PRINTED
-        sheets = page.pdf(format="A4", print_background=False)
-        assert sheets.startswith(b"%PDF")
-        count = sheets.count(b"/Type /Page\n") + sheets.count(b"/Type /Page ")
-        assert 5 < count < 60
-        page.close()
 
-    def test_without_script_the_pictures_stand(self, browser, address):
-        plain = browser.new_context(java_script_enabled=False)
-        page = plain.new_page()
-        page.goto(address)
-        assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .grid img").nth(1).is_visible()
-        plain.close()
+def test_print_has_all_sections_and_pictures_in_place_of_the_view(browser, address):
+    page = browser.new_page(viewport={"width": PRINTED, "height": 1000})
+    page.goto(address)
+    page.emulate_media(media="print")
+    assert not page.locator("#viewer").is_visible()
+    assert page.locator("#pressure .grid img").last.is_visible()
+    for name in SECTIONS:
+        assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
+    wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
+    assert page.evaluate(wide % PRINTED) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == PRINTED
+    sheets = page.pdf(format="A4", print_background=False)
+    assert sheets.startswith(b"%PDF")
+    count = sheets.count(b"/Type /Page\n") + sheets.count(b"/Type /Page ")
+    assert 5 < count < 60
+    page.close()
+
+
+def test_without_script_the_pictures_stand(browser, address):
+    plain = browser.new_context(java_script_enabled=False)
+    page = plain.new_page()
+    page.goto(address)
+    assert not page.locator("#viewer").is_visible()
+    assert page.locator("#pressure .grid img").nth(1).is_visible()
+    plain.close()
 
 
 def test_pictures_are_embedded_and_whole(drawn_run):
