@@ -1,7 +1,5 @@
 """Motions of a knee in tables of other programs."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,26 +115,6 @@ def test_states_of_opensim_are_read(tmp_path, header):
 def test_columns_of_the_command_line():
     text = "flexion = -knee angle, adduction=a=b ,rotation=r"
     assert parse_columns(text) == {"flexion": "-knee angle", "adduction": "a=b", "rotation": "r"}
-
-
-@pytest.mark.parametrize(
-    ("make", "argument", "message"),
-    [
-        (parse_columns, "flexion", r"columns: expected coordinate=column, found 'flexion'"),
-        (parse_columns, "flexion=", r"found 'flexion='"),
-        (parse_columns, "flexion=-", r"found 'flexion=-'"),
-        (parse_columns, "=a", r"found '=a'"),
-        (parse_columns, "", r"found ''"),
-        (parse_columns, "tx=a,tx=b", r"columns: expected tx once, found a and b"),
-        (KneeColumns, {"flexion": "a"}, r"expected flexion, .* tx, ty, tz .* found flexion$"),
-        (KneeColumns, {**OWN, "tx": "x"}, r"columns: expected .* lateral, tx$"),
-        (partial(KneeColumns, {}), "grad", r"angle unit: expected one of .*, found 'grad'"),
-        (partial(KneeColumns, {}, None), "cm", r"length unit: expected one of .*, found 'cm'"),
-    ],
-)
-def test_unusable_columns_are_named(make, argument, message):
-    with pytest.raises(ValueError, match=message):
-        make(argument)
 
 
 @pytest.mark.parametrize(

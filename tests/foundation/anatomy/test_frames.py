@@ -195,15 +195,3 @@ def test_bearing_surface_of_a_closed_insert(seed):
 def box(*sides):
     body = trimesh.creation.box(sides).subdivide().subdivide()
     return TriangleMesh(body.vertices, body.faces, "box")
-
-
-@pytest.mark.parametrize("height", [12e-3, 60e-3])
-def test_closed_solids_that_are_no_tibia(height):
-    with pytest.raises(MeshError, match="no side of this body is a plateau"):
-        find_tibial_bearing(box(50e-3, height, 75e-3))
-
-
-def test_one_plateau_is_no_tibia(tibia):
-    one = tibia.centroids[:, 2] < 0.0
-    with pytest.raises(MeshError, match="no two plateaus beside each other"):
-        tibial_frame(TriangleMesh(tibia.vertices, tibia.faces[one]))

@@ -15,7 +15,6 @@ import pytest
 from studies import ROOT, TINY, assert_same_run, run_command, stored_samples
 
 from pipeline.cli.main import main
-from pipeline.errors import ExecutionError
 from pipeline.execution import dask_cluster as module
 from pipeline.execution.backends import Execution
 
@@ -157,42 +156,3 @@ def test_cluster_of_this_machine_survives_its_workers(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match="no answer to"):
             execution.map(jobs.refuse, JOBS)
     assert not psutil.pid_exists(process)
-
-
-@pytest.mark.slow
-def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_WORKER_SECONDS", 1.0)
-    (tmp_path / "other" / "pipeline").mkdir(parents=True)
-    (tmp_path / "other" / "pipeline" / "__init__.py").touch()
-    (tmp_path / "other" / "pipeline" / "execution.py").write_text("import no_such_package\n")
-    with cluster(tmp_path / "dask", workers=0) as dask:
-
-        def refusal():
-            with pytest.raises(ExecutionError) as caught:
-                Execution(backend="dask", scheduler=dask.address).open()
-            return str(caught.value)
-
-        assert refusal() == (
-            f"scheduler {dask.address}: no worker within 1 s; start workers with "
-            f"`dask worker {dask.address} --nthreads 1`"
-        )
-        monkeypatch.setattr(module, "_WORKER_SECONDS", 60.0)
-        worker = dask.add_worker("--nthreads", "2")
-        assert "has 2 threads, expected 1; start it with `--nthreads 1`" in refusal()
-        worker.kill()
-        worker.wait()
-        worker = dask.add_worker("--nthreads", "1", path=str(tmp_path / "other"))
-        assert (
-            "cannot load this package (ModuleNotFoundError(\"No module named 'no_such_package'\"))"
-            in refusal()
-        )
-        worker.kill()
-        worker.wait()
-        dask.add_worker()
-        with Execution(backend="dask", scheduler=dask.address) as execution:
-            here = module.environment()
-            monkeypatch.setattr(module, "environment", lambda: here | {"numpy": "1.0"})
-            # A worker that joins in the middle is looked at with its first job.
-            with pytest.raises(ExecutionError, match=r"^worker tcp.* has numpy .* \(here 1\.0\);"):
-                execution.map(jobs.double, JOBS)
-        assert "give scheduler and workers the same" in refusal()

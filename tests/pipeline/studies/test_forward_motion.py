@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import trimesh
 from numpy.testing import assert_allclose
-from scipy.spatial.transform import Rotation
 from studies import ROOT
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
@@ -20,7 +19,6 @@ from pipeline.studies.forward_motions import (
     prepare_forward,
 )
 from pipeline.studies.jam_settings import jam_file
-from pipeline.studies.muscle_walks.tables import ligament_forces
 
 CONFIGS = ROOT / "configs"
 FILES = {
@@ -276,62 +274,3 @@ def test_a_slab_carries_its_part_in_series(opensim, tmp_path):
     page = (folder / "forward.html").read_text()
     assert "Load through bodies between the surfaces" in page
     assert "share-tf" in page
-
-
-@pytest.fixture(scope="module")
-def flexed(opensim, knee_data):
-    """Return setup and result of a passive flexion of a knee with menisci, in few instants."""
-    file = load_study(
-        ROOT / "configs" / "menisci_flexion.toml", ("forward.step_s=0.1", "forward.surface=flat")
-    )
-    setup = prepare_forward(file.forward)
-    return setup, setup.run()
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("side", ["medial", "lateral"])
-def test_the_forces_on_each_meniscus_balance(flexed, side):
-    """Contacts, ligaments by the points of their paths, and weight, in the frame of the tibia."""
-    (setup, result), frame = flexed, 10
-    values = setup.plant.motion.values[frame].copy()
-    values[setup.plant.motion.index(result.secondary)] = result.values[frame]
-    q = dict(zip(setup.plant.motion.names, values.tolist(), strict=True))
-    turns = {"tibia_proximal_r": (np.eye(3), np.zeros(3))}
-    for each in ("medial", "lateral"):
-        flexed, *others = (q[f"meniscus_{each}_{axis}_r"] for axis in ("flex", "add", "rot"))
-        turn = Rotation.from_euler("ZXY", [-flexed, *others]).as_matrix()
-        place = np.array([q[f"meniscus_{each}_t{axis}_r"] for axis in "xyz"])
-        turns[f"meniscus_{each}_r"] = turn, place
-    body, (turn, at) = f"meniscus_{side}_r", turns[f"meniscus_{side}_r"]
-    force, moment, pulled = np.zeros(3), np.zeros(3), 0.0
-    for name in (f"mf_{side[:3]}", f"mt_{side[:3]}"):
-        # The bed is the meniscus: its loads are opposite to those on the target.
-        loads = result.loads[frame][result.contacts.index(name)]
-        own = turn @ loads.force
-        force, moment = force - own, moment - turn @ loads.moment - np.cross(at, own)
-    tensions = ligament_forces(setup, result)[frame]
-    for name, tension in zip(setup.plant.ligaments.names, tensions, strict=True):
-        points = _points(setup.model, name)
-        if body not in points:
-            continue
-        here, there = (
-            turns[end][0] @ points[end] + turns[end][1] for end in sorted(points, key=body.__ne__)
-        )
-        pull = tension * (there - here) / np.linalg.norm(there - here)
-        force, moment, pulled = force + pull, moment + np.cross(here, pull), pulled + tension
-    middle = np.array({"medial": (-0.001, -0.02, -0.016), "lateral": (0.001, -0.02, 0.022)}[side])
-    assert pulled > 1.0
-    assert np.linalg.norm(force) == pytest.approx(0.1 * 9.80665, abs=2e-3)
-    np.testing.assert_allclose(moment, np.cross(turn @ middle + at, force), atol=1e-4)
-
-
-def _points(model, name):
-    """Return the two points of the path of a ligament, by their bodies."""
-    (found,) = (force for force in model._model.objects("ForceSet") if force.name == name)
-    return {
-        point.findtext("socket_parent_frame").rsplit("/", 1)[-1]: np.array(
-            point.findtext("location").split(), dtype=float
-        )
-        for point in found.element.iter("PathPoint")
-    }

@@ -11,7 +11,6 @@ from scipy import stats
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
@@ -20,7 +19,6 @@ from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.flagged_instants import kinds_of
 from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.samples import read_table
-from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.factors import (
     FACTORS,
     Inputs,
@@ -390,25 +388,3 @@ def test_designs_that_cannot_be_have_failed(tiny_designs, model, dish, reason):
     assert np.isnan(outputs_of(row)).all()
     assert np.isnan(row["wave_anterior_mm"]).all()
     assert len(row["wave_anterior_mm"]) == 21
-
-
-RANGE = r"expected values within 60 to 90 mm, the trained range of the parameter, found "
-
-
-@pytest.mark.parametrize(
-    ("factor", "message"),
-    [
-        ({"name": DISH, "distribution": "uniform", "low": 50.0, "high": 95.0},
-         RANGE + "low = 50, high = 95"),
-        ({"name": DISH, "mean": 65.0, "sd": 5.0},
-         RANGE + '16 % of a normal distribution outside; choose distribution = "truncated_normal"'),
-        ({"name": "design_radius_mm", "distribution": "fixed", "value": 1.0},
-         "expected one of design_dish_sagittal_radius_mm, design_youngs_modulus_MPa, found "
-         r"design_radius_mm \(did you mean design_dish_sagittal_radius_mm\?\)"),
-    ],
-)  # fmt: skip
-def test_factors_outside_the_designs_are_refused(tiny_designs, tmp_path, factor, message):
-    file = command(tiny_designs, tmp_path / "study", factors=[factor, OF_DESIGNS[1]])[1]
-    with pytest.raises(InputError, match=message):
-        carry_out(load_study(file), tmp_path / "study")
-    assert not (tmp_path / "study").exists()

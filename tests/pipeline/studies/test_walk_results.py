@@ -1,6 +1,5 @@
 """Results of walks, walks from OpenSim-JAM's settings, and commands without OpenSim."""
 
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,7 +11,6 @@ from studies import kept_figures
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import Comak
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
-from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from dynamics.musculoskeletal.plant import SimulatedFrames
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
@@ -120,20 +118,6 @@ def test_peaks_move_as_in_a_walk_with_the_error(walk):
     largest = [np.abs(e.percent["touch"]["medial"]).max() for e in found.errors.values()]
     assert found.percent["touch"]["medial"] == pytest.approx(np.linalg.norm(largest))
     assert "move the peaks by about ±" in uncertainty_text(found)[0]
-
-
-def test_a_broken_installation_is_told_from_none(monkeypatch):
-    error = ImportError("libosimCommon.so: cannot open shared object file")
-    monkeypatch.delitem(sys.modules, "casadi", raising=False)
-
-    def broken(name):
-        raise error
-
-    monkeypatch.setattr("importlib.import_module", broken)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
-        wheel()
-    assert str(error) in str(told.value)
 
 
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
