@@ -70,19 +70,6 @@ def test_plates_of_any_style_are_found(style):
             assert_array_equal(getattr(found, part), getattr(plain, part))
 
 
-@pytest.mark.parametrize(
-    ("factors", "message"),
-    [
-        ({"p": 1e3}, r"points of application in metres, found .*; convert the points to metres"),
-        ({"vy": 0.01, "vz": 30.0}, r"force along y \(up\), found the largest along z .*turn the"),
-    ],
-)
-def test_units_and_axes_of_plates_are_checked(factors, message):
-    scale = [np.prod([f for end, f in factors.items() if f"_{end}" in n]) for n in BOTH.names]
-    with pytest.raises(InputError, match=message):
-        find_plates(MotionTable(BOTH.names, TIME, BOTH.values * scale, False))
-
-
 def test_points_of_unloaded_plates_may_be_anywhere():
     """Some files divide noise by noise: points of hundreds of metres without a foot there."""
     values, idle = BOTH.values.copy(), RIGHT == 0.0

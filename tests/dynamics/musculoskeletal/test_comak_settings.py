@@ -120,35 +120,6 @@ def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
     assert ComakSettings.from_json(settings.to_json()) == settings
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("<weight><Constant><value>3</value></Constant></weight>",
-         '<Constant name="wieght"><value>3</value></Constant>',
-         'such as <Constant name="weight">, found Constant'),
-        ("<weight><Constant><value>3</value></Constant></weight>",
-         "<Constant><value>3</value></Constant>", "g: expected actuator, weight, .* found Const"),
-        ("/forceset/ham<", "/forceset/gas<", "h, actuator: .* of g, found gas with other numbers"),
-        ("/forceset/ham<", "<", "h, actuator: .* found none"),
-        ("<weight><Constant><value>3</value></Constant></weight>",
-         "<weight><Constant><value>3</value></Constant></weight>"
-         '<Constant name="weight"><value>4</value></Constant>', "g, weight: expected one, found 2"),
-    ],
-)  # fmt: skip
-def test_parameters_that_would_be_dropped_are_refused(tool, old, new, told):
-    with pytest.raises(InputError, match=told):
-        ComakFile(tool(old, new)).settings()
-
-
-def test_a_muscle_that_two_parameters_name_with_the_same_numbers_counts_once(tool):
-    """OpenSim-JAM's example of muscle weights names glmed1_r twice."""
-    second = '<COMAKCostFunctionParameter name="gas2"><actuator>/forceset/gas</actuator>'
-    second += "<weight><Constant><value>3</value></Constant></weight></COMAKCostFunctionParameter>"
-    end = "</COMAKCostFunctionParameter></objects>"
-    file = ComakFile(tool(end, f"</COMAKCostFunctionParameter>{second}</objects>"))
-    assert file.settings() == ComakFile(tool()).settings()
-
-
 def test_other_files_stand_for_those_of_the_settings(tool, tmp_path):
     edited = tool("<coordinates_file>ik.mot</coordinates_file>", "")
     (tmp_path / "reserves.xml").unlink()
@@ -349,12 +320,3 @@ def test_markers_that_apply_have_weights(edited):
     assert (sweep.coupled, sweep.secondary) == ("flex", ("ty",))
     assert files == (None, None)
     assert notes == ()
-
-
-@pytest.mark.parametrize("constrained", [True, False])
-def test_tasks_and_weights_of_inverse_kinematics_that_are_not_done_are_told(edited, constrained):
-    path = edited(MARKERS.replace(">Inf<", ">100<"), "<weight>0<", "<weight>5<")
-    tasks, *weight = read_marker_settings(path, constrained=constrained)[3]
-    assert tasks == "tool.xml: ignored tasks of coordinates: flex"
-    told = "tool.xml, ik_constraint_weight: expected Inf, found 100;"
-    assert [text.startswith(told) for text in weight] == [True] * constrained

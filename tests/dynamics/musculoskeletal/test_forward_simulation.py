@@ -389,14 +389,3 @@ def test_external_loads_name_body_point_and_force(tmp_path):
     assert_allclose(np.transpose(columns), [[0, 0, 0], [50, 0, -2], [100, 0, -4]])
     points = [table.column(element.find("point_identifier").text + axis) for axis in "xyz"]
     assert_allclose(np.transpose(points), np.tile(load.point, (3, 1)))
-
-
-def test_muscles_are_given_by_name_or_by_path():
-    time = np.arange(2.0)
-    by_path = {"/forceset/vas_force": constant(50.0), "/forceset/rec_activation": constant(0.3)}
-    drive = drive_muscles(MUSCLES, by_path, 0.02, time)
-    assert_allclose(drive.forces[:, 0], 50.0)
-    assert_allclose(drive.activations[:, 1], 0.3)
-    twice = {**by_path, "vas_force": constant(60.0)}
-    with pytest.raises(InputError, match="found /forceset/vas_force and vas_force"):
-        drive_muscles(MUSCLES, twice, 0.02, time)

@@ -356,23 +356,3 @@ def test_plates_without_a_foot_are_named(system, tmp_path):
     )
     with pytest.raises(InputError, match=r"expected a foot on a force plate from 0 to 1\.19 s"):
         loaded_by_plates(MODEL, system, far, path)
-
-
-def test_external_loads_name_the_columns_of_a_plate(opensim, tmp_path):
-    walk(tmp_path / "walk.c3d")
-    stem = "".join(
-        f"<{kind}_identifier>{name}</{kind}_identifier>"
-        for kind, name in (("force", "ground_force_1_v"), ("point", "ground_force_1_p"))
-    )
-    text = (
-        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="one">'
-        f"<applied_to_body>foot_r</applied_to_body>{stem}</ExternalForce></objects>"
-        "<datafile>walk.c3d</datafile></ExternalLoads></OpenSimDocument>"
-    )
-    path = tmp_path / "loads.xml"
-    path.write_text(text)
-    (force,) = OpenSimSystem(MODEL, path).external_loads.forces
-    assert_allclose(force.at(np.array([0.3])).force, [[70.0, 700.0, 0.0]], atol=1e-3)
-    path.write_text(text.replace("ground_force_1_v", "1_ground_force_v"))
-    with pytest.raises(InputError, match=r"plates of walk\.c3d, .* found 1_ground_force_vx"):
-        read_external_loads(path)

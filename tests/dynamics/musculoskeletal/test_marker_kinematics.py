@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal import follow_markers, marker_kinematics
+from dynamics.musculoskeletal import follow_markers
 from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
     Sweep,
@@ -112,30 +112,6 @@ def test_markers_far_off_the_model_are_told(opensim, tmp_path):
     assert "expected markers within 40 mm of the model and 20 mm RMS, found up to" in told
     for name in "ab":
         assert f"{name} " in told.partition("RMS: ")[2]
-
-
-@pytest.mark.parametrize(("failures", "accuracy"), [(1, 1e-4), (2, 1e-3)])
-def test_a_coarser_accuracy_where_opensim_finds_no_motion_is_told(
-    opensim, tmp_path, monkeypatch, failures, accuracy
-):
-    run, tried = marker_kinematics._run, []
-
-    def fails(osim, folder, file, settings):
-        tried.append(settings.accuracy)
-        if len(tried) <= failures:
-            raise RuntimeError("AssemblySolver::track() attempt failed")
-        return run(osim, folder, file, settings)
-
-    monkeypatch.setattr(marker_kinematics, "_run", fails)
-    settings = MarkerSettings(tuple((n, 1.0) for n in PLACES), accuracy=1e-5)
-    found = follow_markers(MODEL, markers(tmp_path / "walk.trc", PLACES), settings)
-    assert tried == pytest.approx([1e-5, 1e-4, 1e-3][: failures + 1])
-    (note,) = found.notes
-    assert note.endswith(f"with the accuracy {accuracy:g}, and not with 1e-05")
-    assert np.abs(found.motion.values).max() < 1e-3
-    tried, failures = [], 9
-    with pytest.raises(InputError, match=r"OpenSim cannot follow the markers: .*track"):
-        follow_markers(MODEL, tmp_path / "walk.trc", settings)
 
 
 AT = np.linspace(0.0, 2.0, 20)

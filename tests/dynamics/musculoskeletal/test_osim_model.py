@@ -327,20 +327,6 @@ def test_a_joint_may_be_in_frames_of_bodies(model):
     assert_allclose(joint.parent_frame.origin, [0.01, 0.02, 0.03])
 
 
-@pytest.mark.parametrize(
-    ("socket", "parent", "told"),
-    [
-        ("/bodyset/tibia/plate", "..", r"bed, socket_frame: expected the path of .*, found '/body"),
-        ("/bodyset/tibia/worn", "../../fibula", r"worn, socket_parent: .*, found '../../fibula'"),
-        ("/bodyset/tibia/worn", "../worn", r"worn, socket_parent: .* body, found a loop through"),
-        ("plate", "..", "bed, socket_frame: .*, found 'plate'$"),
-    ],
-)
-def test_a_frame_that_leads_to_no_body_is_told(model, socket, parent, told):
-    with pytest.raises(InputError, match=told):
-        _ = model(text=text_with(socket, parent)).contacts
-
-
 def test_the_model_of_opensim_jam(jam_folder):
     found = OsimModel(jam_folder / "models" / "lenhart2015" / "lenhart2015.osim")
     assert [c.name for c in found.contacts] == ["tf_contact", "pf_contact"]

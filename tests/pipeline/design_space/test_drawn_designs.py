@@ -221,22 +221,3 @@ def test_base_values_are_those_of_the_configuration(opened):
     other = space.model_copy(update={"parameter": (thickness,)})
     (found,) = base_values(opened.config.model_copy(update={"design_space": other})).values()
     assert found == (8.0, "middle of the range, the base configuration has no number")
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["dish_mm=3"], "dish_mm=3: expected NAME=VALUE with one of dish_sagittal_radius_mm, "),
-        ([TEXTS[0], TEXTS[0]], "expected each parameter once, found dish_sagittal_radius_mm"),
-        (
-            ["dish_sagittal_radius_mm=95"],
-            "1 parameter outside the trained range: dish_sagittal_radius_mm: expected 60 to 90, "
-            "found 95",
-        ),
-    ],
-)
-def test_unusable_values_are_refused(tiny_designs, tmp_path, capsys, texts, message):
-    status, found = answer(capsys, tiny_designs, *texts, "--out", tmp_path / "d")
-    assert status == 2
-    assert message in found["error"]
-    assert not (tmp_path / "d").exists()

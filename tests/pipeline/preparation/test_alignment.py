@@ -1,6 +1,5 @@
 """Proposed frames and side of a pair of meshes: placements, mirrored knees, open questions."""
 
-import json
 import re
 import tomllib
 
@@ -16,8 +15,6 @@ from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
-from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     frame_keys,
     propose_alignment,
@@ -184,39 +181,6 @@ def test_bones_that_tell_no_zero_are_refused(shapes, shift, words):
 
 
 # ---- the commands --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def study(tmp_path, monkeypatch, knee_data):
-    """Return a folder with the coarse cartilage in scanner coordinates [mm]."""
-    monkeypatch.chdir(tmp_path)
-    turn, shift = PLACEMENTS["scanner"][0]
-    for body, mesh in pair_of(knee_data, LENHART).items():
-        export(placed(mesh, turn, shift), tmp_path / f"{body}.stl", scale=1e3)
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_align_mends_a_configuration(study, capsys):
-    """The lines that `align` prints replace those of the configuration."""
-    assert main(["init", "--material", "cartilage", "--axes", "x,y,z"]) == 0
-    capsys.readouterr()
-    assert main(["align", "mine.toml"]) == 0
-    told = capsys.readouterr().out
-    assert "tibia: the configured frame is 1" in told
-    keys = tomllib.loads(told[told.index("\n[knee]\n") :])["knee"]
-    tree = tomllib.loads((study / "mine.toml").read_text())
-    for body in ("femur", "tibia"):
-        tree["knee"][body] |= keys[body]
-    overrides = [
-        f"knee.{body}.{key}={json.dumps(value)}"
-        for body in ("femur", "tibia")
-        for key, value in keys[body].items()
-    ]
-    config = load_config(study / "mine.toml", tuple(overrides))
-    surface = load_surface(config.knee.tibia, "right", "tibia").mesh
-    assert np.abs(surface.vertices.mean(axis=0)).max() < 5e-3
-    assert surface.normals[:, 1].mean() > 0.7
 
 
 def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):

@@ -15,7 +15,6 @@ from pipeline.preparation import domain_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
 from pipeline.store.sample_tables import export_tables
-from tests.oracles.shells import shell
 
 
 @pytest.fixture(autouse=True)
@@ -115,25 +114,6 @@ def test_faults_of_a_mesh(study, tmp_path, shapes):
     unrepaired = {"overrides": ("knee.repair_tolerance_mm=0.0",)}
     assert any("2 duplicate triangles" in text for text in texts_of(path, "error", **unrepaired))
     assert any("1 hole in the surface" in text for text in texts_of(path, "error", **unrepaired))
-
-
-@pytest.mark.parametrize("other", ["femur.ply", "copy.ply"])
-def test_one_mesh_for_both_bodies_is_an_error(study, tmp_path, shapes, other, capsys):
-    """A closed body faces both ways, so that no other check tells."""
-    path = study(knee={"tibia": {"file": other}})
-    (tmp_path / "femur.ply").write_bytes(closed(shapes["tibia"], tmp_path).read_bytes())
-    (tmp_path / "copy.ply").write_bytes((tmp_path / "femur.ply").read_bytes())
-    errors = texts_of(path, "error")
-    assert any("femur and tibia are the same mesh" in text for text in errors)
-    assert main(["run", str(path), "--out", str(tmp_path / "run"), "--quiet"]) == 2
-    assert "femur and tibia are the same mesh" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
-
-
-def closed(mesh, folder):
-    """Write a closed body between a surface and its copy 8 mm below; return its file."""
-    vertices, faces = shell(mesh, 8e-3)
-    return export(type(mesh)(vertices, faces, "closed"), folder / "closed.ply")
 
 
 def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):

@@ -5,10 +5,6 @@ import json
 import pytest
 
 from pipeline.reports.inputs import read_run
-from pipeline.reports.model_section import (
-    element_keys,
-    layer_keys,
-)
 from pipeline.reports.report import report_of
 from pipeline.store.run_documents import ELASTIC_LAYER
 
@@ -99,21 +95,6 @@ def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report):
     assert content["verdict"]["parts"][-1]["text"] == "contact model: trust, peak ±3.0 %"
     rows = {row["source"]: row for row in content["error_budget"]}
     assert rows["layer model"]["peak_pressure_percent"] == pytest.approx(3.0)
-
-
-def test_keys_take_the_laws_of_both_layers_and_undo_their_own():
-    layer = {"law": "modified", "f": 3.0, "m": 1.0, "reference_indentation_mm": 2.0}
-    contact = layer | {"surface": "flat", "conservative": True, "femur_layer": {"law": "linear"}}
-    coupled = layer_keys(contact)
-    assert coupled == [
-        *("contact.law=coupled", "contact.f=inf", "contact.reference_indentation_mm=1"),
-        *("contact.femur_layer.law=coupled", "contact.surface=curved"),
-    ]
-    assert element_keys(contact) == [
-        "contact.model=finite_element",
-        *("contact.law=linear", "contact.f=inf", "contact.reference_indentation_mm=1"),
-        *("contact.femur_layer.law=linear", "contact.surface=curved", "contact.conservative=false"),
-    ]
 
 
 def test_errors_of_the_node_spacing_stand_in_json_and_verdict(light_run):

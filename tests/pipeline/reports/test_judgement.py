@@ -3,20 +3,17 @@
 import json
 import re
 import shutil
-import zipfile
 from dataclasses import replace
 
 import pytest
 import tomli_w
 
-import surrogates
 from pipeline.cli.main import main, parse
 from pipeline.files import json_text
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
 from pipeline.stages.elastic_layer import Resolution
 from pipeline.stages.model_cycles import OUTPUTS, model_errors
-from surrogates.export.c_export import export_knee
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
@@ -158,22 +155,6 @@ def test_the_original_is_judged_by_its_mesh(run_copy, tmp_path):
     trusted = judgement(marked(run_copy, WRONG), "original")
     assert trusted is not None
     assert trusted.line == "peak pressure: trust, ±0.020 %"
-
-
-def test_exported_files_have_the_verdict_and_the_same_code(run_copy, tmp_path):
-    marked(run_copy, WRONG)
-    assert main(["export", str(run_copy), "--out", str(tmp_path)]) == 0
-    assert main(["export", str(run_copy), "--out", str(tmp_path), *FMU]) == 0
-    bare = export_knee(surrogates.load(run_copy / "knee.npz"))
-    header = (tmp_path / "knee.h").read_text(encoding="ascii")
-    assert (tmp_path / "knee.c").read_text(encoding="ascii") == bare.source
-    comment = re.compile(r"/\*.*?\*/", re.DOTALL)
-    assert comment.sub("", header) == comment.sub("", bare.header)
-    told = "Verdict of the run smoke: loads and motion: do not use, 40 %: off the contact model"
-    assert told in " ".join(header.split())
-    with zipfile.ZipFile(tmp_path / "knee.fmu") as archive:
-        assert told in archive.read("modelDescription.xml").decode()
-        assert archive.read("sources/knee.h").decode() == header
 
 
 @pytest.mark.parametrize("place", ["elsewhere", "beside another run"])

@@ -1,6 +1,5 @@
 """Searches of designs from file to page: front, limits, gaits, resumption, what is refused."""
 
-import json
 import re
 from types import SimpleNamespace
 
@@ -342,39 +341,6 @@ def test_chosen_designs_are_verified_with_the_original_model(done, run):
     change = 100.0 * (other.original[WEAR] / base.original[WEAR] - 1.0)
     assert other.against_base[WEAR]["original"] == pytest.approx(change)
     assert base.against_base is None
-
-
-def charts_of(page):
-    """Return the charts of a page by name."""
-    found = re.findall(r'<script type="application/json">(.*?)</script></figure>', page, re.S)
-    return {each["name"]: each for each in map(json.loads, found)}
-
-
-def test_page_has_the_front_and_slices_through_the_verified_designs(done):
-    text = (done / "optimisation.html").read_text()
-    front = read_table(done / "front.parquet")
-    document = read_document(done / "optimisation.json", OptimisationDocument)
-    for number in front["design"]:
-        assert f'<th scope="row">{number} ' in text
-    shown = charts_of(text)
-    lines = {each["name"]: each for each in shown[f"front-{WEAR}-{PRESSURE}"]["lines"]}
-    assert_allclose(lines["front"]["x"], front[WEAR], rtol=1e-4)
-    assert_allclose(lines["front"]["y"], front[PRESSURE], rtol=1e-4)
-    radius, modulus = DESIGN
-    for each in document.chosen:
-        assert_allclose(lines[each.name]["y"], [each.surrogate[PRESSURE]], rtol=1e-4)
-        for key in DESIGN:
-            lines_of = {row["name"]: row for row in shown[f"slice-{WEAR}-{key}"]["lines"]}
-            own = lines_of[each.name]
-            place = int(np.argmin(np.abs(np.array(own["x"]) - each.values[key])))
-            assert own["y"][place] == pytest.approx(each.surrogate[WEAR], rel=1e-4)
-        # The constraint of the run leaves a gap at the end of the first parameter.
-        ends = [
-            {row["name"]: row for row in shown[f"slice-{WEAR}-{key}"]["lines"]}[each.name]["y"][-1]
-            for key in (radius, modulus)
-        ]
-        assert ends[0] is None
-        assert ends[1] is not None
 
 
 # ---- refinement, finite elements -----------------------------------------------------------

@@ -215,24 +215,3 @@ def test_sparse_problems_with_nothing_but_rounding_errors_in_many_rows(rule):
         else:
             assert (np.delete(solution.x, rows) >= 0.0).all()
             assert_array_equal(solution.x * solution.y, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "constant", "equalities", "x"),
-    [
-        ([[0.0]], [0.0], [0], [0.0]),
-        ([[0.0, 0.0], [0.0, 1.0]], [0.0, -1.0], [0], [0.0, 1.0]),
-        ([[1.0, 1.0], [1.0, 1.0]], [-1.0, -1.0], [0, 1], [0.0, 1.0]),
-        ([[1.0, 1.0], [1.0, 1.0]], [-1.0, -2.0], [0, 1], None),
-    ],
-)
-def test_equalities_that_depend_on_each_other(matrix, constant, equalities, x):
-    """Where they agree there is a solution, else none."""
-    if x is None:
-        with pytest.raises(ComplementarityError, match="no solution exists"):
-            solve_complementarity(matrix, constant, equalities=equalities)
-        return
-    found = solve_complementarity(matrix, constant, equalities=equalities)
-    assert_allclose(found.x, x, atol=1e-15)
-    assert_allclose(found.y, 0.0, atol=0.0)
-    assert found.by_lemke
