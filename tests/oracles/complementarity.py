@@ -1,13 +1,8 @@
 """Matrices of complementarity problems, by class."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from foundation.base.checks import FloatArray
-
 Generator = np.random.Generator
-Maker = Callable[[Generator, int], FloatArray]
 
 
 def wishart(rng, n):

@@ -1,14 +1,11 @@
 """Corresponding knees: one of the real knees in many smooth shapes, with the same triangles."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import tomli_w
 import trimesh
 
 from foundation.anatomy.shape_modes import moved_onto
-from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config, read_tree, shipped_config
 from pipeline.originals.knee_surfaces import load_surfaces
@@ -23,9 +20,6 @@ _COMMON, _OWN = (0.7e-3, 32e-3), (0.08e-3, 25e-3)
 #: Largest weight in standard deviations, so that no knee is a monster.
 _LARGEST = 2.5
 _SHIPPED = {"lenhart": "lenhart", "grand challenge": "grand_challenge"}
-
-Pair = tuple[TriangleMesh, TriangleMesh]
-_Field = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def corresponding_knees(femur, tibia, count, seed=1):

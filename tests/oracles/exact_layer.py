@@ -10,7 +10,6 @@ window is not periodic: it is padded to twice the window, and its kernel is the 
 infinite layer.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +23,6 @@ from tests.oracles.exact_layer_compliance import Layer, check_demand, square_com
 _SPREAD = 0.1  # of the logarithm of load or approach, for the stiffness
 _FIGURES = ("load", "approach", "peak_pressure", "area")
 
-#: Distance of the undeformed surfaces along the direction of approach [m] at x and y [m].
-Gap = Callable[[FloatArray, FloatArray], FloatArray]
 
 _ITERATIONS = 2000
 _TOLERANCE = 1e-10  # of the load, redistributed by one iteration

@@ -9,7 +9,6 @@ so that the layer is the half-space, whose compliance between squares is closed 
 smooth function of the distance alone.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf, pi
 
@@ -17,10 +16,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import j0
 
-from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.checks import check_array, check_number
 from foundation.base.errors import InputError
-
-Wave = Callable[[FloatArray], FloatArray]
 
 _CUT = 20.0  # 1 - φ is below 1e-13 from there on
 _PLUS = 1e-6  # thicknesses: all distances in the half-space are none

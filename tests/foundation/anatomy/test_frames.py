@@ -190,8 +190,3 @@ def test_bearing_surface_of_a_closed_insert(seed):
     assert len(bearing.faces) == top
     up = turn @ [0.0, 1.0, 0.0]
     assert (bearing.normals @ up).min() > 0.3
-
-
-def box(*sides):
-    body = trimesh.creation.box(sides).subdivide().subdivide()
-    return TriangleMesh(body.vertices, body.faces, "box")

@@ -146,8 +146,3 @@ def test_a_mirrored_walk_is_that_of_the_other_leg(right, jam_folder, tmp_path):
             sign = -1.0 if name.endswith(REVERSED) else 1.0
             values = other.column(counterpart(name))
             assert_allclose(mine.values[:, k], sign * values, rtol=1e-9, atol=1e-6, err_msg=name)
-
-
-def both(names):
-    """Return names and those of the other leg."""
-    return (*names, *(n for n in map(counterpart, names) if n not in names))
