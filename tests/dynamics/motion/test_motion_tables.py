@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.motion.motion_tables import (
     MotionTable,
-    read_motion_columns,
     read_motion_table,
 )
 
@@ -126,16 +125,3 @@ def test_values_are_read_only_copies_and_unknown_columns_named():
         table.values[0, 0] = 3.0
     with pytest.raises(ValueError, match=r"motion table: expected a column 'b', found "):
         table.angle("b")
-
-
-def test_cells_of_columns_that_are_not_asked_for_are_not_looked_at(tmp_path):
-    path = write(tmp_path / "a.csv", "time_s,knee_deg,flags,empty\n0,1,none,\n1,2,out,\n")
-    assert read_motion_columns(path) == ("knee_deg", "flags", "empty")
-    table = read_motion_table(path, columns={"knee_deg", "hip"})
-    assert table.names == ("knee_deg",)
-    assert_array_equal(table.time, [0.0, 1.0])
-    with pytest.raises(ValueError, match=r"line 2, column flags: expected a finite number"):
-        read_motion_table(path)
-    late = write(tmp_path / "b.csv", "time_s,knee\n1,1\n1,2\n")
-    with pytest.raises(ValueError, match=r"line 3, column time_s: expected more than 1 s"):
-        read_motion_table(late)

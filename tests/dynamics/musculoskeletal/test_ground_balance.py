@@ -254,29 +254,6 @@ def test_the_columns_of_the_forces_are_read(read):
     assert_allclose([force.plate.point, force.plate.torque], 0.0)
 
 
-END = "</ExternalForce>"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (LOADS_XML, "<OpenSimDocument><COMAKTool/></OpenSimDocument>",
-         r"loads\.xml: expected ExternalLoads with an External"),
-        *((END, f"<appliesForce>{no}</appliesForce>{END}", "found none")
-          for no in ("false", "False", " 0 ")),
-        (END, f"<appliesForce>off</appliesForce>{END}",
-         r"loads\.xml, right, appliesForce: expected true or false, found 'off'"),
-        (">calcn_r<", ">calcn_l<", r"loads\.xml, right, applied_to_body: expected a body of the "
-         r"model, found 'calcn_l'; .*has calcn_r$"),
-        (">grf.csv<", ">nope.mot<", r"datafile: expected a table of forces.*no file nope\.mot"),
-        (">grf.csv<", "><", "datafile: expected a table of forces.*found none"),
-    ],
-)  # fmt: skip
-def test_wrong_loads_are_refused(read, old, new, told):
-    with pytest.raises(InputError, match=told):
-        read(old, new, ["calcn_r"])
-
-
 FOOT = """<Body name="{0}"><mass>{1}</mass><mass_center>0 0 0</mass_center>
 <inertia>1 1 1 0 0 0</inertia></Body>"""
 SLIDE = """<SliderJoint name="slide_{0}"><coordinates><Coordinate name="{0}_x"/></coordinates>

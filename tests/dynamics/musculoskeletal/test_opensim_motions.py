@@ -20,7 +20,7 @@ from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
     read_motion,
 )
-from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.prescribed_motion import BodyForce, Course, write_external_loads
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
@@ -287,25 +287,6 @@ def test_a_single_angle_that_may_be_in_radians_is_refused(stop, count):
         return alone.check_angles()
     with pytest.raises(InputError, match=r"angles \(knee\) that move by at most .* may be radians"):
         alone.check_angles()
-
-
-LOCKED = {"knee": np.radians(20.0), "knee_ty": 0.03}
-
-
-@pytest.mark.parametrize(
-    ("solved", "courses", "told"),
-    [
-        ((), {}, []),
-        ((), {"knee": np.full(3, np.radians(20.01)), "hip": np.ones(3)}, []),
-        (("knee", "hip"), {}, ["knee at 20 deg (the settings solve for it);"]),
-        ((), {"knee_ty": np.array([0.03, 0.02])}, ["knee_ty at 30 mm (the motion has 20 mm);"]),
-        (LOCKED, {}, ["knee at 20 deg", "knee_ty at 30 mm"]),
-    ],
-)
-def test_locked_coordinates_that_something_would_move_are_told(solved, courses, told):
-    notes = lock_notes(LOCKED, ("hip", "knee"), solved, courses)
-    assert len(notes) == bool(told)
-    assert all(words in notes[0] for words in told)
 
 
 def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):

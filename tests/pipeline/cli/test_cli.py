@@ -17,7 +17,6 @@ from pipeline.advice import PROGRAM
 from pipeline.cli.app import Answer, app
 from pipeline.cli.main import EARLIER, main, parse
 from pipeline.config.reading import ConfigError, find_config
-from pipeline.progress import Stage, StageCounter
 from pipeline.stages import StageError
 
 COMMANDS = tuple(name for name in app if not name.startswith("-"))
@@ -230,22 +229,3 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
     if given == "typo.toml" and command in ("run", "check"):
         assert "did you mean name?" in text
     assert sorted(tmp_path.iterdir()) == before
-
-
-# ---- progress ------------------------------------------------------------------------------------
-
-
-def test_remaining_time_is_told_once_samples_and_fits_are_measured_and_falls():
-    """Both take three times as long as expected: 30 s of each."""
-    rounds = [Stage("c", seconds=10.0), Stage("f", 100, 2.0), Stage("c", seconds=10.0)]
-    counter = StageCounter([Stage("b", 100, 2.0), *rounds, Stage("f", 100, 2.0)], 1)
-    counter.per_evaluation = 0.05
-    assert counter.begin("b") == "[1/5] b"
-    counter.evaluated(50, 15.0)
-    assert counter.begin("c") == "[2/5] c"
-    counter.fitted(30.0)
-    assert counter.begin("f") == "[3/5] f (about 2 min left)"
-    counter.evaluated(0, 0.0)  # all known
-    assert counter.begin("c") == "[4/5] c (about 60 s left)"
-    counter.fitted(30.0)
-    assert counter.begin("f") == "[5/5] f (about 30 s left)"

@@ -53,19 +53,6 @@ def test_a_thickness_in_place_of_the_underside_is_a_parameter():
 
 
 @pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ({"key": "knee.implant.dish_radius_mm"}, "expected one of .*dish_sagittal_radius_mm"),
-        ({"key": "contact.nodes_across"}, "nodes_across"),
-    ],
-)  # fmt: skip
-def test_what_is_no_number_of_the_knee_is_refused(parameter, message):
-    config = config_of({"range": [4.5, 5.5], **parameter})
-    with pytest.raises(ConfigError, match=message):
-        check_designs(config)
-
-
-@pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"parameter": [{"key": "simulation.period_s", "range": [1.0, 2.0]}]}, "a key of .knee"),

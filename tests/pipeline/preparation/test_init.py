@@ -133,15 +133,6 @@ def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, s
 # ---- what is doubtful ----------------------------------------------------------------------------
 
 
-def test_all_that_cannot_be_found_is_listed_at_once(folder, capsys):
-    for body in ("femur", "tibia"):
-        (folder / f"{body}.stl").rename(folder / f"{body[0]}.stl")
-    assert main(["init"]) == 2
-    told = capsys.readouterr().err
-    assert re.search(r"state: --femur FILE, .*; --tibia FILE, .*; --material polyethylene or", told)
-    assert not (folder / "mine.toml").exists()
-
-
 def test_what_is_doubtful_is_listed_last_with_the_option_that_states_it(folder, capsys):
     flags = ["--material", "polyethylene", "--axes", "x,y,z", "--law", "linear"]
     assert main(["init", *flags]) == 0
