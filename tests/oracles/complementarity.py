@@ -2,8 +2,6 @@
 
 import numpy as np
 
-Generator = np.random.Generator
-
 
 def wishart(rng, n):
     """Symmetric positive definite, of 2 n samples."""
