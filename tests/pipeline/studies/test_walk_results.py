@@ -129,10 +129,12 @@ def jam_settings(jam_folder):
 
 
 @pytest.fixture(scope="module")
-def done(jam_settings, opensim, knee_data, tmp_path_factory):
-    """Return the folder of the first frames from OpenSim-JAM's own settings."""
+def done(jam_settings, jam_walk, knee_data, tmp_path_factory):
+    """Return the folder of the first frames from OpenSim-JAM's own settings, recorded before."""
     folder = tmp_path_factory.mktemp("comak") / "out"
+    recorded = f"--set=walk.replay={jam_walk / 'plant.npz'}"
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
+    options.append(recorded)
     assert main(["run", str(jam_settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
 
