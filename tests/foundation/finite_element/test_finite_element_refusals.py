@@ -29,8 +29,10 @@ def unmeshed(monkeypatch):
     monkeypatch.setattr(model_module, "meshed_layer", never)
 
 
-def contact(tibia, labels, layer=LAYER, **options):
+def contact(tibia, labels, layer=LAYER, *, inverted=False, **options):
     ball = shapes.ellipsoid((0.04, 0.04, 0.04), 2)
+    if inverted:
+        ball = TriangleMesh(ball.vertices, ball.faces[:, ::-1], "ball")
     return FiniteElementContact(ball, tibia, layer, compartments=labels, spacing=2e-3, **options)
 
 
@@ -51,6 +53,11 @@ def test_a_triangle_far_away_is_refused():
         InputError, match=r"surface is 3e\+04 mm by 3e\+04 mm, expected .* increase spacing, or rem"
     ):
         contact(joined(tibia, lone), np.append(labels, labels[0]))
+
+
+def test_a_femoral_layer_of_a_femur_inside_out_is_refused():
+    with pytest.raises(InputError, match=r"ball: no triangle opposite .* flip its normals"):
+        contact(*layers.two_plates(), inverted=True, femur_layer=LAYER)
 
 
 REFUSED = [

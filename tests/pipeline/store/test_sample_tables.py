@@ -17,7 +17,7 @@ from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
-from pipeline.store.sample_tables import in_people_units, summary
+from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import (
     LOAD_COLUMNS,
     POSE_COLUMNS,
@@ -40,21 +40,9 @@ def test_units_of_people_and_back():
     np.testing.assert_allclose(shown.iloc[0].astype(float), [180.0, 200.0, 3.0, 1], rtol=1e-15)
 
 
-def test_summary_of_a_run(tiny_run):
-    rows = {row.table: row for row in summary(tiny_run)}
-    first, table = rows["first"], read_table(tiny_run / "samples" / "first.parquet")
-    assert first.rows == len(table) == first.ok + first.failed
-    assert first.checksum == "matches"
-    ranges = {column.column: column for column in first.columns}
-    assert ranges["force_y_N"].unit == "N"
-    assert ranges["force_y_N"].greatest == table["force_y_N"].max()
-    assert "simulation" in rows
-    assert rows["simulation"].ok is None
-
-
 def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     out = tmp_path / "first.csv"
-    command = ["samples", "export", str(tiny_run), "--format", "csv", "--table", "first"]
+    command = ["tables", str(tiny_run), "--table", "first"]
     assert main([*command, "--units", "people", "--out", str(out)]) == 0
     first, verdict, *_ = capsys.readouterr().out.splitlines()
     assert first == str(out)

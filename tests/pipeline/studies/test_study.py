@@ -5,17 +5,23 @@ import re
 import tomllib
 
 import numpy as np
+import pandas as pd
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose
 from studies import stored_samples
 
+from dynamics import Ligament
+from dynamics.ligaments.bundle_tables import ligament_rows
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import kinds_of
 from pipeline.stages.model_cycles import OUTPUTS, WAVES
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.dispatch import carry_out, load_study
+from pipeline.studies.factors import check_applicable
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile
 from pipeline.studies.study import study_task
@@ -213,6 +219,51 @@ def test_everything_a_tenth_stronger_moves_the_same(tiny_run):
         kind = name.rpartition("_")[2]
         factor = 1.0 if kind in ("mm", "deg", "mm2") else 1.1
         assert_allclose(other[name], factor * one[name], rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+DRAWS = {"name": "ligament_draw", "distribution": "table", "table": "draws.csv"}
+
+
+@pytest.fixture
+def bundles(tiny_run):
+    """Return two draws of a bundle that pulls the tibia of the tiny run medially."""
+    ends = [-0.01, 0.0, 0.0], [0.02, -0.01, -0.02]
+    drawn = [Ligament("ACL", *ends, rest, 3e4, "linear") for rest in (0.025, 0.03)]
+    rows = [ligament_rows([each])[0] for each in drawn]
+    table = pd.DataFrame(rows).assign(draw=[3, 7], menisci_N_per_mm=[25.0, 35.0])
+    table.to_csv(tiny_run.parent / "draws.csv", index=False)
+    return table
+
+
+def test_runs_draw_ligaments_from_a_table(tiny_run, bundles, tmp_path):
+    exact = {"relative_tolerance": 1e-6}
+    content = tree(tiny_run, [DRAWS], kind="latin_hypercube", runs=4) | {"simulation": exact}
+    summary = carry_out(load(content, tiny_run.parent), tmp_path / "drawn").document
+    table = read_table(tmp_path / "drawn" / "runs.parquet")
+    assert sorted(table["ligament_draw"]) == [0, 0, 1, 1]
+    assert set(summary.sensitivity.outputs.values()) == {None}
+    for number in (0, 1):
+        path = tiny_run.parent / "one.csv"
+        bundles.iloc[[number], :-2].to_csv(path, index=False)
+        keys = {"ligaments": str(path), "ap_stiffness_N_per_mm": [25.0, 35.0][number]}
+        content = tree(tiny_run) | {"simulation": exact | keys}
+        plain = run_once(study_task(load(content, tmp_path)), {})
+        own = table[table["ligament_draw"] == number]
+        for name in ("medial_force_peak_N", "anterior_range_mm"):
+            assert_allclose(own[name], plain[name], rtol=1e-4)
+    assert table["anterior_range_mm"].nunique() > 1
+
+
+def test_refused_draws(tiny_run, bundles):
+    for change, words in (
+        ({"name": "ap_scale"}, 'ap_scale: expected distribution = "table" for ligament_draw alone'),
+        ({"table": "none.csv"}, "expected a table of draws of a study with .laxity., found no"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            study_task(study(tiny_run, [DRAWS | change]))
+    inputs = CycleSetup.of(study_task(study(tiny_run))).nominal
+    with pytest.raises(InputError, match=r"ligament_draw: expected a factor of \[study\]"):
+        check_applicable(inputs, ["ligament_draw"])
 
 
 UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.0}
