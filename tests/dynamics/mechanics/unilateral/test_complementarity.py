@@ -101,12 +101,6 @@ def test_same_rows_as_switching(name):
             assert_array_equal(lemke(a, b), solve_complementarity(a, b).active)
 
 
-def semidefinite(rng, n):
-    """A of low rank plus a skew part: positive semidefinite, no P-matrix."""
-    factor, skew = rng.normal(size=(n, n // 2)), rng.normal(size=(n, n))
-    return factor @ factor.T + (skew - skew.T) * (rng.random() < 0.5)
-
-
 def test_ties_do_not_make_it_run_in_a_circle():
     for n in (3, 6, 12):
         a = np.ones((n, n)) + np.eye(n)
