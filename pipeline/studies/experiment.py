@@ -80,7 +80,10 @@ def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[st
         "name": name,
         "text": catalogue.factors[name].text,
         "kind": kind.replace("_", " "),
-        "spread": ", ".join(f"{key} {factor[key]:g}" for key in keys),
+        "spread": ", ".join(
+            f"{key} {value if isinstance(value := factor[key], str) else f'{value:g}'}"
+            for key in keys
+        ),
     }
 
 

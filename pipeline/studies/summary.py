@@ -12,15 +12,23 @@ import pandas as pd
 from pydantic import Field
 from scipy import stats
 
+from dynamics.csv_table import read_csv_table
+from dynamics.ligaments.bundle_tables import DRAW
 from foundation.base.checks import FloatArray
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import flagged_sentence, kinds_of
 from pipeline.stages.model_cycles import model_errors
 from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
-from pipeline.studies.factors import CYCLES, Catalogue
+from pipeline.studies.factors import CYCLES, LIGAMENT_DRAW, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
+
+
+def draw_count(table: str) -> int:
+    """Return the number of draws in a table of ligaments."""
+    return len(np.unique(read_csv_table(data_file(table)).column(DRAW)))
 
 
 def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
@@ -29,6 +37,8 @@ def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
     mean, sd, low, high = np.array(keys, dtype=np.float64)  # NaN for None
     if factor.distribution == "fixed":
         return np.full(len(share), factor.value)
+    if factor.table is not None:
+        return np.floor(share * draw_count(factor.table))
     if factor.distribution == "uniform":
         values = low + (high - low) * share
     elif factor.distribution == "normal":
@@ -239,7 +249,9 @@ def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue)
             outputs[name] = sobol_indices(names, values, config.seed)
         return Sensitivity.model_validate({"measure": "sobol", "outputs": outputs})
     rows = table[good]
-    if len(rows) > 2:
+    # Draws have no order.
+    names = [name for name in names if name != LIGAMENT_DRAW]
+    if len(rows) > 2 and names:
         correlations = rank_correlations(
             rows[names].to_numpy(), rows[list(catalogue.outputs)].to_numpy()
         )
