@@ -224,6 +224,12 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
     volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
     deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
     apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
+    worn = wear.depth_m[0] > 0.0
+    shear, distance = (
+        float(np.sqrt(np.mean((values[1] - values[0])[worn] ** 2))) if worn.any() else None
+        for values in (wear.cross_shear, wear.distance_m)
+    )
+    sides = [f"{model} {name}" for model in MODELS for name in COMPARTMENTS]
     return {
         "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
         "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
@@ -231,6 +237,13 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
             f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
         },
         "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
+        "largest_cross_shear": wear.cross_shear.max(axis=1).tolist(),
+        "cross_shear_rms": shear,
+        "distance_rms_over_largest_percent": percent(distance or 0.0, float(wear.distance_m[0].max())),
+        "footprint": {
+            side: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
+            for side, (area, x, _, z) in zip(sides, wear.footprint.reshape(4, 4), strict=True)
+        },
         "field_aspect_ratio": {
             f"{name}_ratio": value
             for name, value in zip(COMPARTMENTS, wear.aspect.tolist(), strict=True)

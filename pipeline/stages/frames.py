@@ -8,7 +8,7 @@ more detail.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, get_type_hints
 
@@ -17,8 +17,14 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.cycle_wear import FieldContact, FieldModel, WearLaw, bed_wear, surrogate_wear
-from dynamics.wear.wear_map import measured_patch, wear_map
+from dynamics.wear.cycle_wear import (
+    FieldContact,
+    FieldModel,
+    WearLaw,
+    bed_wear,
+    measured_patch,
+    surrogate_wear,
+)
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
@@ -82,8 +88,13 @@ class WearOfCycle:
     density_kg_per_m3: Annotated[FloatArray, ()]
     #: By pressures of the original, by loads or fields of the surrogate; medial and lateral.
     volume_m3: Annotated[FloatArray, (2, 2)]
-    #: Depths worn off each tibial triangle.
+    #: Depths worn off each tibial triangle, its cross-shear [1] and sliding distance in contact.
     depth_m: Annotated[FloatArray, (2, "F")]
+    cross_shear: Annotated[FloatArray, (2, "F")]
+    distance_m: Annotated[FloatArray, (2, "F")]
+    #: Area that wears [m²] and centre of the worn volume [m] by model and compartment; the centre
+    #: is NaN without wear.
+    footprint: Annotated[FloatArray, (2, 2, 4)]
     #: AP over ML axis of the pressure fields of the surrogate's wear, medial and lateral [1].
     aspect: Annotated[FloatArray, (2,)]
     #: Integral of the pressure over force, a factor on the surrogate's forces [1].
@@ -135,16 +146,18 @@ def wear_of_cycle(
     patch = measured_patch(model, results["original"])
     if fields is None:
         surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
-        depth = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
-        surrogate = replace(surrogate, depth=depth)
     else:
         contact = FieldContact(fields, model.tibia, model.compartments)
         surrogate = bed_wear(contact, results["surrogate"], law)
+    both = original, surrogate
     return WearOfCycle(
         factor_per_Pa=np.array(law.factor),
         density_kg_per_m3=np.array(law.density),
-        volume_m3=np.array([original.volume, surrogate.volume]),
-        depth_m=np.array([original.depth, surrogate.depth]),
+        volume_m3=np.array([each.volume for each in both]),
+        depth_m=np.array([each.depth for each in both]),
+        cross_shear=np.array([each.sliding.cross_shear for each in both]),
+        distance_m=np.array([each.sliding.distance for each in both]),
+        footprint=np.array([each.footprint for each in both]),
         aspect=patch.aspect,
         ratio=np.array(patch.ratio),
     )

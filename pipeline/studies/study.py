@@ -187,7 +187,10 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
         expected = expected_errors(run.knee, design)
         if doubts(expected):
             flags = (Flag(FlagKind.OUTSIDE_DESIGN, _PLACE, (largest_share(expected),)),)
-    return CycleSetup(model, gait.about(path), patch_at(run.knee, design), flags)
+    patch = patch_at(run.knee, design)
+    if gait.wear_law.by_point:
+        patch = patch._replace(tibia=run.original(design).model.tibia)
+    return CycleSetup(model, gait.about(path), patch, flags)
 
 
 def design_catalogue(run: TrainedDesigns) -> Catalogue:

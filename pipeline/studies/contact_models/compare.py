@@ -262,7 +262,7 @@ def _measured(
         def advance(part: float) -> None:
             shown.update(int(100 * part) - shown.n)
 
-        patch = None if teacher is None else teacher.patch
+        patch = None if teacher is None else teacher.patch_on(knee.surfaces.tibia)
         found = measure_cycle(built, gait, patch, advance)
     if given is None and "cycle_poses" in found.arrays:
         given = gait_poses(found, knee.settings.poses)

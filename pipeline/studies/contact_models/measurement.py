@@ -18,13 +18,14 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.wear_map import Patch
+from dynamics.wear.cycle_wear import Patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AXIAL_FORCE, CENTRE
 from foundation.base.pose import Pose
 from foundation.finite_element.model import extrapolated
 from foundation.surface_contact import SurfaceContact
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.errors import ExecutionError, StageError
 from pipeline.files import write_document, write_npz
 from pipeline.simulation import GaitSimulation
@@ -71,12 +72,11 @@ class Measured:
     #: Flags of the model over its cycle.
     flags: list[str] = field(default_factory=list)
 
-    @property
-    def patch(self) -> Patch | None:
-        """Patches of the model over its cycle, for the wear of its surrogate."""
+    def patch_on(self, tibia: TriangleMesh) -> Patch | None:
+        """Return the patches of the model over its cycle, for the wear of its surrogate."""
         if "aspect" not in self.arrays:
             return None
-        return Patch(self.arrays["aspect"], self.arrays["ratio"])
+        return Patch(self.arrays["aspect"], self.arrays["ratio"], tibia)
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -124,7 +124,7 @@ def measure_cycle(
         with measured.part("wear"):
             cycle = ModelCycle(built.model, result, gait.wear_law, patch)
             if isinstance(built.model, SurfaceContact):
-                aspect, ratio = cycle.patch
+                aspect, ratio, _ = cycle.patch
                 measured.arrays.update({"aspect": aspect, "ratio": np.asarray(ratio)})
             measured.arrays["wear_volume"] = cycle.wear.volume
     return measured
