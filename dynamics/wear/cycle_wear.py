@@ -90,16 +90,22 @@ class WearLaw:
         check_numbers(self, above=0.0, density="kg/m³")
 
     @property
+    def constants(self) -> tuple[float, float, float, float]:
+        """k, k' [1/Pa], C and C' [1]."""
+        by_area = self.coefficient, self.cross_shear_coefficient
+        return self.factor, self.cross_shear_factor, *by_area
+
+    @property
     def by_point(self) -> bool:
         """Whether the wear depends on the sliding path of each point of the insert."""
-        return bool(self.cross_shear_factor or self.coefficient or self.cross_shear_coefficient)
+        return any(self.constants[1:])
 
     def depth(self, sliding: Sliding) -> FloatArray:
         """Return the worn depth (F,) [m]."""
+        by_work, work_shear, by_area, area_shear = self.constants
         shear = sliding.cross_shear
-        factor = self.factor + self.cross_shear_factor * shear
-        coefficient = self.coefficient + self.cross_shear_coefficient * shear
-        return factor * sliding.work + coefficient * sliding.distance
+        worn = (by_work + work_shear * shear) * sliding.work
+        return worn + (by_area + area_shear * shear) * sliding.distance
 
 
 @dataclass(frozen=True, eq=False)

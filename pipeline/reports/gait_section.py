@@ -219,6 +219,13 @@ def wear_rows(
     return rows
 
 
+#: Constants of the law of wear.
+_CONSTANTS = (
+    *("wear_factor_mm3_per_Nm", "wear_factor_cross_shear_mm3_per_Nm"),
+    *("wear_coefficient", "wear_coefficient_cross_shear"),
+)
+
+
 def wear_of(wear: WearOfCycle) -> dict[str, Any]:
     """Return the wear of the nominal cycle per million cycles."""
     volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
@@ -231,7 +238,7 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
     )
     sides = [f"{model} {name}" for model in MODELS for name in COMPARTMENTS]
     return {
-        "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
+        **dict(zip(_CONSTANTS, (np.array([1e9, 1e9, 1.0, 1.0]) * wear.law).tolist(), strict=True)),
         "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
         "deepest_per_million_cycles": {
             f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
@@ -239,7 +246,9 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
         "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
         "largest_cross_shear": wear.cross_shear.max(axis=1).tolist(),
         "cross_shear_rms": shear,
-        "distance_rms_over_largest_percent": percent(distance or 0.0, float(wear.distance_m[0].max())),
+        "distance_rms_over_largest_percent": percent(
+            distance or 0.0, float(wear.distance_m[0].max())
+        ),
         "footprint": {
             side: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
             for side, (area, x, _, z) in zip(sides, wear.footprint.reshape(4, 4), strict=True)

@@ -84,7 +84,8 @@ class Frames:
 class WearOfCycle:
     """Wear (2, 2) [m³] of one cycle by both models, each on its own motion, `wear.npz`."""
 
-    factor_per_Pa: Annotated[FloatArray, ()]
+    #: Wear factor and what cross-shear adds [1/Pa], wear coefficient and what it adds [1].
+    law: Annotated[FloatArray, (4,)]
     density_kg_per_m3: Annotated[FloatArray, ()]
     #: By pressures of the original, by loads or fields of the surrogate; medial and lateral.
     volume_m3: Annotated[FloatArray, (2, 2)]
@@ -151,7 +152,7 @@ def wear_of_cycle(
         surrogate = bed_wear(contact, results["surrogate"], law)
     both = original, surrogate
     return WearOfCycle(
-        factor_per_Pa=np.array(law.factor),
+        law=np.array(law.constants),
         density_kg_per_m3=np.array(law.density),
         volume_m3=np.array([each.volume for each in both]),
         depth_m=np.array([each.depth for each in both]),
