@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.footprint import (
-    Surface,
     femoral_twists,
     field_arms,
     field_axes,
@@ -28,13 +27,14 @@ from dynamics.wear.footprint import (
 from foundation.base.checks import (
     FloatArray,
     check_array,
-    check_count,
     check_fields,
     check_numbers,
 )
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, CENTRE, COMPARTMENTS, FORCE, MEAN_PRESSURE
 from foundation.base.pose import Pose
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 
 class SpringContact(Protocol):
@@ -42,7 +42,7 @@ class SpringContact(Protocol):
 
     @property
     def tibia(self) -> Any:
-        """Tibial mesh, a `Surface`."""
+        """Tibial mesh, a `TriangleMesh`."""
         ...
 
     @property
@@ -217,7 +217,7 @@ def surrogate_wear(
     *,
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
-    tibia: Surface | None = None,
+    tibia: TriangleMesh | None = None,
 ) -> Wear:
     """Return the wear over the gait cycle of a result from its loads.
 
@@ -235,8 +235,8 @@ def surrogate_wear(
     ratio : (2,) float64, optional
         Integral of the pressure over force [1], medial and lateral (`load_ratio`), preferably of
         the original model over any cycle of the same knee; by default of the result.
-    tibia : Surface, optional
-        Mesh of the insert, on which the field is projected; a law of cross-shear or area needs it.
+    tibia : TriangleMesh, optional
+        Surface of the insert, on which the field is projected; laws of cross-shear or area need it.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def surrogate_wear(
 
 
 def _pressed(
-    result: SimulationResult, side: int, force: FloatArray, aspect: float, tibia: Surface
+    result: SimulationResult, side: int, force: FloatArray, aspect: float, tibia: TriangleMesh
 ) -> Iterable[tuple[int, FloatArray]]:
     """Return instants with load, and the pressures (F,) [Pa] of a compartment at these."""
     at = np.flatnonzero(force)
@@ -280,7 +280,7 @@ def _pressed(
 
 
 def _integrals(
-    tibia: Surface, result: SimulationResult, pressed: Iterable[tuple[int, FloatArray]]
+    tibia: TriangleMesh, result: SimulationResult, pressed: Iterable[tuple[int, FloatArray]]
 ) -> FloatArray:
     """Return the integrals (5, F) of `Sliding` under the pressures (F,) [Pa] of instants."""
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
@@ -296,7 +296,7 @@ def _integrals(
     return total
 
 
-def _tangent_lines(tibia: Surface) -> FloatArray:
+def _tangent_lines(tibia: TriangleMesh) -> FloatArray:
     """Return Plücker coordinates (2, F, 6) [1, m] of two tangents of each triangle."""
     # Their product with a twist is the velocity along the tangent.
     least = np.abs(tibia.normals).argmin(axis=1)
@@ -306,7 +306,7 @@ def _tangent_lines(tibia: Surface) -> FloatArray:
     return np.concatenate([tangents, np.cross(tibia.centroids, tangents)], axis=2)
 
 
-def _worn(law: WearLaw, tibia: Surface, by_side: list[FloatArray]) -> Wear:
+def _worn(law: WearLaw, tibia: TriangleMesh, by_side: list[FloatArray]) -> Wear:
     """Return the wear of the integrals (5, F) under the medial and the lateral pressure."""
     depths = [law.depth(Sliding(integrals)) for integrals in by_side]
     volume = np.array([depth @ tibia.areas for depth in depths])
@@ -356,7 +356,7 @@ def _force(result: SimulationResult) -> FloatArray:
 
 
 def scaled_pressure(
-    pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
+    pressure: FloatArray, loads: FloatArray, tibia: TriangleMesh, sides: NDArray[np.int8]
 ) -> FloatArray:
     """Return pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12)."""
     # Centroids represent the field, loads are its integrals; the sums differ slightly, mostly in
@@ -373,20 +373,12 @@ def scaled_pressure(
     return scaled
 
 
-class FieldModel(Protocol):
-    """Surrogate with pressure fields (`surrogates.ContactSurrogate`)."""
-
-    def pressure_field(self, pose: Pose) -> Any:
-        """Return the `pressure` (F,) [Pa] of the tibial triangles at a pose, and its `flags`."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class FieldContact:
     """A surrogate with pressure fields as a `SpringContact`."""
 
-    model: FieldModel
-    tibia: Surface
+    model: ContactSurrogate
+    tibia: TriangleMesh
     #: 0 for medial and 1 for lateral triangles (F,) of the samples' mesh.
     compartments: NDArray[np.int8]
 
@@ -414,7 +406,7 @@ class Patch(NamedTuple):
     aspect: FloatArray
     ratio: FloatArray | None
     #: Mesh of the insert, None where the law needs no points.
-    tibia: Surface | None = None
+    tibia: TriangleMesh | None = None
 
 
 def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
@@ -422,15 +414,12 @@ def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
     return Patch(measured_aspect(model, result), load_ratio(result), model.tibia)
 
 
-def measured_aspect(
-    model: SpringContact, result: SimulationResult, *, instants: int = 21
-) -> FloatArray:
+def measured_aspect(model: SpringContact, result: SimulationResult) -> FloatArray:
     """Return AP over ML axis of the original's pressure fields, (2,) [1]; 1 without contact."""
     # From load-weighted second moments of the pressure at equally spaced instants of the cycle.
-    count = check_count("instants", instants)
     tibia, sides = model.tibia, np.asarray(model.compartments)
     moments = np.zeros((2, 2))
-    for i in np.unique(np.linspace(0, len(result.poses) - 1, count).round().astype(int)):
+    for i in np.unique(np.linspace(0, len(result.poses) - 1, 21).round().astype(int)):
         pressure = model.spring_state(Pose.from_array(result.poses[i])).pressure
         for side in range(2):
             loads = result.compartment_loads[side, i : i + 1]

@@ -7,38 +7,19 @@ perpendicular to the force, with n = peak/mean - 1 (docs/theory.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, CENTRE, FORCE, MEAN_PRESSURE, PEAK_PRESSURE
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Quadrature points of the field: rings of equally spaced spokes.
 _RINGS, _SPOKES = 3, 6
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_RINGS)
 #: Largest n; at the edge of contact the ratio of peak to mean is arbitrary.
 _LARGEST_EXPONENT = 10.0
-
-
-class Surface(Protocol):
-    """Tibial mesh as wear uses it (`foundation.surfaces.mesh.TriangleMesh`)."""
-
-    @property
-    def centroids(self) -> FloatArray:
-        """Centroids of the triangles, (F, 3) [m], tibial frame."""
-        ...
-
-    @property
-    def normals(self) -> FloatArray:
-        """Unit normals of the triangles, (F, 3) [1], tibial frame."""
-        ...
-
-    @property
-    def areas(self) -> FloatArray:
-        """Areas of the triangles, (F,) [m²]."""
-        ...
 
 
 def field_exponent(loads: FloatArray) -> FloatArray:
@@ -112,16 +93,21 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def load_pressures(
-    loads: FloatArray, carried: FloatArray, aspect: float, tibia: Surface
+    loads: FloatArray, carried: FloatArray, aspect: float, tibia: TriangleMesh
 ) -> Iterator[FloatArray]:
     """Yield pressures (F,) [Pa] under the fields of loads (N, 12) that carry `carried` (N,) [N]."""
-    axes = np.maximum(semi_axes(loads, aspect), 1e-12)  # an area of 0 has no triangle inside
-    scaled = np.stack(field_axes(loads)[:2], axis=2) / axes[:, None]
-    centroids, areas = tibia.centroids, tibia.areas
-    for load, frame, exponent, force in zip(
-        loads, scaled, field_exponent(loads), carried, strict=True
-    ):
-        squared = ((centroids @ frame - load[CENTRE] @ frame) ** 2).sum(axis=1)
+    # The area is along the surface, the ellipse across the force. As secants grow with the square
+    # of the distance from the centre, their mean over the area exceeds 1 by (n + 2) / 2 times the
+    # excess of their mean over the pressure, which is `carried` over the force.
+    exponents, ratio = field_exponent(loads), carried / np.linalg.norm(loads[:, FORCE], axis=1)
+    secant = 1.0 + (0.5 * exponents + 1.0) * np.maximum(ratio - 1.0, 0.0)
+    # An area of 0 has no triangle inside.
+    axes = np.maximum(semi_axes(loads, aspect) / np.sqrt(secant)[:, None], 1e-12)
+    scaled = np.stack(field_axes(loads)[:2], axis=1) / axes[:, :, None]
+    centroids, areas = np.ascontiguousarray(tibia.centroids.T), tibia.areas
+    for load, frame, exponent, force in zip(loads, scaled, exponents, carried, strict=True):
+        x, z = frame @ centroids - (frame @ load[CENTRE])[:, None]
+        squared = x * x + z * z
         at = np.flatnonzero(squared < 1.0)
         pressure = np.zeros(len(areas))
         pressure[at] = (1.0 - squared[at]) ** exponent
@@ -130,6 +116,6 @@ def load_pressures(
         yield force / (pressure @ areas) * pressure
 
 
-def nearest_triangle(tibia: Surface, point: FloatArray) -> int:
+def nearest_triangle(tibia: TriangleMesh, point: FloatArray) -> int:
     """Return the index of the triangle with the centroid nearest to a point (3,) [m]."""
     return int(np.argmin(((tibia.centroids - point) ** 2).sum(axis=1)))

@@ -19,7 +19,6 @@ from scipy.spatial import cKDTree
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import (
     FieldContact,
-    FieldModel,
     WearLaw,
     bed_wear,
     measured_patch,
@@ -33,6 +32,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import write_npz
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import MODELS
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Instants of the frames [% of the cycle].
 FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())
@@ -140,7 +140,7 @@ def wear_of_cycle(
     model: SurfaceContact,
     results: Mapping[str, SimulationResult],
     law: WearLaw,
-    fields: FieldModel | None = None,
+    fields: ContactSurrogate | None = None,
 ) -> WearOfCycle:
     """Return the wear of a cycle by both models, of the surrogate by loads or `fields`."""
     original = bed_wear(model, results["original"], law)
