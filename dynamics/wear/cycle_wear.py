@@ -22,7 +22,6 @@ from dynamics.wear.footprint import (
     field_axes,
     field_speeds,
     load_pressures,
-    nearest_triangle,
 )
 from foundation.base.checks import (
     FloatArray,
@@ -172,11 +171,6 @@ class Wear:
     def total_volume(self) -> float:
         """Worn volume of both compartments [m³]."""
         return float(self.volume.sum())
-
-    @property
-    def mass(self) -> float:
-        """Worn mass of both compartments [kg]."""
-        return self.density * self.total_volume
 
 
 def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
@@ -360,17 +354,11 @@ def scaled_pressure(
 ) -> FloatArray:
     """Return pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12)."""
     # Centroids represent the field, loads are its integrals; the sums differ slightly, mostly in
-    # small patches. A patch without a centroid is assigned to the triangle nearest to its centre of
-    # pressure.
-    scaled = np.zeros(len(pressure))
-    for side, (area, mean) in enumerate(np.maximum(loads[:, [AREA, MEAN_PRESSURE]], 0.0)):
-        own = np.where(sides == side, pressure, 0.0)
-        if not own.any() and area * mean > 0.0:
-            own[nearest_triangle(tibia, loads[side, CENTRE])] = 1.0
-        total = own @ tibia.areas
-        if total > 0.0:
-            scaled += area * mean / total * own
-    return scaled
+    # small patches.
+    carried = np.maximum(loads[:, [AREA, MEAN_PRESSURE]], 0.0).prod(axis=1)
+    total = np.bincount(sides, pressure * tibia.areas, len(COMPARTMENTS))
+    factors = np.divide(carried, total, out=np.zeros(len(COMPARTMENTS)), where=total > 0.0)
+    return pressure * factors[sides]
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,25 +398,16 @@ class Patch(NamedTuple):
 
 
 def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
-    """Return the patches of a cycle simulated with the original model."""
-    return Patch(measured_aspect(model, result), load_ratio(result), model.tibia)
-
-
-def measured_aspect(model: SpringContact, result: SimulationResult) -> FloatArray:
-    """Return AP over ML axis of the original's pressure fields, (2,) [1]; 1 without contact."""
-    # From load-weighted second moments of the pressure at equally spaced instants of the cycle.
-    tibia, sides = model.tibia, np.asarray(model.compartments)
-    moments = np.zeros((2, 2))
+    """Return the patches of a cycle simulated with the original model; aspect 1 without contact."""
+    # The aspect is that of second moments of the pressure at equally spaced instants of the cycle.
+    tibia, moments = model.tibia, np.zeros((2, 2))
     for i in np.unique(np.linspace(0, len(result.poses) - 1, 21).round().astype(int)):
         pressure = model.spring_state(Pose.from_array(result.poses[i])).pressure
-        for side in range(2):
-            loads = result.compartment_loads[side, i : i + 1]
-            at = np.flatnonzero((sides == side) & (pressure > 0.0))
-            if not len(at) or not np.linalg.norm(loads[0, FORCE]) > 0.0:
-                continue
-            share = pressure[at] * tibia.areas[at]
-            arms = tibia.centroids[at] - share @ tibia.centroids[at] / share.sum()
-            for k, axis in enumerate(field_axes(loads)[:2]):
-                moments[side, k] += share @ (arms @ axis[0]) ** 2
+        for side, loads in enumerate(result.compartment_loads[:, i : i + 1]):
+            share = np.where(model.compartments == side, pressure * tibia.areas, 0.0)
+            if share.any() and loads[0, FORCE].any():
+                arms = tibia.centroids - share @ tibia.centroids / share.sum()
+                moments[side] += [share @ (arms @ axis[0]) ** 2 for axis in field_axes(loads)[:2]]
     seen = (moments > 0.0).all(axis=1)
-    return np.sqrt(np.divide(moments[:, 0], moments[:, 1], out=np.ones(2), where=seen))
+    aspect = np.sqrt(np.divide(moments[:, 0], moments[:, 1], out=np.ones(2), where=seen))
+    return Patch(aspect, load_ratio(result), tibia)

@@ -101,7 +101,7 @@ def load_pressures(
     # excess of their mean over the pressure, which is `carried` over the force.
     exponents, ratio = field_exponent(loads), carried / np.linalg.norm(loads[:, FORCE], axis=1)
     secant = 1.0 + (0.5 * exponents + 1.0) * np.maximum(ratio - 1.0, 0.0)
-    # An area of 0 has no triangle inside.
+    # A patch between the middles of triangles has no triangle inside.
     axes = np.maximum(semi_axes(loads, aspect) / np.sqrt(secant)[:, None], 1e-12)
     scaled = np.stack(field_axes(loads)[:2], axis=1) / axes[:, :, None]
     centroids, areas = np.ascontiguousarray(tibia.centroids.T), tibia.areas
@@ -111,11 +111,5 @@ def load_pressures(
         at = np.flatnonzero(squared < 1.0)
         pressure = np.zeros(len(areas))
         pressure[at] = (1.0 - squared[at]) ** exponent
-        if not len(at):
-            pressure[nearest_triangle(tibia, load[CENTRE])] = 1.0
-        yield force / (pressure @ areas) * pressure
-
-
-def nearest_triangle(tibia: TriangleMesh, point: FloatArray) -> int:
-    """Return the index of the triangle with the centroid nearest to a point (3,) [m]."""
-    return int(np.argmin(((tibia.centroids - point) ** 2).sum(axis=1)))
+        total = pressure @ areas
+        yield force / total * pressure if total > 0.0 else pressure

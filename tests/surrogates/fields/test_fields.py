@@ -16,12 +16,12 @@ from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw
 from surrogates.fields.condyle_surface import CondyleSurface
-from surrogates.fields.field_fit import FieldSettings, fit_fields
+from surrogates.fields.field_fit import fit_fields
 from surrogates.fields.knee_fields import (
     LOGARITHMIC,
     POWER,
-    KneeFields,
     LayerResponse,
+    PairFields,
     Skin,
     SpringResponse,
     parts_of,
@@ -129,12 +129,12 @@ def test_a_layer_is_not_a_bed_of_springs():
 
 
 BED = spheres.bed()
-SETTINGS = FieldSettings(spacing=1.5e-3)
+SPACING = 1.5e-3
 
 
 def fitted(state, count=80):
     samples = spheres.samples(state, BED, spheres.poses(count))
-    return fit_fields(samples, spheres.places_of(BED), len(BED.areas), SETTINGS)
+    return fit_fields(samples, spheres.places_of(BED), len(BED.areas), SPACING)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_springs_are_found(fields):
 
 def test_groups_change_nothing(fields):
     """The kernel skips triangles that the femur cannot reach."""
-    skin = fields.medial.skin
+    skin = fields.compartment("medial").skin
     limits = np.ones_like(skin.outline.limits)
     plain = replace(skin)
     plain.__dict__["outline"] = skin.outline._replace(limits=limits)
@@ -169,8 +169,8 @@ def test_the_load_and_pressures_of_a_layer_are_learnt():
     bed = spheres.bed(0.5e-3)
     state = spheres.layer(bed)
     samples = spheres.samples(state, bed, spheres.poses(120))
-    found = fit_fields(samples, spheres.places_of(bed), len(bed.areas), SETTINGS)
-    assert isinstance(found.medial.response, LayerResponse)
+    found = fit_fields(samples, spheres.places_of(bed), len(bed.areas), SPACING)
+    assert isinstance(found.compartment("medial").response, LayerResponse)
     loads, errors = [], []
     for place in spheres.poses(10, seed=1):
         truth = state(Pose.from_array(place)).pressure
@@ -202,14 +202,14 @@ def test_a_file_keeps_the_fields(knee, tmp_path):
 def test_later_and_damaged_fields_are_refused(knee, tmp_path):
     arrays = knee.fields.to_arrays()
     with pytest.raises(InputError, match="version 2, found 3"):
-        KneeFields.from_arrays(arrays | {"version": np.array(3)})
+        PairFields.from_arrays(arrays | {"version": np.array(3)})
     with pytest.raises(InputError, match="missing"):
-        KneeFields.from_arrays({k: a for k, a in arrays.items() if k != "faces"})
+        PairFields.from_arrays({k: a for k, a in arrays.items() if k != "faces"})
     with pytest.raises(InputError, match="triangles"):
-        KneeFields.from_arrays(arrays | {"faces": np.array(3)})
+        PairFields.from_arrays(arrays | {"faces": np.array(3)})
     name = "medial/triangles"
     with pytest.raises(InputError, match="triangles"):
-        KneeFields.from_arrays(arrays | {name: np.zeros_like(arrays[name])})
+        PairFields.from_arrays(arrays | {name: np.zeros_like(arrays[name])})
     file = tmp_path / "knee.npz"
     surrogates.save(knee, file)
     content, header = parts(file)
