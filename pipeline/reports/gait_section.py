@@ -416,10 +416,8 @@ def _shares(cycle: pd.DataFrame, at: FloatArray) -> dict[str, float | None]:
 
 def _wear(files: RunFiles) -> float | None:
     """Return the worn volume of the original per million cycles [mm³], None if none is shown."""
-    if files.wear is None or not wears(files.config["contact"]):
-        return None
-    volume = float(files.wear.volume_m3[MODELS.index("original")].sum())
-    return 1e6 * 1e9 * volume
+    worn = worn_files(files)
+    return None if worn is None else 1e15 * float(worn.volume_m3[0].sum())
 
 
 def _wear_note(files: RunFiles) -> str | None:

@@ -125,7 +125,8 @@ def compare_combinations(
 
     `nominal` are results for the nominal inputs, with their `wear`, if they are known.
     """
-    patch = None if wear is None else Patch(wear.aspect, wear.ratio, model.tibia)
+    tibia = model.tibia if law.by_point else None
+    patch = None if wear is None else Patch(wear.aspect, wear.ratio, tibia)
     shared = model, surrogate, drive, law, patch
     found: dict[int, tuple[Ended | Failed, pd.DataFrame]] = {}
     if nominal is not None and wear is not None:

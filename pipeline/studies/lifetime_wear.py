@@ -28,30 +28,23 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.workspace_lock import alone_in_folder
 
-#: Columns of the table of blocks, in the order of the fields of `WornBlock`.
-_HEADER = (
-    *("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [mg]", "deepest [mm]"),
-    *("deepest creep [mm]", "creep [mm³]"),
-)
-
-
-class WornBlock(Computed):
-    """Wear after a block of cycles, that of the blocks before included."""
-
-    cycles: float
-    medial_mm3: float
-    lateral_mm3: float
-    total_mm3: float
-    mass_mg: float
-    largest_depth_mm: float
-    largest_creep_mm: float
-    creep_mm3: float
+#: Head of each column of the table of blocks, of which each row includes the blocks before.
+_COLUMNS = {
+    "cycles": "cycles",
+    "medial_mm3": "medial [mm³]",
+    "lateral_mm3": "lateral [mm³]",
+    "total_mm3": "total [mm³]",
+    "mass_mg": "mass [mg]",
+    "largest_depth_mm": "deepest [mm]",
+    "largest_creep_mm": "deepest creep [mm]",
+    "creep_mm3": "creep [mm³]",
+}
 
 
 class WornInsert(Computed):
     """`worn.json`: wear and creep after each block, and the verdict on the contact model."""
 
-    blocks: list[WornBlock]
+    blocks: list[dict[str, float]]
     verdict: Judgement | None
 
 
@@ -116,12 +109,15 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     )
     insert = WornInsert(blocks=_blocks(worn, unworn), verdict=judgement(folder, "original"))
     write_document(folder / "worn.json", insert)
-    pictures = _pictures(worn, unworn.tibia)
-    write_page(folder / "worn.html", insert, name=run.config.run.name, pictures=list(pictures))
+    content = {"name": run.config.run.name, "heads": [(h, k) for k, h in _COLUMNS.items()][1:]}
+    pictures = list(_pictures(worn, unworn.tibia))
+    write_page(folder / "worn.html", insert, pictures=pictures, **content)
     return insert
 
 
-def _blocks(worn: LifetimeWear[ElasticFoundation], unworn: ElasticFoundation) -> list[WornBlock]:
+def _blocks(
+    worn: LifetimeWear[ElasticFoundation], unworn: ElasticFoundation
+) -> list[dict[str, float]]:
     """Return the rows of the table of blocks."""
     total = worn.volume.sum(axis=1)
     values = np.column_stack([
@@ -133,8 +129,7 @@ def _blocks(worn: LifetimeWear[ElasticFoundation], unworn: ElasticFoundation) ->
         1e3 * worn.creep_depth.max(axis=1),
         1e9 * worn.creep_depth @ unworn.tibia.areas,
     ])  # fmt: skip
-    names = WornBlock.model_fields
-    return [WornBlock(**dict(zip(names, row, strict=True))) for row in values[1:].tolist()]
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in values[1:].tolist()]
 
 
 def _thickness(bed: ElasticFoundation) -> FloatArray:
@@ -177,7 +172,7 @@ def _bed(run: TrainedRun) -> ElasticFoundation:
 
 def worn_table(insert: WornInsert) -> str:
     """Return the blocks as a Markdown table, and the verdict."""
-    rows = [[f"{value:.4g}" for value in row.content().values()] for row in insert.blocks]
-    lines = [f"| {' | '.join(cells)} |" for cells in (_HEADER, *rows)]
-    head = [lines[0], "|" + "---|" * len(_HEADER)]
+    rows = [[f"{value:.4g}" for value in row.values()] for row in insert.blocks]
+    lines = [f"| {' | '.join(cells)} |" for cells in (_COLUMNS.values(), *rows)]
+    head = [lines[0], "|" + "---|" * len(_COLUMNS)]
     return "\n".join([*head, *lines[1:], *judgement_lines(insert.verdict)])
