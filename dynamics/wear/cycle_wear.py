@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.footprint import (
+    Surface,
     femoral_twists,
     field_arms,
     field_axes,
@@ -32,7 +33,6 @@ from foundation.base.checks import (
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, CENTRE, COMPARTMENTS, FORCE, MEAN_PRESSURE
 from foundation.base.pose import Pose
-from foundation.surfaces.triangle_mesh import TriangleMesh
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 
@@ -41,7 +41,7 @@ class SpringContact(Protocol):
 
     @property
     def tibia(self) -> Any:
-        """Tibial mesh, a `TriangleMesh`."""
+        """Tibial mesh, a `Surface`."""
         ...
 
     @property
@@ -211,7 +211,7 @@ def surrogate_wear(
     *,
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
-    tibia: TriangleMesh | None = None,
+    tibia: Surface | None = None,
 ) -> Wear:
     """Return the wear over the gait cycle of a result from its loads.
 
@@ -229,7 +229,7 @@ def surrogate_wear(
     ratio : (2,) float64, optional
         Integral of the pressure over force [1], medial and lateral (`load_ratio`), preferably of
         the original model over any cycle of the same knee; by default of the result.
-    tibia : TriangleMesh, optional
+    tibia : Surface, optional
         Surface of the insert, on which the field is projected; laws of cross-shear or area need it.
 
     Returns
@@ -265,7 +265,7 @@ def surrogate_wear(
 
 
 def _pressed(
-    result: SimulationResult, side: int, force: FloatArray, aspect: float, tibia: TriangleMesh
+    result: SimulationResult, side: int, force: FloatArray, aspect: float, tibia: Surface
 ) -> Iterable[tuple[int, FloatArray]]:
     """Return instants with load, and the pressures (F,) [Pa] of a compartment at these."""
     at = np.flatnonzero(force)
@@ -274,7 +274,7 @@ def _pressed(
 
 
 def _integrals(
-    tibia: TriangleMesh, result: SimulationResult, pressed: Iterable[tuple[int, FloatArray]]
+    tibia: Surface, result: SimulationResult, pressed: Iterable[tuple[int, FloatArray]]
 ) -> FloatArray:
     """Return the integrals (5, F) of `Sliding` under the pressures (F,) [Pa] of instants."""
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
@@ -290,7 +290,7 @@ def _integrals(
     return total
 
 
-def _tangent_lines(tibia: TriangleMesh) -> FloatArray:
+def _tangent_lines(tibia: Surface) -> FloatArray:
     """Return Plücker coordinates (2, F, 6) [1, m] of two tangents of each triangle."""
     # Their product with a twist is the velocity along the tangent.
     least = np.abs(tibia.normals).argmin(axis=1)
@@ -300,7 +300,7 @@ def _tangent_lines(tibia: TriangleMesh) -> FloatArray:
     return np.concatenate([tangents, np.cross(tibia.centroids, tangents)], axis=2)
 
 
-def _worn(law: WearLaw, tibia: TriangleMesh, by_side: list[FloatArray]) -> Wear:
+def _worn(law: WearLaw, tibia: Surface, by_side: list[FloatArray]) -> Wear:
     """Return the wear of the integrals (5, F) under the medial and the lateral pressure."""
     depths = [law.depth(Sliding(integrals)) for integrals in by_side]
     volume = np.array([depth @ tibia.areas for depth in depths])
@@ -350,7 +350,7 @@ def _force(result: SimulationResult) -> FloatArray:
 
 
 def scaled_pressure(
-    pressure: FloatArray, loads: FloatArray, tibia: TriangleMesh, sides: NDArray[np.int8]
+    pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
 ) -> FloatArray:
     """Return pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12)."""
     # Centroids represent the field, loads are its integrals; the sums differ slightly, mostly in
@@ -366,7 +366,7 @@ class FieldContact:
     """A surrogate with pressure fields as a `SpringContact`."""
 
     model: ContactSurrogate
-    tibia: TriangleMesh
+    tibia: Surface
     #: 0 for medial and 1 for lateral triangles (F,) of the samples' mesh.
     compartments: NDArray[np.int8]
 
@@ -394,7 +394,7 @@ class Patch(NamedTuple):
     aspect: FloatArray
     ratio: FloatArray | None
     #: Mesh of the insert, None where the law needs no points.
-    tibia: TriangleMesh | None = None
+    tibia: Surface | None = None
 
 
 def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:

@@ -7,19 +7,38 @@ perpendicular to the force, with n = peak/mean - 1 (docs/theory.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, CENTRE, FORCE, MEAN_PRESSURE, PEAK_PRESSURE
-from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Quadrature points of the field: rings of equally spaced spokes.
 _RINGS, _SPOKES = 3, 6
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_RINGS)
 #: Largest n; at the edge of contact the ratio of peak to mean is arbitrary.
 _LARGEST_EXPONENT = 10.0
+
+
+class Surface(Protocol):
+    """Tibial mesh as wear uses it (`foundation.surfaces.mesh.TriangleMesh`)."""
+
+    @property
+    def centroids(self) -> FloatArray:
+        """Centroids of the triangles, (F, 3) [m], tibial frame."""
+        ...
+
+    @property
+    def normals(self) -> FloatArray:
+        """Unit normals of the triangles, (F, 3) [1], tibial frame."""
+        ...
+
+    @property
+    def areas(self) -> FloatArray:
+        """Areas of the triangles, (F,) [m²]."""
+        ...
 
 
 def field_exponent(loads: FloatArray) -> FloatArray:
@@ -93,7 +112,7 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def load_pressures(
-    loads: FloatArray, carried: FloatArray, aspect: float, tibia: TriangleMesh
+    loads: FloatArray, carried: FloatArray, aspect: float, tibia: Surface
 ) -> Iterator[FloatArray]:
     """Yield pressures (F,) [Pa] under the fields of loads (N, 12) that carry `carried` (N,) [N]."""
     # The area is along the surface, the ellipse across the force. As secants grow with the square

@@ -109,9 +109,9 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     )
     insert = WornInsert(blocks=_blocks(worn, unworn), verdict=judgement(folder, "original"))
     write_document(folder / "worn.json", insert)
-    content = {"name": run.config.run.name, "heads": [(h, k) for k, h in _COLUMNS.items()][1:]}
+    heads, name = [(head, key) for key, head in _COLUMNS.items()][1:], run.config.run.name
     pictures = list(_pictures(worn, unworn.tibia))
-    write_page(folder / "worn.html", insert, pictures=pictures, **content)
+    write_page(folder / "worn.html", insert, name=name, heads=heads, pictures=pictures)
     return insert
 
 

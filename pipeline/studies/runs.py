@@ -124,7 +124,8 @@ class CycleSetup:
         start = Pose.from_array(replace(gait, config=short)(model).poses[0])
         patch = Patch(np.ones(2), None)
         if (file := folder / "wear.npz").exists():
-            patch = Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
+            arrays = read_arrays(file, {"aspect": (2,), "ratio": (2,)})
+            patch = Patch(arrays["aspect"], arrays["ratio"])
         if gait.wear_law.by_point:
             patch = patch._replace(tibia=run.reference_model.tibia)
         return cls(model, replace(gait, start=start), patch)
