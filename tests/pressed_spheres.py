@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.pose import Pose
-from foundation.surface_contact import PressurePlaces
-from surrogates.fields.field_fit import FieldSamples
+from surrogates.fields.field_fit import FieldSamples, Places
 
 RADIUS, STIFFNESS = 25e-3, 2e11
 #: Centres of the spheres in the femoral frame [m], medial and lateral.
@@ -129,6 +128,6 @@ def places_of(own):
     """Points of both compartments as places of fields, by the compartment."""
     rows = [chosen(own, side) for side in range(2)]
     return {
-        name: PressurePlaces(own.centroids[at], own.normals[at], own.areas[at], at)
+        name: Places(own.centroids[at], own.normals[at], own.areas[at], at)
         for name, at in zip(NAMES, rows, strict=True)
     }

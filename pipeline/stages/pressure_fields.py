@@ -15,7 +15,7 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
 from pipeline.store.samples import poses_of, usable
-from surrogates.fields.field_fit import FieldSamples, fit_fields
+from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Triangles in contact from which on a field is judged, and share of them that counts as its top.
@@ -53,7 +53,7 @@ def with_fields(
         if rows.empty:
             raise StageError(f"pressure fields: the {name} compartment has no usable sample")
         some = np.sort(rng.permutation(len(rows))[: chosen.samples])
-        places[name] = model.pressure_places(name)
+        places[name] = Places(*model.pressure_places(name))
         own = np.arange(len(places[name].points))
         state = partial(model.place_state, compartment=name)
         parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)

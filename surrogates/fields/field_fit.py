@@ -15,7 +15,6 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose, rotation_matrix
 from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, address
-from foundation.surface_contact import PressurePlaces
 from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.kriging import Likelihood, factorise_safely, maximise, solve
 from surrogates.fields.condyle_surface import CondyleSurface
@@ -200,15 +199,24 @@ _MOST_POINTS = 1_500_000
 _MARGIN = 2e-3
 
 
-def _rows(places: PressurePlaces, chosen: IntArray) -> FloatArray:
+class Places(NamedTuple):
+    """Places of one compartment as of `foundation.surface_contact.PressurePlaces`."""
+
+    points: FloatArray
+    normals: FloatArray
+    areas: FloatArray
+    triangles: IntArray
+    corners: IntArray | None = None
+    shares: FloatArray | None = None
+
+
+def _rows(places: Places, chosen: IntArray) -> FloatArray:
     """Return position, normal and projected area (K, 7) [m, 1, m²] of places (K,)."""
     area = places.areas[chosen] * np.abs(places.normals[chosen, 1])
     return np.column_stack([places.points[chosen], places.normals[chosen], area])
 
 
-def _interpolation(
-    places: PressurePlaces, chosen: IntArray
-) -> tuple[IntArray, IntArray, FloatArray]:
+def _interpolation(places: Places, chosen: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Return triangles (K,), corners (K, 3) among chosen places, and shares (K, 3) [1]."""
     if places.corners is None or places.shares is None:
         return places.triangles[chosen], np.empty((0, 3), dtype=np.int64), np.empty((0, 3))
@@ -221,7 +229,7 @@ def _interpolation(
 
 def fit_fields(
     samples: Mapping[str, FieldSamples],
-    places: Mapping[str, PressurePlaces],
+    places: Mapping[str, Places],
     faces: int,
     spacing: float = 0.6e-3,
 ) -> PairFields:
@@ -236,7 +244,7 @@ def fit_fields(
 
 
 def _fit_compartment(
-    name: str, samples: FieldSamples, places: PressurePlaces, spacing: float
+    name: str, samples: FieldSamples, places: Places, spacing: float
 ) -> CompartmentField:
     if not len(samples.place):
         raise InputError(f"fields: expected samples of the {name} compartment in contact")
@@ -255,9 +263,7 @@ def _fit_compartment(
     return CompartmentField(interpolation[0], bed, surface, layer, *interpolation[1:])
 
 
-def _springs(
-    samples: FieldSamples, places: PressurePlaces, chosen: IntArray
-) -> SpringResponse | None:
+def _springs(samples: FieldSamples, places: Places, chosen: IntArray) -> SpringResponse | None:
     """Return the springs of chosen places, or None if the places are not springs."""
     largest = samples.largest()[samples.rows()]
     springs, known = SpringResponse.fit(
@@ -269,7 +275,7 @@ def _springs(
     return SpringResponse(springs.constants, springs.law[nearest])
 
 
-def _exits(samples: FieldSamples, places: PressurePlaces) -> FloatArray:
+def _exits(samples: FieldSamples, places: Places) -> FloatArray:
     """Return points (K, 3) [m] of the femur, femoral frame, below places that overlap."""
     step = -(-len(samples.place) // _MOST_POINTS)
     at, row, depth = (a[::step] for a in (samples.place, samples.rows(), samples.indentation))
