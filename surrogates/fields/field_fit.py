@@ -200,7 +200,7 @@ _MARGIN = 2e-3
 
 
 class Places(NamedTuple):
-    """Places of one compartment as of `foundation.surface_contact.PressurePlaces`."""
+    """Places (P,) [m, 1, m²], as of `foundation.surface_contact.PressurePlaces`."""
 
     points: FloatArray
     normals: FloatArray
