@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from foundation.base.checks import FloatArray
-from pipeline.reports.pressure_field import scale_of
+from pipeline.reports.pressure_field import scale_of, vertex_pressures
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
@@ -218,3 +218,10 @@ def plateau_map(
     figure.colorbar(ScalarMappable(band_scale(bands), SHADES), cax=bar)
     bar.set_title(unit, size=9.0, loc="left")
     return figure
+
+
+def face_map(text: str, surface: Triangles, values: FloatArray, limit: float, unit: str) -> Picture:
+    """Return the map of values of triangles (F,) [`unit`] of the plateau, with vertices in [m]."""
+    vertices, faces = surface
+    (field,) = vertex_pressures(vertices, faces, values[None])
+    return plateau_map(text, (1e3 * vertices, faces), field, limit, (), unit)

@@ -114,16 +114,18 @@ def _titles(peaks_MPa: FloatArray) -> list[str]:
 
 
 def wear_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield the depths of wear per million cycles by both models."""
+    """Yield maps of depth of wear per million cycles, cross-shear and sliding by both models."""
     if files.wear is None or files.maps is None:
         return
     surface = files.maps.vertices, files.maps.faces
-    depths = vertex_pressures(*surface, 1e6 * 1e6 * files.wear.depth_m)  # a million cycles [µm]
-    limit = float(depths.max())
-    for name, depth in zip(MODELS, depths, strict=True):
-        text = f"Depth of wear per million cycles, {name}"
-        tibia = 1e3 * surface[0], surface[1]
-        yield fig.plateau_map(text, tibia, depth, limit, [name], "µm")
+    for title, unit, factor, values in (
+        ("Depth of wear per million cycles", "µm", 1e12, files.wear.depth_m),
+        ("Cross-shear", "", 1.0, files.wear.cross_shear),
+        ("Sliding distance in contact", "mm", 1e3, files.wear.distance_m),
+    ):
+        shown = factor * values
+        for k, name in enumerate(MODELS):
+            yield fig.face_map(f"{title}, {name}", surface, shown[k], float(shown.max()), unit)
 
 
 class PeakPressure(NamedTuple):
