@@ -12,20 +12,17 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
-from dynamics.musculoskeletal import (
-    ForwardFiles,
-    ForwardSettings,
-    OpenSimPlant,
-    OsimModel,
-    simulate_forward,
-)
-from dynamics.musculoskeletal.forward_simulation import ForwardFrames
+from dynamics.musculoskeletal.forward_simulation import ForwardFrames, simulate_forward
 from dynamics.musculoskeletal.joint_contact import PlantContacts
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
 from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
+    ForwardFiles,
+    ForwardSettings,
     drive_muscles,
     instants,
     prescribe_motion,

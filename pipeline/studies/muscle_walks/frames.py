@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import leg_side
-from dynamics.musculoskeletal.osim_model import ArticularContact
+from dynamics.musculoskeletal.osim_model import ArticularContact, OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS

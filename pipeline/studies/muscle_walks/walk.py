@@ -12,11 +12,13 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult, OsimModel, RecordedPlant, record_plant
+from dynamics.musculoskeletal import ComakResult, RecordedPlant
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.opensim_system import opensim
+from dynamics.musculoskeletal.osim_model import OsimModel
+from dynamics.musculoskeletal.recorded_plant import record_plant
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dynamics.musculoskeletal import ComakSettings, ForwardSettings
+from dynamics.musculoskeletal import ComakSettings
 from dynamics.musculoskeletal.comak_file import (
     ComakFile,
     Reserve,
@@ -13,7 +13,7 @@ from dynamics.musculoskeletal.comak_file import (
 )
 from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
 from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, read_marker_settings
-from dynamics.musculoskeletal.prescribed_motion import read_forward_settings
+from dynamics.musculoskeletal.prescribed_motion import ForwardSettings, read_forward_settings
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

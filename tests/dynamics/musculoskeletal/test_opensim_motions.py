@@ -11,10 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal import OsimModel, follow_markers
 from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings
+from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
@@ -23,6 +22,7 @@ from dynamics.musculoskeletal.motion_input import (
     read_motion,
 )
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.prescribed_motion import BodyForce, Course, write_external_loads
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.comak_file import Reserve
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.osim_xml import (
     ObjectTable,
     OsimObject,
