@@ -164,8 +164,8 @@ class MarkerMotion(NamedTuple):
     errors: MotionTable
     #: Distances of the markers with weights that model and file have.
     fits: tuple[MarkerFit, ...] = ()
-    #: Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and on
-    #: large distances (`fit_notes`).
+    #: Sentences on markers that are not followed, or have gaps (`marker_notes`), and on large
+    #: distances (`fit_notes`).
     notes: tuple[str, ...] = ()
     #: Markers with a weight that the model does not have; lists of weights often serve several
     #: models.

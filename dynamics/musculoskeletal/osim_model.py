@@ -229,11 +229,6 @@ class OsimModel:
         return self._model.objects("ContactGeometrySet", MESH.tag)
 
     @property
-    def bodies(self) -> tuple[str, ...]:
-        """Names of the bodies, without the ground."""
-        return tuple(self._bodies)
-
-    @property
     def mass(self) -> float:
         """Mass of all bodies [kg]; an `InputError` names a malformed mass."""
         return sum(body.number("mass", 0.0) for body in self._bodies.values())
