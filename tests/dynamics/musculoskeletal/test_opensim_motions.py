@@ -140,8 +140,7 @@ def test_fibres_give_active_passive_and_viscous_forces(walker):
 def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
     write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
     program = (
-        "from dynamics.musculoskeletal import follow_markers\n"
-        "from dynamics.musculoskeletal.marker_kinematics import MarkerSettings\n"
+        "from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers\n"
         f"follow_markers({PENDULUM!r}, {str(tmp_path / 'pendulum.trc')!r}, {SETTINGS!r})\n"
     )
     empty = tmp_path / "empty"
