@@ -17,9 +17,14 @@ import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_search import BONE, OPEN, SOLID
+from foundation.anatomy.bearing_search import BONE, OPEN, SHELL, SOLID
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
-from foundation.anatomy.femoral_frame import femoral_frame, flexed_by_shaft, trochlear_lead
+from foundation.anatomy.femoral_frame import (
+    femoral_frame,
+    flexed_by_mean,
+    flexed_by_shaft,
+    trochlear_lead,
+)
 from foundation.anatomy.joint_end import find_shaft, is_long, shaft_lean
 from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
@@ -128,6 +133,8 @@ def propose_alignment(
         tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), *known)
     if bone is not None:
         femur = flexed_by_shaft(femur, _shaft(bone, femur, bearings["femur"].mesh))
+    elif all(bearing.kind == SHELL for bearing in bearings.values()):
+        femur = flexed_by_mean(femur)
     for body, direction in hints.items():
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
