@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from solids import joined
+from solids import joined, shell
 from some_slow import first_of
 from studies import export
 
@@ -194,6 +194,16 @@ def test_the_shaft_of_a_bone_tells_the_zero_of_flexion(shapes, flexed):
     np.testing.assert_allclose(turn, [0.0, 0.0, flexed + 2.0], atol=0.2)
     np.testing.assert_array_equal(found.origin, without.origin)
     assert "direction of the shaft, within 5 deg" in found.evidence["zero of flexion"].reason
+
+
+def test_the_zero_of_cartilage_shells_is_that_of_natural_knees(knee_data):
+    sheets = pair_of(knee_data, LENHART)
+    shells = {body: shell(mesh, 2e-3) for body, mesh in sheets.items()}
+    own, found = (propose_alignment(each).frames["femur"] for each in (sheets, shells))
+    turn = Rotation.from_matrix(own.rotation @ found.rotation.T).as_rotvec(degrees=True)
+    np.testing.assert_allclose(turn, [0.0, 0.0, 15.0], atol=0.5)
+    assert "within 22 deg" in own.evidence["zero of flexion"].reason
+    assert "within 8 deg" in found.evidence["zero of flexion"].reason
 
 
 @pytest.mark.parametrize(
