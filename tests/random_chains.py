@@ -63,7 +63,7 @@ def random_assembly(seed: int, prescribed: bool) -> Assembly:
         if prescribed and name in "bd":
             angles = table(rng, count)
             if name == "d":
-                base = replace(base, relative=seed % 3 == 0)
+                base = replace(base, relative=seed % 3 == 0 or base.chain == "c")
         chains.append(Chain(name, random_segments(rng, count), base, joints, angles=angles))
 
     def place() -> list[float]:

@@ -11,8 +11,8 @@ import numpy as np
 from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.ground import (
     ContactPoint,
-    PenaltyGround,
     StrikeResult,
+    penalty_ground,
     simulate_strike,
     striking_legs,
 )
@@ -82,7 +82,7 @@ def soft(name: str, duration: float = 0.4) -> StrikeResult:
     """Return a simulation on compliant ground: "locked", "hinged" or "reversing"."""
     reversing = name == "reversing"
     start = reversing_impact() if reversing else heel_strike(name)
-    ground = PenaltyGround(friction=CompliantFriction(1e5, 200.0, FRICTION if reversing else 0.8))
+    ground = penalty_ground(friction=CompliantFriction(1e5, 200.0, FRICTION if reversing else 0.8))
     state = start.position, start.velocity
     return simulate_strike(start.leg, start.points, ground, *state, duration, samples=2001)
 

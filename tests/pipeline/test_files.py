@@ -49,7 +49,7 @@ def test_a_fault_leaves_the_files_as_they_were(tmp_path):
     ("words", "file"),
     [
         (["export", "RUN", "--prefix", "knee"], "knee.c"),
-        (["samples", "export", "RUN", "--format", "csv", "--table", "first"], "first.csv"),
+        (["tables", "RUN", "--table", "first"], "first.csv"),
     ],
 )
 def test_commands_replace_own_files_and_no_others(tiny_run, tmp_path, capsys, words, file):

@@ -260,18 +260,14 @@ def leg(angles, lengths=(1.0, 0.03), *, in_degrees=True):
     return MotionTable(LEG.coordinates, TIME, values, in_degrees, "walk.mot")
 
 
-def notes(table, **settings):
-    return CoordinateTable(table, LEG, **settings).unit_notes()
-
-
 @pytest.mark.parametrize("heading", [0.0, 180.0, 300.0])
-def test_angles_in_radians_that_are_stated_as_degrees_are_read_in_radians(heading):
+def test_angles_in_radians_that_are_stated_as_degrees_are_refused(heading):
     """A heading, here that of the ankle's column, may be up to a turn."""
     radians = np.radians(STRIDE + np.array([0.0, 0.0, heading]))
-    (told,) = notes(leg(radians))
-    assert told.startswith("walk.mot: the header states inDegrees=yes, but no angle moves by more")
-    assert "read in radians; correct the header (inDegrees=no)" in told
-    found = CoordinateTable(leg(radians), LEG)
+    told = r"walk\.mot: expected degrees, found angles that move by at most 1.05, .* inDegrees=no"
+    with pytest.raises(InputError, match=told):
+        CoordinateTable(leg(radians), LEG).check_angles()
+    found = CoordinateTable(leg(radians, in_degrees=False), LEG)
     found.check_angles()
     assert np.ptp(found.in_si("knee")) == pytest.approx(np.radians(60.0))
 
@@ -288,8 +284,8 @@ def test_angles_in_radians_that_are_stated_as_degrees_are_read_in_radians(headin
         (np.zeros((20, 3)), True),
     ],
 )
-def test_small_motions_and_single_columns_have_no_note(angles, in_degrees):
-    assert notes(leg(angles, in_degrees=in_degrees)) == ()
+def test_small_motions_and_single_columns_are_taken(angles, in_degrees):
+    CoordinateTable(leg(angles, in_degrees=in_degrees), LEG).check_angles()
 
 
 @pytest.mark.parametrize(("stop", "count"), [(1.57, 1), (-2.0, 1), (1.0, 0), (40.0, 0)])
@@ -298,18 +294,20 @@ def test_a_single_angle_that_may_be_in_radians_is_refused(stop, count):
     alone = CoordinateTable(leg(STRIDE * [0.0, stop / -60.0, 0.0]), LEG)
     if not count:
         return alone.check_angles()
-    with pytest.raises(InputError, match=r"angles \(knee\) that move by at most .* may be radians"):
+    with pytest.raises(InputError, match=r"found angles that move by at most .* of radians; state"):
         alone.check_angles()
 
 
 def test_tables_without_a_unit_may_count_as_degrees():
+    degrees = CoordinateTable(leg(STRIDE, in_degrees=None), LEG, unstated_degrees=True)
+    degrees.check_angles()
+    assert np.ptp(degrees.in_si("knee")) == pytest.approx(np.radians(60.0))
     radians = leg(np.radians(STRIDE), in_degrees=None)
-    (told,) = notes(radians, unstated_degrees=True)
-    assert "states no unit, which stands for degrees, but no angle moves by more than 1.05" in told
-    assert notes(leg(STRIDE, in_degrees=None), unstated_degrees=True) == ()
+    with pytest.raises(InputError, match="expected degrees"):
+        CoordinateTable(radians, LEG, unstated_degrees=True).check_angles()
     names = tuple(f"/jointset/j/{name}/value" for name in radians.names)
     paths = MotionTable(names, radians.time, radians.values)
-    assert notes(paths, unstated_degrees=True) == ()
+    CoordinateTable(paths, LEG, unstated_degrees=True).check_angles()
 
 
 LOCKED = {"knee": np.radians(20.0), "knee_ty": 0.03}

@@ -145,6 +145,13 @@ def test_way_to_a_point_inside_a_triangle_is_along_its_normal(corners):
     assert (triangle == np.arange(len(corners))).all()
 
 
+def test_a_triangle_among_specks_is_cut_into_a_bounded_number_of_pieces(corners):
+    mixed = np.concatenate([1e-6 * corners, corners[:1]])
+    tree = SurfaceTree(mixed)
+    assert len(tree._triangle) < 500_000
+    assert_allclose(tree.nearest_points(mixed[-1:].mean(axis=1), 8)[1], len(corners))
+
+
 BALL = 20e-3
 
 

@@ -17,14 +17,14 @@ from foundation.base.errors import InputError
 from pipeline import progress
 from pipeline.advice import PROGRAM
 from pipeline.cli.app import Answer, app
-from pipeline.cli.main import EARLIER, main, parse
+from pipeline.cli.main import main, parse
 from pipeline.config.reading import ConfigError, find_config
 from pipeline.progress import Stage, StageCounter, bar, say, silenced
 from pipeline.stages import StageError
 from pipeline.store.samples import read_table
 
 COMMANDS = tuple(name for name in app if not name.startswith("-"))
-PAGES = [(), *((name,) for name in COMMANDS), ("samples", "summary"), ("samples", "export")]
+PAGES = [(), *((name,) for name in COMMANDS)]
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_help_has_examples_that_parse(command, capsys):
         words = shlex.split(re.split(r" [>|]", line)[0])
         if words[0] == "python" and "--help" not in words:
             request = parse(words[3:])
-            assert command in ((), ("samples",)) or request.command.__name__ == command[-1]
+            assert command == () or request.command.__name__ == command[-1]
 
 
 def test_help_of_the_program_lists_all_commands(capsys):
@@ -109,8 +109,6 @@ def test_version(capsys):
         (["report"], ["FOLDER", f"see `{PROGRAM} report --help`"]),
         (["init", "--side", "up"], ["--side", '"up"', '"right", "left"']),
         (["wear", "runs/a", "--cycles", "many"], ["--cycles", '"many"', "float"]),
-        (["study", "--factors"], [f"`{PROGRAM} factors`"]),
-        *((["--quiet", *name.split()], [f"`{PROGRAM} {now}`"]) for name, now in EARLIER.items()),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])
@@ -246,7 +244,7 @@ SPOILT = (
     *("list.toml", "nothing", "", "/dev/null/x", "x" * 300),
 )
 REST = {
-    "samples": ["--format", "csv", "--out", "out.csv"],
+    "tables": ["--out", "out.csv"],
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
@@ -257,12 +255,11 @@ REST = {
 
 
 @pytest.mark.parametrize("given", SPOILT)
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"schema", "completion", "factors"}))
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"schema", "factors"}))
 def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, command, given):
     monkeypatch.chdir(spoil(tmp_path))
     before = sorted(tmp_path.iterdir())
-    first = ["export"] if command == "samples" else []
-    assert main([command, *first, given, *REST.get(command, []), "--json"]) == 2
+    assert main([command, given, *REST.get(command, []), "--json"]) == 2
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err
     told = strict(captured.out)
@@ -276,17 +273,6 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
     if given == "typo.toml" and command in ("run", "check"):
         assert "did you mean name?" in text
     assert sorted(tmp_path.iterdir()) == before
-
-
-# ---- completion ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_of_each_shell(shell, capsys):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for word in ("knee-contact", *COMMANDS, "--sources-only", "--json"):
-        assert word.removeprefix("--") in script
 
 
 # ---- progress ------------------------------------------------------------------------------------

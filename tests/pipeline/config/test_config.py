@@ -21,7 +21,7 @@ from pipeline.files import write_text
 from pipeline.preparation import init_options
 from pipeline.store.quantities import OUTPUTS
 from pipeline.studies.calibration import FREE_LAWS
-from pipeline.studies.contact_models.content import MODELS
+from pipeline.studies.contact_models.compare import MODELS
 from pipeline.studies.dispatch import describe_schemas
 from surrogates.formulations.training_data import FORMULATIONS
 

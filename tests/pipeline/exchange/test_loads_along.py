@@ -119,46 +119,14 @@ def test_loads_that_are_written_are_a_motion_again(knee, tiny_run, cycle, tmp_pa
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
 
 
-def letters(table, path):
-    """Return the motion with columns of one letter."""
-    return table.rename(columns=dict(zip(POSE_COLUMNS, "farxyz", strict=True)))
-
-
-def few_degrees(table, path):
-    """Return a motion in degrees, few enough to be radians."""
-    table["flexion_rad"] = np.radians(np.linspace(3.0, 6.0, len(table)))
-    table[list(POSE_COLUMNS[1:])] = path.poses(table["flexion_rad"].to_numpy())[:, 1:]
-    table[list(POSE_COLUMNS[:3])] = np.degrees(table[list(POSE_COLUMNS[:3])])
-    return letters(table, path)
-
-
-def far_away(table, path):
-    """Return the motion of another knee."""
-    return table.assign(anterior_m=table["anterior_m"] + 0.3)
-
-
-LETTERS = ["--columns", "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"]
-RADIANS = [*LETTERS, "--angle-unit", "rad"]
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        (letters, [*RADIANS, "--length-unit", "mm"], "unit of x, y, z: try `--length-unit m`"),
-        (few_degrees, RADIANS, "check the unit of f, a, r: try `--angle-unit deg`"),
-        (far_away, [], "check units, signs and frames"),
-    ],
-)
-def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
-    tiny_run, knee, cycle, tmp_path, capsys, change, options, message
-):
-    table = change(cycle[["time_s", *POSE_COLUMNS]].copy(), knee.spaces[0].path)
+def test_motion_outside_at_every_instant_is_an_error(tiny_run, cycle, tmp_path, capsys):
+    table = cycle[["time_s", *POSE_COLUMNS]].assign(anterior_m=cycle["anterior_m"] + 0.3)
     table.to_csv(tmp_path / "a.csv", index=False)
     out = tmp_path / "b.csv"
-    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out), *options]) == 2
+    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out)]) == 2
     error = capsys.readouterr().err
     assert f"found all {len(cycle)} instants outside" in error
-    assert message in error
+    assert f"anterior {1e3 * table['anterior_m'].min():.4g} to " in error
     assert not out.exists()
 
 

@@ -118,7 +118,7 @@ def edit(folder, section, **keys):
 
 COMMANDS = {
     "loads": ["{run}", "{run}/cycle.mot", "--out", "{out}/loads.sto"],
-    "samples": ["summary", "{run}"],
+    "tables": ["{run}", "--out", "{out}"],
 }
 
 

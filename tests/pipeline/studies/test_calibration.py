@@ -25,16 +25,15 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
 from pipeline.studies.calibration import (
-    FITTED,
     FREE_LAWS,
     errors_of,
-    figures_of,
     fit_law,
     free_springs,
     linear_springs,
+    percentages,
     with_keys,
 )
-from pipeline.studies.contact_models.content import MODELS
+from pipeline.studies.contact_models.compare import MODELS
 from pipeline.studies.contact_models.knee import ComparedKnee, samples_of
 from pipeline.studies.dispatch import carry_out
 
@@ -94,13 +93,13 @@ def test_errors_are_those_of_a_stiffer_bed(bed):
     samples = samples_by(bed)
     assert_allclose(errors_of(bed, samples), 0.0, atol=3e-4)
     errors = errors_of(bed.with_law(LinearLaw(2 * E, NU, H)), samples)
-    assert_allclose(errors[:, :2], np.log(2.0), atol=1e-9)
+    assert_allclose(errors[:, 0], np.log(2.0), atol=1e-9)
     # F ~ δ² and A ~ δ of paraboloids: 2 (δ/δ0)² = 1.
-    assert_allclose(errors[:, 3], np.log(np.sqrt(0.5)), atol=0.05)
-    assert_allclose(errors[:, 2], np.log(np.sqrt(2.0)), atol=0.05)
-    figures = figures_of(errors)
-    assert figures.force_percent == pytest.approx(100.0)
-    assert figures.area_percent == pytest.approx(29.3, abs=3.0)
+    assert_allclose(errors[:, 2], np.log(np.sqrt(0.5)), atol=0.05)
+    assert_allclose(errors[:, 1], np.log(np.sqrt(2.0)), atol=0.05)
+    figures = percentages(errors)
+    assert figures["force"] == pytest.approx(100.0)
+    assert figures["area"] == pytest.approx(29.3, abs=3.0)
 
 
 def test_both_layers_get_the_keys():
@@ -137,7 +136,7 @@ def test_compared_models_follow_samples_along_the_cycle(tmp_path):
     )
     # The loss of the fit counts residuals beyond 0.05 linearly.
     loss = [
-        np.sum(np.sqrt(1.0 + (errors_of(b.model, samples)[:, FITTED] / 0.05) ** 2) - 1.0)
+        np.sum(np.sqrt(1.0 + (errors_of(b.model, samples) / 0.05) ** 2) - 1.0)
         for b in (given, fitted)
     ]
     assert loss[1] < loss[0]
@@ -150,31 +149,27 @@ def content_of(folder):
 
 def test_errors_fall_by_the_calibration_of_the_modified_law(calibrated):
     laws = {
-        (row["law"], row["calibrated"]): row["errors"] for row in content_of(calibrated)["laws"]
+        (row["law"], row["calibrated"]): row["errors_percent"]
+        for row in content_of(calibrated)["laws"]
     }
-    assert laws["linear", False]["force_percent"] > 50.0
-    assert laws["modified", True]["force_percent"] < 0.3 * laws["modified", False]["force_percent"]
+    assert laws["linear", False]["force"] > 50.0
+    assert laws["modified", True]["force"] < 0.3 * laws["modified", False]["force"]
     # The coupled law needs no calibration for the force; the elements of this test are coarse.
-    assert laws["coupled", False]["force_percent"] < 10.0
+    assert laws["coupled", False]["force"] < 10.0
 
 
 def test_the_closest_law_is_written(calibrated):
     content = content_of(calibrated)
-    fitted = ("force_percent", "peak_pressure_percent", "area_percent")
     squares = {
-        row["law"]: sum(np.log1p(row["errors"][key] / 100.0) ** 2 for key in fitted)
+        row["law"]: sum(np.log1p(error / 100.0) ** 2 for error in row["errors_percent"].values())
         for row in content["laws"]
         if row["calibrated"]
     }
     assert content["closest"] == min(squares, key=squares.get)
-    assert load_config(calibrated / "calibrated.toml").contact.law == content["closest"]
-
-
-@pytest.mark.parametrize("law", ["modified", "coupled"])
-def test_the_written_keys_are_those_of_the_document(calibrated, law):
-    rows = content_of(calibrated)["laws"]
+    law = content["closest"]
+    rows = content["laws"]
     keys = next(row["keys"] for row in rows if row["law"] == law and row["calibrated"])
-    config = load_config(calibrated / f"{law}.toml")
+    config = load_config(calibrated / "calibrated.toml")
     assert config.contact.law == law
     for key, value in keys.items():
         assert getattr(config.contact, key) == pytest.approx(value)

@@ -16,10 +16,11 @@ from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
 from dynamics.musculoskeletal.marker_kinematics import read_marker_settings
 from dynamics.musculoskeletal.measured_markers import read_markers
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
+from pipeline.studies.muscle_walks.marker_motion import motion_of_markers
 
 CONFIGS = ROOT / "configs"
 JAM = "$KNEE_DATA/jam_comak_walking"
@@ -50,6 +51,12 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
         load_study(path)
 
 
+def markers_of(sets, folder):
+    """Return the motion of the example from its markers."""
+    file = load_study(CONFIGS / "comak_walking.toml", sets)
+    return motion_of_markers(file, OsimModel(data_file(file.walk.model)), folder)
+
+
 def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
     folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
     functions = folder / "secondary_coordinate_constraint_functions.xml"
@@ -59,7 +66,7 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.42",
     )
-    file, found = with_motion(load_study(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    found = markers_of(sets, tmp_path)
     assert found.unknown == ("R.Scapula", "L.Scapula", "R.TH4", "L.SH4", "L.MT1")
     assert len(found.fits) == 39
     largest = found.errors.column("marker_error_max").max()
@@ -68,8 +75,8 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
     assert {path.name for path in tmp_path.iterdir()} == {
         *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
     }
-    assert file.walk.motion == str(tmp_path / "ik.mot")
-    motion = read_motion_table(file.walk.motion)
+    motion = read_motion_table(tmp_path / "ik.mot")
+    assert_allclose(motion.values, found.motion.values, rtol=0.0, atol=0.0)
     assert_allclose(motion.time, [1.4, 1.405, 1.41, 1.415, 1.42], atol=1e-9)
     known = ConstraintFunctions.read(functions, "knee_flex_r")
     expected = known(np.radians(motion.column("knee_flex_r")))
@@ -89,8 +96,7 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.45",
     )
-    file = load_study(CONFIGS / "comak_walking.toml", sets)
-    motion = motion_of_walk(file, tmp_path).motion
+    motion = markers_of(sets, tmp_path).motion
     folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
     known = read_motion_table(folder / "overground_17_ik.mot")
     rows = np.searchsorted(known.time, motion.time - 1e-6)
@@ -105,7 +111,6 @@ def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path)
 
     from dynamics.musculoskeletal.constraint_functions import passive_functions
     from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-    from pipeline.config.data_folder import data_file
     from pipeline.originals.articular_contacts import articular_contacts
 
     walk = load_study(CONFIGS / "comak_walking.toml").walk

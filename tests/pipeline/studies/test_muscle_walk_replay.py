@@ -59,9 +59,9 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     with (tmp_path / "plant.npz").open("wb") as stream:
         replace(record, balance=replace(record.balance, flags=(flag,))).save(stream)
     again = changed(file, replay=str(tmp_path / "plant.npz"))
-    simulate, said = walk_module._simulate, []
+    bar, said = walk_module.bar, []
     monkeypatch.setattr(
-        walk_module, "_simulate", lambda setup: said.append(capsys.readouterr()) or simulate(setup)
+        walk_module, "bar", lambda *how: said.append(capsys.readouterr()) or bar(*how)
     )
     summary = carry_out(again, tmp_path / "out").document
     (before,) = said  # Before the first frame.

@@ -1,8 +1,6 @@
 """Results of walks, walks from OpenSim-JAM's settings, and commands without OpenSim."""
 
 import sys
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +8,6 @@ from numpy.testing import assert_allclose
 from studies import kept_figures
 
 from dynamics.motion.motion_tables import read_motion_table
-from dynamics.musculoskeletal import Comak
-from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from dynamics.musculoskeletal.plant import SimulatedFrames
 from foundation.base.errors import InputError
@@ -20,9 +16,7 @@ from foundation.base.loads import ContactLoads
 from pipeline.cli.main import main
 from pipeline.studies.jam_settings import jam_file, mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
-from pipeline.studies.muscle_walks.summary import uncertainty_text, walk_uncertainty
 from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
-from tests.dynamics.musculoskeletal.synthetic import contact, record, settings
 
 
 def frames(*forces, flags=()):
@@ -88,38 +82,6 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
         for column, name in enumerate((across, upward)):
             size = 1e3 * np.ptp(history.vertices[:, places[name]])
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
-
-
-@pytest.fixture(scope="module")
-def walk():
-    plant = record()
-    setup = SimpleNamespace(contacts=(contact(),), settings=settings())
-    return setup, Comak(plant, setup.contacts, setup.settings).run(plant.start), plant
-
-
-def error(plant, force):
-    """Return an error by which the height needs another force [N]."""
-    needed = np.zeros_like(plant.frames.needed)
-    needed[:, 2] = force
-    return MeasurementError(f"{force:g} N", "N", force, 0.1, 0.02, needed)
-
-
-def test_peaks_move_as_in_a_walk_with_the_error(walk):
-    setup, result, plant = walk
-    errors = [error(plant, force) for force in (0.0, 3.0, 4.0)]
-    found = walk_uncertainty(setup, result, plant, errors)
-    none, some, _ = (each.percent["touch"] for each in found.errors.values())
-    assert none["total"] == pytest.approx([0.0, 0.0], abs=1e-6)
-    forces = np.array([[row[0].force[1] for row in result.loads]])
-    frames = plant.frames._replace(needed=plant.frames.needed + errors[1].needed)
-    other = Comak(replace(plant, frames=frames), setup.contacts, setup.settings).run(plant.start)
-    at = forces.argmax()
-    change = 100.0 * (other.loads[at][0].force[1] / forces.max() - 1.0)
-    assert abs(change) > 0.5
-    assert np.abs(np.array(some["total"]) - change).min() < 0.05 * abs(change)
-    largest = [np.abs(e.percent["touch"]["medial"]).max() for e in found.errors.values()]
-    assert found.percent["touch"]["medial"] == pytest.approx(np.linalg.norm(largest))
-    assert "move the peaks by about ±" in uncertainty_text(found)[0]
 
 
 def test_a_broken_installation_is_told_from_none(monkeypatch):

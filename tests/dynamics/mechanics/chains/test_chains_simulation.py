@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from dynamics.mechanics.chains import (
     GROUND,
     Assembly,
-    Attachment,
     Chain,
     ChainSegment,
     Joint,
@@ -43,30 +42,6 @@ def test_steps_too_long_for_stability_are_an_error():
     assembly = Assembly((Chain("a", (ROD,)),), (stiff,))
     with pytest.raises(SimulationError, match=r"RK4 failed before .* beyond all limits"):
         simulate_chains(assembly, TIMES, [-1.4], [0.5], method="RK4", step=0.05)
-
-
-def test_absolute_angles_that_no_torque_imposes_are_an_error():
-    """A long arm, prescribed, on a light free lever: at cos Δ = -(J + m l²)/(m l c) none does."""
-    lever = Chain("lever", (ChainSegment("lever", 0.2, 0.1, 0.001, [0.1, 0.0]),))
-    arm = Chain(
-        "arm", (ChainSegment("arm", 1.0, 5.0, 0.1, [0.5, 0.0]),),
-        Attachment("lever", "lever", [0.2, 0.0]),
-        angles=PrescribedMotion(TIMES, 0.0 * TIMES[:, None]),
-    )  # fmt: skip
-    assembly = Assembly((lever, arm))
-    critical = np.arccos(-(0.002 + 5.0 * 0.2**2) / (5.0 * 0.2 * 0.5))
-    assert assembly.reacts_on_free
-    beside = [abs(assembly.accelerations(0.0, [critical + s], [0.0])[0]) for s in (1e-2, 1e-6)]
-    assert beside[1] > 1e3 * beside[0]
-    with pytest.raises(SimulationError, match=r"no torque at the joint imposes these angles: use"):
-        simulate_chains(assembly, TIMES[:21], [critical - 0.1], [3.0])
-    with pytest.raises(SimulationError, match=r"RK4 failed at .* no torque at the joint imposes"):
-        simulate_chains(assembly, TIMES[:21], [critical - 0.1], [3.0], method="RK4", step=0.01)
-    relative = replace(arm, base=replace(arm.base, relative=True))
-    assert not Assembly((lever, relative)).reacts_on_free
-    assert np.isfinite(
-        simulate_chains(Assembly((lever, relative)), TIMES[:21], [2.0], [3.0]).energy[-1]
-    )
 
 
 def test_a_strap_pulls_and_does_not_push():

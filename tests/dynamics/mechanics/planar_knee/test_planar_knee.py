@@ -10,11 +10,9 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 
 from dynamics.mechanics.planar_knee import (
-    LigamentLimitWarning,
     PlanarKnee,
     machado_clearance_knee,
     machado_knee,
-    machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
@@ -98,25 +96,11 @@ def test_energy_balances_and_dissipative_laws_only_lose(law):
     assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
     if law == "hertz":
         assert np.abs(motion.contact_loss).max() < 1e-12
-        assert motion.limits_passed == ()
     else:
         assert (np.diff(motion.contact_loss) >= 0.0).all()
         assert motion.contact_loss[-1] > 0.05
         # Once the pull is over, the mechanical energy never rises.
         assert np.diff(motion.mechanical_energy[motion.time > 0.1]).max() < 1e-6
-
-
-@pytest.mark.slow
-def test_a_ligament_beyond_its_limit_is_told():
-    with pytest.warns(
-        LigamentLimitWarning, match=r"ligament ACL: expected a force of at most 622 N, found 671 N"
-    ):
-        motion = simulate_planar_knee(machado_clearance_knee(0.01), machado_state(), 0.5)
-    (passed,) = motion.limits_passed
-    assert (passed.ligament, passed.quantity, passed.limit) == ("ACL", "force", 622.0)
-    pulls = motion.ligament_force[:, 2]
-    assert passed.largest == pulls.max()
-    assert_allclose(passed.time, motion.time[np.flatnonzero(pulls > 622.0)[0]], rtol=0.0)
 
 
 KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
@@ -272,11 +256,3 @@ def test_seam_of_a_closed_profile_is_nowhere(kind):
     other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
     for angle in np.linspace(-1.0, 7.5, 63):
         assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
-
-
-def test_linear_ligaments_meet_the_quadratic_ones_at_one_strain():
-    for quadratic, linear in zip(machado_ligaments(), machado_ligaments("linear"), strict=True):
-        length, half = 1.05 * quadratic.rest_length, 1.025 * quadratic.rest_length
-        assert_allclose(linear.tension(length), quadratic.tension(length), rtol=1e-12)
-        assert_allclose(linear.tension(half), 2.0 * quadratic.tension(half), rtol=1e-12)
-        assert linear.force_limit == quadratic.force_limit
