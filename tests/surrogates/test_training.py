@@ -88,12 +88,3 @@ def test_another_material_is_the_bed_of_that_material():
     np.testing.assert_allclose(stiff.loads(pose).force, expected, rtol=1e-12, atol=1e-9)
     with pytest.raises(InputError, match="youngs_modulus"):
         model.with_material(youngs_modulus=-1.0)
-
-
-def test_export_to_a_missing_folder_names_the_folder(tmp_path):
-    knee = manufactured.knee()
-    header, source = surrogates.export_c(knee, tmp_path, "leg")
-    assert (header.name, source.name) == ("leg.h", "leg.c")
-    assert "int leg_loads(" in header.read_text(encoding="ascii")
-    with pytest.raises(InputError, match="folder: expected a folder that exists, found"):
-        surrogates.export_c(knee, tmp_path / "missing")

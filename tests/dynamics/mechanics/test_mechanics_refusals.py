@@ -31,7 +31,7 @@ REFUSED = (ValueError, SimulationError, ComplementarityError)
 TIME = np.linspace(0.0, 1.0, 11)
 
 
-def table(columns: int) -> PrescribedMotion:
+def table(columns):
     return PrescribedMotion(TIME, np.zeros((11, columns)))
 
 
@@ -51,7 +51,7 @@ run = partial(
 motion = partial(PrescribedMotion, time=TIME, values=TIME[:, None])
 
 
-def to(name: str, part: str = "thigh", **options) -> Attachment:
+def to(name, part="thigh", **options):
     return Attachment(name, part, [0.0, 0.0], **options)
 
 

@@ -218,61 +218,6 @@ def test_the_columns_of_the_forces_are_read(read):
     assert_allclose([force.plate.point, force.plate.torque], 0.0)
 
 
-def test_a_path_of_a_frame_is_left_to_opensim(read):
-    assert read(">calcn_r<", ">/bodyset/calcn_r/sole<", ["tibia_r"]).forces[0].body == "sole"
-
-
-END = "</ExternalForce>"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (LOADS_XML, "<OpenSimDocument><COMAKTool/></OpenSimDocument>",
-         r"loads\.xml: expected ExternalLoads with an External"),
-        *((END, f"<appliesForce>{no}</appliesForce>{END}", "found none")
-          for no in ("false", "False", " 0 ")),
-        (END, f"<appliesForce>off</appliesForce>{END}",
-         r"loads\.xml, right, appliesForce: expected true or false, found 'off'"),
-        (">calcn_r<", ">calcn_l<", r"loads\.xml, right, applied_to_body: expected a body of the "
-         r"model, found 'calcn_l'; .*has calcn_r$"),
-        (">grf.csv<", ">nope.mot<", r"datafile: expected a table of forces.*no file nope\.mot"),
-        (">grf.csv<", "><", "datafile: expected a table of forces.*found none"),
-    ],
-)  # fmt: skip
-def test_wrong_loads_are_refused(read, old, new, told):
-    with pytest.raises(InputError, match=told):
-        read(old, new, ["calcn_r"])
-
-
-@pytest.mark.parametrize(("stated", "other"), [("f.sto.sto", "f.sto"), ("f.sto", "f.sto.sto")])
-def test_a_doubled_ending_of_the_data_file_is_told(edited, tmp_path, stated, other):
-    edited("x\nendheader\ntime\tforce_vy\n0.5\t800\n", name=other)
-    path = edited(LOADS_XML, "grf.csv", stated, "loads.xml")
-    loads = read_external_loads(path)
-    assert loads.data_file == tmp_path / other
-    (note,) = loads.notes
-    assert note == (
-        f"loads.xml, datafile: expected the name of a file, found {stated}, which does not exist; "
-        f"{other} is taken"
-    )
-    edited("x\nendheader\ntime\tforce_vy\n0.5\t700\n", name=stated)
-    assert read_external_loads(path).notes == ()
-
-
-@pytest.mark.parametrize(("start", "stop"), [(0.49, 0.6), (0.5, 0.61)])
-@pytest.mark.parametrize("section", ["comak", "forward"])
-def test_forces_must_cover_the_motion(read, start, stop, section):
-    loads = read()
-    loads.check_cover(0.5, 0.6)
-    told = rf"found 0\.5 to 0\.6 s; set {section}\.start_s and {section}\.stop_s within"
-    with pytest.raises(InputError, match=told):
-        loads.check_cover(start, stop, section=section)
-    other = r"begin 3.5 s before the motion and share no time with it: shift the times of one"
-    with pytest.raises(InputError, match=other):
-        loads.check_cover(4.0, 5.0, section=section)
-
-
 FOOT = """<Body name="{0}"><mass>{1}</mass><mass_center>0 0 0</mass_center>
 <inertia>1 1 1 0 0 0</inertia></Body>"""
 SLIDE = """<SliderJoint name="slide_{0}"><coordinates><Coordinate name="{0}_x"/></coordinates>
@@ -352,23 +297,3 @@ def test_plates_without_a_foot_are_named(system, tmp_path):
     )
     with pytest.raises(InputError, match=r"expected a foot on a force plate from 0 to 1\.19 s"):
         loaded_by_plates(MODEL, system, far, path)
-
-
-def test_external_loads_name_the_columns_of_a_plate(opensim, tmp_path):
-    walk(tmp_path / "walk.c3d")
-    stem = "".join(
-        f"<{kind}_identifier>{name}</{kind}_identifier>"
-        for kind, name in (("force", "ground_force_1_v"), ("point", "ground_force_1_p"))
-    )
-    text = (
-        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="one">'
-        f"<applied_to_body>foot_r</applied_to_body>{stem}</ExternalForce></objects>"
-        "<datafile>walk.c3d</datafile></ExternalLoads></OpenSimDocument>"
-    )
-    path = tmp_path / "loads.xml"
-    path.write_text(text)
-    (force,) = OpenSimSystem(MODEL, path).external_loads.forces
-    assert_allclose(force.at(np.array([0.3])).force, [[70.0, 700.0, 0.0]], atol=1e-3)
-    path.write_text(text.replace("ground_force_1_v", "1_ground_force_v"))
-    with pytest.raises(InputError, match=r"plates of walk\.c3d, .* found 1_ground_force_vx"):
-        read_external_loads(path)

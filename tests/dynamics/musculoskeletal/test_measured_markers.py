@@ -1,7 +1,6 @@
 """Measured markers: files, gaps, units, C3D, and causes of markers that do not fit."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dynamics import load_gait_cycle
-from dynamics.motion.c3d import read_ground
-from dynamics.motion.motion_tables import MotionTable, read_motion_table
-from dynamics.musculoskeletal.external_loads import read_external_loads
+from dynamics.motion.motion_tables import MotionTable
 from dynamics.musculoskeletal.measured_markers import (
     MarkerFit,
     MeasuredMarkers,
@@ -29,7 +25,6 @@ from dynamics.musculoskeletal.measured_markers import (
 )
 from dynamics.musculoskeletal.motion_input import check_seconds
 from foundation.base.errors import InputError
-from foundation.surfaces import load_mesh
 
 NAMES, TIME = ("hip", "knee", "toe"), 0.01 * np.arange(6.0)
 PLACES = np.array([[0.0, 0.9, 0.1], [0.05, 0.5, 0.1], [0.2, 0.0, 0.1]])
@@ -325,21 +320,6 @@ def test_points_without_position_or_name_are_missing(tmp_path):
     assert read_markers(two).names == ("A:hip", "B:hip", "B:toe")
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"labels": ["hip", "hip", "toe"]}, "POINT:LABELS: expected each marker once, found hip"),
-        ({"labels": ["*1", "*2", ""]}, "POINT:LABELS: expected each marker once, found no marker"),
-        ({"more": [("POINT", "UNITS", ["foot"])]}, "POINT:UNITS: expected one of mm, cm, m, inch"),
-    ],
-)
-def test_markers_that_are_not_described_are_named(tmp_path, change, told):
-    path = write_c3d(tmp_path / "walk.c3d", c3d_walking(), **({"labels": C3D_NAMES} | change))
-    with pytest.raises(InputError, match=told) as error:
-        read_markers(path)
-    assert str(path) in str(error.value)
-
-
 @given(data=st.data())
 @reading
 def test_a_damaged_file_is_read_or_refused(tmp_path, data):
@@ -348,26 +328,3 @@ def test_a_damaged_file_is_read_or_refused(tmp_path, data):
     markers = read_or_refuse(read_markers, tmp_path / "damaged.c3d", content, InputError)
     if markers is not None:
         assert markers.positions.shape == (len(markers.time), len(markers.names), 3)
-
-
-def test_a_c3d_file_is_no_other_file(tmp_path):
-    path = write_c3d(tmp_path / "walk.c3d", c3d_walking(), labels=C3D_NAMES)
-    table = r"walk\.c3d: expected a table as text, found a C3D file, which has markers and force pl"
-    with pytest.raises(InputError, match=table):
-        read_motion_table(path)
-    with pytest.raises(InputError, match=table):
-        load_gait_cycle(path, 1.0)
-    with pytest.raises(InputError, match=r"expected force plates, found none .* a table of forces"):
-        read_ground(path)
-    with pytest.raises(InputError, match=r"expected ExternalLoads \(.xml\), found a C3D file"):
-        read_external_loads(path)
-    with pytest.raises(InputError, match=r"a C3D file has markers and forces, and no mesh"):
-        load_mesh(path)
-
-
-def test_without_ezc3d_a_sentence_names_the_extra(tmp_path, monkeypatch):
-    path = write_c3d(tmp_path / "walk.c3d", c3d_walking(), labels=C3D_NAMES)
-    monkeypatch.setitem(sys.modules, "ezc3d", None)
-    told = r'walk\.c3d: C3D files need ezc3d, .* pip install "knee-contact\[c3d\]"; or export'
-    with pytest.raises(InputError, match=told):
-        read_markers(path)

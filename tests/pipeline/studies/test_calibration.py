@@ -9,14 +9,12 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 from studies import SMOKE, TINY
 
-from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.elastic_foundation import (
     CoupledLaw,
     ElasticFoundation,
     LinearLaw,
     ModifiedLaw,
-    SeriesLaw,
 )
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.cli.main import main
@@ -28,14 +26,10 @@ from pipeline.studies.calibration import (
     FREE_LAWS,
     errors_of,
     fit_law,
-    free_springs,
-    linear_springs,
     percentages,
     with_keys,
 )
-from pipeline.studies.contact_models.compare import MODELS
-from pipeline.studies.contact_models.knee import ComparedKnee, samples_of
-from pipeline.studies.dispatch import carry_out
+from pipeline.studies.contact_models.knee import samples_of
 
 E, NU, H = 463e6, 0.46, 8e-3
 INDENTATION = 0.1  # mm
@@ -102,12 +96,6 @@ def test_errors_are_those_of_a_stiffer_bed(bed):
     assert figures["area"] == pytest.approx(29.3, abs=3.0)
 
 
-def test_both_layers_get_the_keys():
-    two = SeriesLaw(CoupledLaw(E, NU, H), CoupledLaw(2 * E, NU, 0.5 * H))
-    changed = with_keys(two, "coupled", {"modulus_factor": 0.5})
-    assert (changed.first.modulus, changed.second.modulus) == (0.5 * E, E)
-
-
 CALIBRATED = (
     *TINY, "contact.model='finite_element'", "contact.finite_element.node_spacing_mm=1.5",
     "calibration.samples=10", "calibration.folds=2",
@@ -121,26 +109,6 @@ def calibrated(tmp_path_factory):
     pairs = [part for text in CALIBRATED for part in ("--set", text)]
     assert main(["run", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
     return folder
-
-
-@pytest.mark.slow
-def test_compared_models_follow_samples_along_the_cycle(tmp_path):
-    knee = ComparedKnee(load_config(SMOKE, CALIBRATED), tmp_path)
-    samples = knee.samples.value
-    flexion = np.degrees(samples.poses[:, 0])
-    assert flexion.min() < 15.0 < 45.0 < flexion.max()
-    assert samples.loads[:, 1].max() > 4.0 * samples.loads[:, 1].min()
-    given, fitted = (
-        next(kind for kind in MODELS if kind.name == name).build(knee)
-        for name in ("modified", "modified_calibrated")
-    )
-    # The loss of the fit counts residuals beyond 0.05 linearly.
-    loss = [
-        np.sum(np.sqrt(1.0 + (errors_of(b.model, samples) / 0.05) ** 2) - 1.0)
-        for b in (given, fitted)
-    ]
-    assert loss[1] < loss[0]
-    assert fitted.seconds > knee.samples.seconds
 
 
 def content_of(folder):
@@ -175,26 +143,3 @@ def test_the_closest_law_is_written(calibrated):
         assert getattr(config.contact, key) == pytest.approx(value)
     bed = build_bed(config.contact, load_surfaces(config))
     assert type(bed.law).__name__ == f"{law.capitalize()}Law"
-
-
-def test_the_modified_law_of_conservative_springs_is_refused(tmp_path):
-    config = load_config(SMOKE, ("contact.conservative=true", "calibration={}"))
-    with pytest.raises(InputError, match=r"expected false .*laws = \[.coupled.\]"):
-        carry_out(config, tmp_path / "laws")
-    assert not (tmp_path / "laws").exists()
-
-
-@pytest.mark.parametrize("surface", ["curved", "flat"])
-def test_given_parameters_of_the_coupled_law_are_kept(surface, bed):
-    changes = ("contact.law='coupled'", "contact.nodes_across=12", "contact.modulus_factor=0.5")
-    if surface == "flat":
-        changes = ("contact.surface='flat'",)
-    knee = ComparedKnee(load_config(SMOKE, changes), None)
-    springs = free_springs(knee, samples_by(bed, 2), linear_springs(knee), "coupled")
-    nodes, factor = (12, 0.5) if surface == "curved" else (8, 1.0)
-    assert springs.given["modulus_factor"] == springs.bed.law.modulus_factor == factor
-    assert springs.keys(np.log([0.8, 1.2])) == pytest.approx(
-        {"modulus_factor": 0.8, "thickness_factor": 1.2, "nodes_across": nodes}
-    )
-    assert springs.at(np.zeros(2)).law.nodes_across == nodes
-    assert springs.bed.surface == "curved"

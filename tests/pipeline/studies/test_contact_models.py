@@ -1,31 +1,19 @@
 """Comparison of contact models: figures against direct evaluation, resumption, failures."""
 
-import json
-import shutil
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from studies import SMOKE, TINY
 
-from foundation.base.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
+from foundation.base.loads import AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.finite_element.model import coarser
 from pipeline.cli.main import main
-from pipeline.config.reading import dump_config, load_config
+from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.finite_element_layer import CONDENSED
-from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
-from pipeline.store.job import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
 from pipeline.studies.contact_models.compare import COARSE, ELEMENTS, ModelComparison
-from pipeline.studies.contact_models.knee import (
-    ComparedKnee,
-    elements_configuration,
-    springs_configuration,
-)
 from pipeline.studies.contact_models.measurement import (
     AT_POSES,
     COLUMNS,
@@ -159,15 +147,6 @@ def test_each_group_is_extrapolated_by_itself():
     assert own["gait_area_percent"] is other["gait_area_percent"] is None
 
 
-def test_nothing_is_extrapolated_out_of_contact():
-    fine, coarse = synthetic(1.0), synthetic(2.0)
-    coarse.arrays["pose_loads"][0, 1] = 0.0
-    coarse.arrays["pose_loads"][0, 1, CENTRE_X:] = np.nan
-    truth = truth_of(fine, coarse)
-    assert truth.touching.sum() == 7
-    assert_allclose(truth.arrays["pose_loads"][0, 1], 101.0, rtol=1e-13)
-
-
 def test_twice_the_truth_is_an_error_of_a_hundred_per_cent():
     truth = truth_of(synthetic(0.0), None)
     double = Measured(arrays={k: 2.0 * v for k, v in synthetic(0.0).arrays.items()})
@@ -177,69 +156,3 @@ def test_twice_the_truth_is_an_error_of_a_hundred_per_cent():
     assert_allclose([found[key] for key in shares], 100.0, rtol=1e-12)
     assert_allclose(found["anterior_mm"], 100.0, rtol=1e-12)
     assert found["evaluation_us"] is None
-
-
-def test_springs_become_elements_and_elements_springs():
-    springs = load_config(SMOKE, ("contact.law='modified'", "contact.m=0.9", "contact.f=3.0"))
-    elements = elements_configuration(springs)
-    assert elements.contact.model == "finite_element"
-    assert elements.contact.law == "linear"
-    back = springs_configuration(elements, load_surfaces(springs), "modified", f=3.0, m=0.9)
-    assert back.contact == springs.contact
-    assert back.knee == springs.knee
-
-
-def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
-    seen = []
-
-    def trained(study, folder, *, resume):
-        given = sorted(path.name for path in (folder / CONDENSED).glob("*.npy"))
-        seen.append((resume, given))
-        shutil.copytree(tiny_run, folder, dirs_exist_ok=True)
-        (folder / "config.toml").write_text(dump_config(study))
-        (folder / MADE_WITH).unlink()
-
-    monkeypatch.setattr("pipeline.studies.contact_models.knee.run_study", trained)
-    config = load_config(SMOKE, FEW)
-    knee = ComparedKnee(config, tmp_path, resume=True)
-    springs = knee.springs("linear")
-    built = knee.trained("springs_surrogate", springs, 3.0)
-    # The held-out samples, the validation and the cycle of a run are no part of the set-up.
-    spent = json.loads((tiny_run / "run.json").read_text())["seconds"]
-    beside = ("held-out samples", "validation", "h: gait simulation")
-    own = sum(spent.values()) - sum(spent[stage] for stage in beside)
-    assert built.seconds == pytest.approx(3.0 + own, rel=1e-12)
-    assert built.model.compartment("medial").formulation == "inverted"
-    assert knee.trained("springs_surrogate", springs, 3.0).seconds > 3.0
-    assert seen == [(False, [])]
-    # Another study is trained anew; finite elements take the compliances that are condensed.
-    other = knee.springs("linear", thickness_mm=7.0)
-    knee.trained("springs_surrogate", other, 3.0)
-    (tmp_path / CONDENSED).mkdir()
-    (tmp_path / CONDENSED / "medial.npy").write_bytes(b"compliance")
-    elements = knee.elements_config
-    knee.trained("elements_surrogate", elements, 3.0)
-    assert seen[1:] == [(True, []), (True, ["medial.npy"])]
-    kept = tmp_path / "elements_surrogate" / CONDENSED / "medial.npy"
-    assert kept.read_bytes() == b"compliance"
-
-
-@pytest.mark.slow
-def test_a_surrogate_is_a_run_in_a_sub_folder(tmp_path):
-    models = "comparison.models=['linear', 'springs_surrogate']"
-    config = load_config(SMOKE, (*FEW, models))
-    folder = tmp_path / "comparison"
-    rows = {row.name: row.figures for row in carry_out(config, folder).document.models}
-    name = "springs_surrogate"
-    found, own = (read_measured(folder, each).arrays for each in (name, ELEMENTS))
-    poses = own["cycle_poses"]
-    poses = poses[np.unique(np.linspace(0, len(poses), 5, endpoint=False).astype(int))]
-    run = TrainedRun.open(folder / name)
-    direct = run.surrogate.loads(poses)
-    assert_allclose(found["pose_loads"], direct.values, rtol=1e-12, atol=1e-15)
-    assert rows[name]["set_up_s"] > rows["linear"]["set_up_s"]
-    assert rows[name]["gait_area_percent"] is not None
-    before = (folder / name / "knee.npz").stat().st_mtime_ns
-    (folder / "models" / f"{name}.json").unlink()
-    carry_out(config, folder, resume=True)
-    assert (folder / name / "knee.npz").stat().st_mtime_ns == before

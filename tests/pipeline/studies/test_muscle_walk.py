@@ -2,9 +2,6 @@
 
 import json
 import re
-import runpy
-import sys
-import tomllib
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +9,6 @@ import pandas as pd
 import pytest
 from jam_walks import AS_JAM, JAM_WALK, WALK_FILES
 from numpy.testing import assert_allclose, assert_array_equal
-from studies import ROOT
 
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import OsimModel, RecordedPlant
@@ -198,18 +194,3 @@ def test_locked_coordinates_are_not_solved_for(locked, left):
     kept = walk_setup._without_locked(stated.settings, model)
     found = {*kept.primary, *walk_setup.secondary_names(kept)}
     assert found == set(names) - {"knee_flex_r", "knee_ty_r"}
-
-
-TIMES = ("comak.start_s=1.30", "comak.stop_s=1.34")
-
-
-@pytest.mark.slow
-def test_keys_are_poses_of_each_contact(opensim, jam_folder, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["space_motion.py", str(JAM_WALK), *TIMES])
-    runpy.run_path(str(ROOT / "examples" / "space_motion.py"))
-    parts = capsys.readouterr().out.split("# ")[1:]
-    assert [part.split("\n")[0] for part in parts] == ["tf_contact", "pf_contact"]
-    keys = tomllib.loads(parts[0].split("\n", 1)[1])["space"]["motion"]
-    assert {len(values) for values in keys.values()} == {2}  # the first and the last of five
-    assert np.all(np.abs(keys["flexion_deg"]) < 30.0)  # stance
-    assert np.all(np.abs(keys["anterior_mm"] + keys["lateral_mm"]) < 20.0)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -20,7 +19,6 @@ from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.optimisation import designs as evaluating
 from pipeline.studies.optimisation import search as searching
 from pipeline.studies.optimisation.designs import INFEASIBLE, outcome, outcomes
 from pipeline.studies.optimisation.document import OptimisationDocument, told_first
@@ -31,7 +29,6 @@ from pipeline.studies.optimisation.search import (
     SearchSetup,
     better_than,
     front_of,
-    picked,
     refined,
     spread_over,
 )
@@ -40,11 +37,6 @@ from surrogates.sampling.parameters import Parameters
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
 OBJECTIVES = [{"output": WEAR}, {"output": PRESSURE}]
 LIMIT = {"output": "anterior_range_mm", "at_most": 6.1}
-FILES = {
-    *("config.toml", "inputs.json", "samples.sqlite", "evaluated.parquet"),
-    *("front.parquet", "front.csv"),
-    *("optimisation.json", "optimisation.html", "designs"),
-}
 #: A design within the ranges of the tiny run, and one that its constraint forbids.
 DESIGN = {"dish_sagittal_radius_mm": 70.0, "youngs_modulus_MPa": 600.0}
 FORBIDDEN = {"dish_sagittal_radius_mm": 89.0, "youngs_modulus_MPa": 600.0}
@@ -70,13 +62,6 @@ def searched(run, folder, *, resume=False, **changes):
 @pytest.fixture(scope="module")
 def run(tiny_designs):
     return TrainedDesigns.open(tiny_designs)
-
-
-@pytest.fixture
-def with_base(monkeypatch):
-    """The base design of the searches: that of the tiny run has another modulus."""
-    base = np.array(list(DESIGN.values()))
-    monkeypatch.setattr(searching, "base_design", lambda config, parameters: (base, ""))
 
 
 @pytest.fixture(scope="module")
@@ -241,31 +226,6 @@ def test_limits_hold_with_the_expected_error_and_the_original_breaks_those_it_ex
     ]
 
 
-def test_chosen_designs_are_named_and_each_once():
-    problem = problem_of(chosen=3)
-    wear = np.array([5.0, 1.0, 2.0, 3.0, 4.0])
-    table = pd.DataFrame({"status": "ok", WEAR: wear, PRESSURE: [40.0, 50.0, 30.0, 20.0, 10.0]})
-    picks = picked(problem, table, front_of(problem, table), 0)
-    assert [(pick.name, pick.design) for pick in picks[:2]] == [("base", 0), ("better", 3)]
-    assert {pick.design for pick in picks[2:]} <= {1, 2, 4}
-    assert {1, 4} <= {pick.design for pick in picks}
-    assert picks[2].role == "best total wear"
-    assert len({pick.design for pick in picks}) == len(picks)
-    assert "base" not in [p.name for p in picked(problem, table, front_of(problem, table), None)]
-
-
-def test_folder_of_a_search(done):
-    assert {path.name for path in done.iterdir()} == FILES
-    document = read_document(done / "optimisation.json", OptimisationDocument)
-    table = read_table(done / "evaluated.parquet")
-    assert document.counts["evaluated"] == len(table)
-    assert table["design"].tolist() == list(range(len(table)))
-    assert (table["generation"].value_counts()[[0, 1, 2]] <= 8).all()
-    assert not table.duplicated(list(DESIGN)).any()
-    stored = tomllib.loads((done / "config.toml").read_text())
-    assert stored["optimisation"]["population"] == 8
-
-
 def test_front_is_what_no_design_that_keeps_the_limits_dominates(done):
     table = read_table(done / "evaluated.parquet")
     doubt = 1.0 + 0.01 * table["expected_ap_travel_percent"]
@@ -316,43 +276,6 @@ def test_page_has_the_front_and_the_chosen_designs(done):
     assert_allclose(lines["front"]["y"], front[PRESSURE], rtol=1e-4)
     for each in document.chosen:
         assert_allclose(lines[each.name]["y"], [each.surrogate[PRESSURE]], rtol=1e-4)
-
-
-@pytest.mark.slow
-def test_interrupted_search_continues_as_if_it_had_not_been(
-    done, tiny_designs, tmp_path, with_base, monkeypatch
-):
-    real, calls = evaluating.outcome, []
-
-    def interrupting(task, values):
-        calls.append(values)
-        if len(calls) > 20:
-            raise KeyboardInterrupt
-        return real(task, values)
-
-    folder = tmp_path / "search"
-    monkeypatch.setattr(evaluating, "outcome", interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        searched(tiny_designs, folder, limit=[LIMIT])
-    monkeypatch.setattr(evaluating, "outcome", lambda *given: calls.append(given) or real(*given))
-    searched(tiny_designs, folder, resume=True, limit=[LIMIT])
-    whole, found = (read_table(f / "evaluated.parquet") for f in (done, folder))
-    pd.testing.assert_frame_equal(whole, found, check_exact=True)
-    document = read_document(folder / "optimisation.json", OptimisationDocument)
-    # Designs of one part are evaluated again: that of the interruption.
-    assert len(calls) < len(found) + len(document.chosen) + 4
-
-
-def test_command_searches_without_a_base_design(tiny_designs, tmp_path, capsys):
-    path = tmp_path / "search.toml"
-    keys = {"population": 4, "generations": 1, "verify": False, "chosen": 1}
-    path.write_text(tomli_w.dumps(tree(tiny_designs, objective=OBJECTIVES[:1], **keys)))
-    command = ["run", str(path), "--out", str(tmp_path / "out"), "--quiet"]
-    assert main(command) == 0
-    assert "no base design: youngs_modulus_MPa" in capsys.readouterr().out
-    document = read_document(tmp_path / "out" / "optimisation.json", OptimisationDocument)
-    assert document.chosen[0].original is None
-    assert document.counts["front"] == 1
 
 
 def test_an_original_model_that_contradicts_the_better_design_is_told(done):

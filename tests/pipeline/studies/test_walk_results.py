@@ -1,20 +1,17 @@
 """Results of walks, walks from OpenSim-JAM's settings, and commands without OpenSim."""
 
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from studies import kept_figures
 
 from dynamics.motion.motion_tables import read_motion_table
-from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from dynamics.musculoskeletal.plant import SimulatedFrames
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from pipeline.cli.main import main
-from pipeline.studies.jam_settings import jam_file, mesh_in
+from pipeline.studies.jam_settings import mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
 from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
 
@@ -84,40 +81,6 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
 
 
-def test_a_broken_installation_is_told_from_none(monkeypatch):
-    error = ImportError("libosimCommon.so: cannot open shared object file")
-    monkeypatch.delitem(sys.modules, "casadi", raising=False)
-
-    def broken(name):
-        raise error
-
-    monkeypatch.setattr("importlib.import_module", broken)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
-        wheel()
-    assert str(error) in str(told.value)
-
-
-def test_casadi_in_the_same_process_is_named(monkeypatch):
-    def clashing(name):
-        raise ImportError("undefined symbol: _ZN6casadi")
-
-    monkeypatch.setattr("importlib.import_module", clashing)
-    monkeypatch.setitem(sys.modules, "casadi", None)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
-        wheel()
-
-
-@pytest.mark.parametrize("config", ["passive_flexion", "comak_walking"])
-def test_commands_say_what_to_install(no_opensim, jam_folder, config, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert main(["run", config, "--out", str(out), "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert told.count('pip install "knee-contact[opensim]"') == 1
-    assert not out.exists()
-
-
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
 
 
@@ -127,10 +90,12 @@ def jam_settings(jam_folder):
 
 
 @pytest.fixture(scope="module")
-def done(jam_settings, opensim, knee_data, tmp_path_factory):
-    """Return the folder of the first frames from OpenSim-JAM's own settings."""
+def done(jam_settings, jam_walk, knee_data, tmp_path_factory):
+    """Return the folder of the first frames from OpenSim-JAM's own settings, recorded before."""
     folder = tmp_path_factory.mktemp("comak") / "out"
+    recorded = f"--set=walk.replay={jam_walk / 'plant.npz'}"
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
+    options.append(recorded)
     assert main(["run", str(jam_settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
 
@@ -159,24 +124,6 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
         tolerance = {"value": 0.1, "speed": 10.0, "acc": 115.0}[kind]
         theirs = wanted.column(column)[: len(found.time)]
         assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
-
-
-def test_a_configuration_has_the_tables_too(done):
-    file = jam_file(done / "config.toml", ("walk.name=again",))
-    assert file.walk.jam_tables == "walking"
-    assert file.walk.name == "again"
-
-
-def test_missing_files_name_the_option(jam_settings, knee_data, tmp_path):
-    with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
-        jam_file(jam_settings)
-    alone = tmp_path / "settings.xml"
-    alone.write_text(jam_settings.read_text())
-    with pytest.raises(InputError, match=r"lenhart2015\.osim does not exist; state --model"):
-        jam_file(alone)
-    geometry = knee_data / "jam_lenhart2015_knee"
-    with pytest.warns(UserWarning, match="is taken"), pytest.raises(InputError, match="--contact"):
-        jam_file(jam_settings, geometry=geometry, contact=("original", "run"))
 
 
 def test_meshes_are_found_by_the_parts_of_their_names(tmp_path):

@@ -133,11 +133,3 @@ def test_the_acceleration_converges_at_order_four():
         errors.append(np.abs(found + 36.0 * np.sin(6.0 * instants)).max())
     assert_allclose(np.log2(errors[0] / errors[1]), 4.0, rtol=0.0, atol=0.2)
     assert errors[1] < 1e-4
-
-
-def test_times_outside_the_table_are_refused_but_for_rounding():
-    motion = PrescribedMotion(TIME, TIME[:, None])
-    assert_allclose(motion.at(1.0 + 1e-12)[0], 1.0, rtol=1e-11)
-    for time in (-1e-6, 1.001, np.nan):
-        with pytest.raises(ValueError, match=r"time: expected 0 to 1 s, which the table covers"):
-            motion.at(time)

@@ -16,7 +16,7 @@ OMEGA = np.sqrt(STIFFNESS / REDUCED)
 class ImpactInClosedForm:
     """Gap of two masses: free flight, damped oscillation until the force is zero, free flight."""
 
-    def __init__(self, ratio: float) -> None:
+    def __init__(self, ratio):
         self.ratio = ratio
         self.damped = OMEGA * np.sqrt(1.0 - ratio**2)
         self.start = GAP / CLOSING
@@ -33,7 +33,7 @@ class ImpactInClosedForm:
         return before - depth + self.restitution * CLOSING * after
 
 
-def impact(ratio: float, step: float):
+def impact(ratio, step):
     damping = 2.0 * ratio * np.sqrt(STIFFNESS * REDUCED)
     link = UnilateralLink([-1.0, 1.0], STIFFNESS, damping, GAP)
     n_steps = int((GAP / CLOSING + 1.3 * np.pi / OMEGA) / step)

@@ -116,7 +116,7 @@ def test_law_of_every_member_with_bars_and_pretension(two_sided):
 BASE, ELBOW, FREE = np.array([0.2, 0.1]), np.array([0.5, -0.4]), np.array([0.3, -0.2])
 
 
-def arm() -> PlanarStructure:
+def arm():
     """Two segments, a node, and members between all of them."""
     segments = [PinnedSegment("upper", BASE), PinnedSegment("lower", ELBOW, "upper")]
     members = [
@@ -129,7 +129,7 @@ def arm() -> PlanarStructure:
     return PlanarStructure(segments, members, ["node"])
 
 
-def moved(body: str, point, freedoms):
+def moved(body, point, freedoms):
     """Where a point of a body is after finite rotations and shifts."""
 
     def turn(angle, at, about):
