@@ -15,7 +15,7 @@ from scipy.optimize import least_squares, root
 
 from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.pose import Pose
-from foundation.contact_laws import EllipticContact, effective_modulus
+from foundation.contact_laws.hertz import EllipticContact, effective_modulus
 from foundation.statics import pose_at_load
 
 #: Polyethylene [Pa, 1], thickness of the insert [m], and loads of a compartment [N].
