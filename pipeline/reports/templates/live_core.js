@@ -256,7 +256,14 @@ const liveKnee = async (data) => {
     reference.set(nominal.reference.map((value, k) => value - alignment[k] + (k ? shift[k - 1] : 0)));
     numbers(at.where, 1)[0] = 0;
     core.inputs_over_time(data.problem, 1, at.where, at.inputs, at.rates);
-    const rest = settled();
+    let rest = settled();
+    if (!rest) { // again from the height that carries the load
+      view.state.fill(0);
+      core.pose_at(data.problem, 0, at.state, at.pose);
+      const pose = view.pose.slice(0, 6).map((value, k) => value + offset[k]), carried = carrying(pose, view.inputs[COLUMNS.axial]);
+      if (carried) reference[4] += carried[4] - pose[4];
+      rest = settled();
+    }
     if (!rest) return { ended: "no equilibrium at the beginning" };
     const { slopes } = balance(rest);
     core.forces_by_time(data.problem, at.pose, at.rates, at.jacobian, at.change);

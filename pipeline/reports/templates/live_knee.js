@@ -153,7 +153,10 @@
     if (group !== "gait") { stop(); move(name ?? "carry"); }
     keep();
   });
+  // The first cycle is that of the run.
   worker.postMessage(data);
+  shape();
+  walk();
   const kept = new URLSearchParams(location.hash.slice(1));
   for (const own of all) if (kept.has(own.key)) own.shown = kept.get(own.key);
   place.hidden = false;
