@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +13,15 @@ from dynamics.laxity.parameters import MENISCI, OF_GROUP, Answer
 from dynamics.laxity.posterior import Draws, Fit, draw, fit, linear_covariance, predict
 from dynamics.laxity.states import DIRECTIONS, LaxityKnee, LaxityStates
 from dynamics.ligaments.bundle_tables import DRAW, MENISCI_COLUMN, ligament_rows
-from dynamics.ligaments.bundles import ligament_forces, ligament_strains
+from dynamics.ligaments.bundles import Ligament, ligament_forces, ligament_strains
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.flags import worded
-from foundation.base.pose import FLEXION, POSE_COLUMNS, Pose
+from foundation.base.pose import FLEXION, POSE_COLUMNS, POSITION, Pose, rotation_matrix
 from foundation.base.threads import one_thread
+from foundation.surface_contact import SurfaceContact
+from foundation.surfaces.femur_patches import LineTracer
+from foundation.surfaces.smooth_surface import flat_surface
 from pipeline.config.schema import Config
 from pipeline.progress import say
 from pipeline.reports.units import number
@@ -168,6 +171,8 @@ def _document(
         knee = setup.model.uncertain.at(calibration.found.answer.z)
         states = calibration.answer.states
     notes = [*job.notes, *(note for each in states for note in _state_notes(knee, each))]
+    if setup.original is not None:
+        notes += _passing_notes(setup.original.model, knee, states)
     tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
     return LaxityDocument(
         name=setup.config.run.name,
@@ -193,6 +198,47 @@ def _state_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
             f"{1e3 * away[3:].max():.1f} mm and {np.degrees(away[:3].max()):.1f}° away; the states "
             "are those that follow from the first rest"
         )
+
+
+def _passing_notes(
+    contact: SurfaceContact, knee: LaxityKnee, tests: Sequence[LaxityStates]
+) -> Iterator[str]:
+    """Yield which bundles pass through the surfaces of the bones in states of tests."""
+    for bone, mesh in (("femoral", contact.femur), ("tibial", contact.tibia)):
+        tracer = LineTracer(flat_surface(mesh), curved=False)
+        found: dict[str, dict[str, None]] = {}
+        for states in tests:
+            for row in states.poses:
+                for k in passing(tracer, knee.ligaments, row, in_femur=bone == "femoral"):
+                    found.setdefault(knee.ligaments[k].name, {})[states.test.name] = None
+        if found:
+            where = "; ".join(f"{name} in {', '.join(names)}" for name, names in found.items())
+            yield (
+                f"expected bundles outside the bones, found bundles that pass through the {bone} "
+                f"surface ({where}): straight lines pull there in another direction than ligaments "
+                "that wrap; move the attachments in simulation.ligaments"
+            )
+
+
+def passing(
+    tracer: LineTracer, ligaments: Sequence[Ligament], pose: FloatArray, *, in_femur: bool
+) -> list[int]:
+    """Return the numbers of bundles that cross the surface of a bone at a pose (6,) [rad, m]."""
+    turn, at = rotation_matrix(*pose[:3].tolist()), pose[POSITION]
+    femoral = np.array([each.femoral for each in ligaments])
+    tibial = np.array([each.tibial for each in ligaments])
+    if in_femur:
+        tibial = (tibial - at) @ turn
+    else:
+        femoral = femoral @ turn.T + at
+    length = np.linalg.norm(tibial - femoral, axis=1)
+    way = (tibial - femoral) / length[:, None]
+    # A tracer finds where a line leaves a body: what one way enters, the other way leaves.
+    ways = ((femoral, way), (tibial, -way))
+    hits = [tracer.exits(start, along, float(length.max())) for start, along in ways]
+    crossed = [(each.facet >= 0) & (each.distance < length) for each in hits]
+    found: list[int] = np.flatnonzero(crossed[0] | crossed[1]).tolist()
+    return found
 
 
 def _test(
