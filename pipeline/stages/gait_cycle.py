@@ -17,8 +17,7 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.cycle_wear import WearLaw
-from dynamics.wear.wear_map import Patch
+from dynamics.wear.cycle_wear import Patch, WearLaw
 from foundation.base.checks import FloatArray
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
@@ -126,7 +125,8 @@ def compare_combinations(
 
     `nominal` are results for the nominal inputs, with their `wear`, if they are known.
     """
-    patch = None if wear is None else Patch(wear.aspect, wear.ratio)
+    tibia = model.tibia if law.by_point else None
+    patch = None if wear is None else Patch(wear.aspect, wear.ratio, tibia)
     shared = model, surrogate, drive, law, patch
     found: dict[int, tuple[Ended | Failed, pd.DataFrame]] = {}
     if nominal is not None and wear is not None:

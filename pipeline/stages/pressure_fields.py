@@ -15,7 +15,7 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
 from pipeline.store.samples import poses_of, usable
-from surrogates.fields.field_fit import FieldSamples, FieldSettings, Places, fit_fields
+from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Triangles in contact from which on a field is judged, and share of them that counts as its top.
@@ -57,8 +57,8 @@ def with_fields(
         own = np.arange(len(places[name].points))
         state = partial(model.place_state, compartment=name)
         parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
-    spacing = FieldSettings(spacing=1e-3 * chosen.spacing_mm)
-    return replace(knee, fields=fit_fields(parts, places, len(model.tibia.faces), spacing))
+    fields = fit_fields(parts, places, len(model.tibia.faces), 1e-3 * chosen.spacing_mm)
+    return replace(knee, fields=fields)
 
 
 def field_errors(

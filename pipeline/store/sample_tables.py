@@ -1,28 +1,20 @@
-"""Summary of the stored tables of a run, and their export for other programs."""
+"""Export of the stored tables of a run for other programs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from foundation.base.errors import InputError
-from foundation.base.wording import counted
 from pipeline.files import replacing
 from pipeline.store.job import check_configuration
-from pipeline.store.run_documents import Computed
 from pipeline.store.samples import (
-    FAILED,
-    OK,
     PEOPLE,
     UNITS,
     StoreError,
-    described,
     read_table,
-    state_of,
     unit_of,
     write_table,
 )
@@ -48,100 +40,6 @@ def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
                 f"{source}: no table {name!r}, expected one of {', '.join(sorted(tables))}"
             )
     return {name: tables[name] for name in wanted or tables}
-
-
-class ColumnSummary(Computed):
-    """Range of a numeric column in its unit, and the number of rows without a value."""
-
-    column: str
-    unit: str
-    least: float | None
-    greatest: float | None
-    missing: int
-
-
-class TableSummary(Computed):
-    """Counts of a stored table, and the ranges of its numeric columns.
-
-    `checksum` is "matches", "none" for tables of other programs, or "damaged: ..."; a damaged table
-    has no counts.
-    `ok` and `failed` are None without a status; `reasons` are the numbers of failed rows.
-    """
-
-    table: str
-    file: str
-    checksum: str
-    rows: int | None = None
-    ok: int | None = None
-    failed: int | None = None
-    reasons: dict[str, int] = Field(default_factory=dict)
-    columns: list[ColumnSummary] = Field(default_factory=list)
-
-
-def summary(source: Path) -> list[TableSummary]:
-    """Return a summary of the tables of a run directory, or of a single Parquet file.
-
-    Raises
-    ------
-    StoreError
-        If there are no tables.
-    RunError
-        If `config.toml` of the run directory was changed since the run was made.
-    """
-    return [_summary(name, file) for name, file in _table_files(source).items()]
-
-
-def _summary(name: str, file: Path) -> TableSummary:
-    try:
-        table = read_table(file)
-    except StoreError as error:
-        return TableSummary(table=name, file=str(file), checksum=f"damaged: {error}")
-    ok, failed, reasons = None, None, {}
-    if "status" in table.columns:
-        ok, failed = (int((table["status"] == status).sum()) for status in (OK, FAILED))
-        told = table.loc[table["status"] == FAILED, "reason"].astype(str).value_counts()
-        reasons = {str(reason): int(count) for reason, count in told.items()}
-    numeric = [c for c in table.columns if pd.api.types.is_numeric_dtype(table[c])]
-    return TableSummary(
-        table=name,
-        file=str(file),
-        checksum=state_of(file),
-        rows=len(table),
-        ok=ok,
-        failed=failed,
-        reasons=reasons,
-        columns=[_range(table[column]) for column in numeric],
-    )
-
-
-def _range(values: pd.Series[float]) -> ColumnSummary:
-    known = values.dropna().to_numpy(dtype=np.float64)
-    return ColumnSummary(
-        column=str(values.name),
-        unit=described(str(values.name))[0],
-        least=known.min() if len(known) else None,
-        greatest=known.max() if len(known) else None,
-        missing=len(values) - len(known),
-    )
-
-
-def summary_text(rows: Sequence[TableSummary]) -> str:
-    """Return the lines on the terminal for a summary."""
-    lines = []
-    for row in rows:
-        if row.rows is None:
-            lines.append(f"{row.table}: {row.checksum}")
-            continue
-        counts = "" if row.ok is None else f", {row.ok} ok, {row.failed} failed"
-        lines.append(f"{row.table}: {counted(row.rows, 'row')}{counts}; checksum: {row.checksum}")
-        lines += [f"  {count} x {reason}" for reason, count in row.reasons.items()]
-        for column in row.columns:
-            span = "no value"
-            if column.least is not None:
-                span = f"{column.least:.6g} to {column.greatest:.6g} {column.unit}"
-            missing = f", {column.missing} missing" if column.missing else ""
-            lines.append(f"  {column.column:24} {span.rstrip()}{missing}")
-    return "\n".join(lines)
 
 
 def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
@@ -178,7 +76,7 @@ def export_tables(
     Raises
     ------
     StoreError, RunError
-        As `summary`, or if a table is missing or damaged.
+        If a table is missing or damaged, or `config.toml` was changed since the run was made.
     InputError
         If `out` is a file and should be a folder.
     """

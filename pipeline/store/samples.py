@@ -310,11 +310,6 @@ def _read(path: Path, columns: Collection[str]) -> pa.Table:
     return table
 
 
-def state_of(path: Path) -> str:
-    """Return "matches" for the checksum of a table that `read_table` read, "none" without one."""
-    return "matches" if b"sha256" in (pq.read_schema(path).metadata or {}) else "none"
-
-
 def notes_of(table: pa.Table) -> dict[str, str]:
     """Return the metadata of a stored table as text."""
     return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}

@@ -23,7 +23,6 @@ from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
 from pipeline.studies.factors import CYCLES, LIGAMENT_DRAW, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig
-from surrogates.families.cross_validation import NORMAL_95
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 
@@ -97,8 +96,6 @@ def base_runs(config: DesignConfig, count: int) -> Any:
 
 #: Reported quantiles [%].
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)
-# Points of a convergence curve.
-_CURVE = 24
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -128,14 +125,6 @@ class Sensitivity(Computed):
     outputs: dict[str, dict[str, SobolIndex | float | None] | None]
 
 
-class Convergence(Computed):
-    """Mean over the first runs and half width of its 95 % interval [unit of the output]."""
-
-    runs: list[int]
-    mean: list[float]
-    half_width: list[float]
-
-
 class StudySummary(Computed):
     """`summary.json`: the runs of a study, its outputs and their sensitivity to the inputs.
 
@@ -156,7 +145,6 @@ class StudySummary(Computed):
     nominal: dict[str, float | None]
     outputs: dict[str, dict[str, float | None] | None]
     sensitivity: Sensitivity
-    convergence: dict[str, Convergence]
     seconds_per_run: float
     verdict: Judgement | None
     notes: list[str] = Field(default_factory=list)
@@ -202,7 +190,6 @@ def summarise(
         nominal=dict(nominal),
         outputs=_distributions(good, catalogue, judged, errors),
         sensitivity=sensitivity(config, table, catalogue),
-        convergence={name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
         seconds_per_run=float(table["seconds"].median()),
         verdict=judged,
         notes=list(notes),
@@ -250,23 +237,6 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
         **{f"q{share:g}": value for share, value in zip(QUANTILES, quantiles, strict=True)},
     }
     return {name: float(value) for name, value in statistics.items()}
-
-
-def convergence(values: FloatArray) -> Convergence:
-    """Return the mean over the first runs of an output (N,) of all runs in any unit [1].
-
-    Up to 24 values each; empty if N < 2. The interval is that of independent draws. A Latin
-    hypercube or Sobol's design is spread more evenly, so that the error of the mean is smaller.
-    """
-    if len(values) < 2:
-        return Convergence(runs=[], mean=[], half_width=[])
-    counts = np.unique(np.geomspace(2, len(values), _CURVE).round().astype(int))
-    parts = [values[:count] for count in counts]
-    return Convergence(
-        runs=counts.tolist(),
-        mean=[float(part.mean()) for part in parts],
-        half_width=[float(NORMAL_95 * part.std(ddof=1) / np.sqrt(len(part))) for part in parts],
-    )
 
 
 def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue) -> Sensitivity:

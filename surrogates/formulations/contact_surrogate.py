@@ -25,7 +25,7 @@ from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
-from surrogates.formulations.training_data import Samples
+from surrogates.formulations.training_data import Samples, samples_of
 from surrogates.sampling.parameters import NO_PARAMETERS, Design, Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -302,13 +302,17 @@ class ContactSurrogate(ArrayRecord):
         errors[beyond(loads.variables[0]).any(axis=1)] = np.nan
         return errors
 
-    def errors(self, samples: Mapping[str, Samples]) -> pd.DataFrame:
+    def errors(
+        self, samples: Mapping[str, Samples] | ArrayLike, loads: ContactLoads | None = None
+    ) -> pd.DataFrame:
         """Return the errors at samples that the fit did not use.
 
         Parameters
         ----------
-        samples : mapping
-            Samples of each compartment by its name (`surrogates.samples_of`).
+        samples : mapping, or (N, 6) array_like
+            Samples of each compartment by its name, or poses of the femur [rad, m].
+        loads : ContactLoads, optional
+            True loads at the poses.
 
         Returns
         -------
@@ -319,7 +323,8 @@ class ContactSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If a name is unknown, or a compartment has fewer than two samples.
+            If a name is unknown, poses come without loads, or a compartment has fewer than two
+            samples.
         """
         import pandas as pd
 
@@ -327,7 +332,7 @@ class ContactSurrogate(ArrayRecord):
 
         rows = {
             (name, quantity): figures.to_dict()
-            for name, own in samples.items()
+            for name, own in samples_of(samples, loads).items()
             for quantity, figures in errors_at_pose(
                 self.compartment(name), own.poses, own.loads
             ).items()
@@ -423,34 +428,19 @@ class ContactSurrogate(ArrayRecord):
         """
         return casadi_knee([part.packed for part in self.parts], dissipation, self._ranges)
 
-    def jax(
-        self, dissipation: float | None = None, kernels: bool = False, wrench_only: bool = False
-    ) -> Callable[..., Any]:
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
 
         Parameters
         ----------
         dissipation : float, optional
             As of `casadi`.
-        kernels : bool
-            If True, the compiled kernels compute the loads, and the first and second derivatives of
-            the wrench, on the host, in double precision and for all poses of a batch at once, which
-            is faster for batches on a CPU. Third derivatives of the wrench raise an InputError. JAX
-            alone computes the domain and the derivatives of the six loads that follow the wrench,
-            unless the compilation of JAX removes these as not used.
-        wrench_only : bool
-            If True, the function returns the wrench in place of the loads. With `kernels`,
-            derivatives in reverse mode and second derivatives need `wrench_only` to be fast: the
-            compilation of JAX cannot remove the derivatives of the other loads there.
 
         Returns
         -------
         callable
             pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], over designs also
-            design (P,) [units of the parameters], to loads (C, 12) or wrench (C, 6) [SI], and
-            domain (C, 12) [1], in the floating-point type of the pose.
+            design (P,) [units of the parameters], to loads (C, 12) [SI], and domain (C, 12) [1], in
+            the floating-point type of the pose.
         """
-        if kernels:
-            return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)
-        parts = [part.packed for part in self.parts]
-        return jax_knee(parts, dissipation, kernels, wrench_only, self._ranges)
+        return jax_knee([part.packed for part in self.parts], dissipation, self._ranges)

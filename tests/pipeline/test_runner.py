@@ -1,8 +1,6 @@
 """Runs: their files, the same numbers from the same seed, resumption; finite elements."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 from studies import (
@@ -18,15 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.surface_contact import SurfaceContact
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.files import write_json
 from pipeline.stages.run_folder import Run
 from pipeline.stages.trained_run import TrainedRun
-from pipeline.store.samples import read_table
 
 FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
@@ -38,7 +33,7 @@ FILES = {
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 
 
-def resume(folder: Path, *overrides: str) -> int:
+def resume(folder, *overrides):
     return main([*run_command(folder, *TINY, *overrides), "--resume"])
 
 
@@ -83,23 +78,6 @@ def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path):
     assert {p.name for p in samples.iterdir()} == SAMPLES
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_copy, capsys):
-    names = ("candidates", "screened-1", "screened-2", "screened", "kept")
-    for name in names:
-        path = run_copy / "samples" / f"{name}.parquet"
-        path.write_bytes(path.read_bytes()[:200])
-    (run_copy / "knee.npz").write_bytes(b"no surrogate")
-    before = (run_copy / "samples" / "kept-2.parquet").read_bytes()
-    assert resume(run_copy) == 0
-    told = capsys.readouterr().err
-    for name in names:
-        assert f"{name}.parquet: damaged; the file is made again" in told
-    assert (run_copy / "samples" / "kept-2.parquet").read_bytes() == before
-    assert_same_run(run_copy, tiny_run)
-
-
 def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
     path = run_copy / "path.json"
     stored = json.loads(path.read_text())
@@ -122,24 +100,6 @@ def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
         "samples",
     }
     assert not list((run_copy / "samples").iterdir())
-
-
-def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
-    config = load_config(SMOKE)
-    begun = Run(config, tmp_path / "run")
-    begun.prepare(resume=False)
-    write_json(tmp_path / "run" / "times.json", {"knee": 100.0, "b: first evaluations": 50.0})
-    begun.close()
-    resumed = Run(config, tmp_path / "run")
-    with resumed.timed("knee"):
-        pass
-    resumed.prepare(resume=True)
-    assert 100.0 < resumed.seconds["knee"] < 101.0
-    with resumed.timed("b: first evaluations"):
-        pass
-    stored = json.loads((tmp_path / "run" / "times.json").read_text())
-    assert stored == resumed.seconds
-    assert stored["b: first evaluations"] >= 50.0
 
 
 def test_linear_algebra_of_a_run_uses_one_thread(tmp_path, monkeypatch):
@@ -192,7 +152,7 @@ ELEMENTS = (
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
+def finished(tmp_path_factory):
     """Return the folder of a finished run; not to be written to."""
     folder = tmp_path_factory.mktemp("elements") / "run"
     assert main(run_command(folder, *ELEMENTS)) == 0
@@ -216,21 +176,3 @@ def test_run_is_complete(finished):
     assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
     assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
     assert isinstance(TrainedRun.open(finished).reference_model, SurfaceContact)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatch):
-    """More samples: those of before are known, and nothing is condensed again."""
-    folder = shutil.copytree(finished, tmp_path / "run")
-
-    def condensed(self, body):
-        raise AssertionError("the compliance is stored")
-
-    monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
-    command = run_command(folder, *ELEMENTS, "design.budget=86")
-    assert main([*command, "--resume"]) == 0
-    before, after = (read_table(f / "samples" / "first.parquet") for f in (finished, folder))
-    assert after.equals(before)
-    assert surrogate_arrays(folder).keys() == surrogate_arrays(finished).keys()
-    assert json.loads((folder / "run.json").read_text())["counts"]["total"]["evaluated"] == 52

@@ -14,7 +14,6 @@ from dynamics.simulator.equilibrium import settle
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
-from pipeline.config.schema import Config
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import (
@@ -81,7 +80,7 @@ def test_axial_scale_and_period_reach_the_cycle():
     assert half.at(1.0)[0] == pytest.approx(one.at(0.5)[0], rel=1e-12)
 
 
-def cycles(difference: dict[str, np.ndarray]) -> pd.DataFrame:
+def cycles(difference):
     original = pd.DataFrame({name: np.linspace(-1.0, 3.0, 5) for name in COMPARED})
     surrogate = original.copy()
     for name, values in difference.items():
@@ -207,11 +206,3 @@ def test_shipped_ligaments_are_in_the_frames_of_the_bones(study):
         pack(gait_ligaments(simulation)), pack(load_ligaments(LENHART_LIGAMENTS)), strict=True
     ):
         assert_allclose(one, other, rtol=0.0, atol=0.0)
-
-
-def test_the_side_of_a_table_of_loads_is_that_of_the_ligaments(tmp_path):
-    original = {"kind": "table", "file": "rows.csv", "side": "left"}
-    tree = {"original": original, "simulation": {"ligaments": str(LENHART_LIGAMENTS)}}
-    config = Config.model_validate(tree)
-    with pytest.raises(InputError, match="MCLd1: expected on the medial side"):
-        gait_ligaments(config.simulation)

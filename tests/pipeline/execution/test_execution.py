@@ -20,10 +20,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.errors import ExecutionError
-from pipeline.execution import memory
 from pipeline.execution.backends import Execution
 from pipeline.execution.dask_cluster import environment, environment_error
-from pipeline.execution.memory import check_room, is_of_memory
 from pipeline.stages.run_folder import Run
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import RESULT_COLUMNS
@@ -136,10 +134,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         pass
 
 
-def too_large():
-    np.empty(1 << 58)
-
-
 def fail_with(error):
     def run(*_, **__):
         raise error
@@ -164,28 +158,6 @@ def test_errors_of_memory_are_told(monkeypatch, capsys, error, asked):
     assert "run.workers=1" in err
     assert err.endswith("; continue with `knee-contact run smoke --resume`\n")
     assert "Traceback" not in err
-
-
-def test_arrays_of_numpy_and_errors_behind_others_are_of_memory():
-    with pytest.raises(MemoryError) as found:
-        too_large()
-    assert is_of_memory(found.value)
-    behind = ValueError("a consequence")
-    behind.__cause__ = found.value
-    assert is_of_memory(behind)
-    assert not is_of_memory(ValueError("another"))
-    assert not is_of_memory(OSError(errno.ENOENT, "No such file"))
-
-
-@pytest.mark.parametrize(("limit", "refused"), [(1.2e9, True), (1.4e9, False), (None, False)])
-def test_a_run_needs_room_beside_its_libraries(monkeypatch, limit, refused):
-    monkeypatch.setattr(memory, "limit_of_process", lambda: limit)
-    monkeypatch.setattr(memory, "_taken", lambda: 0.8e9)
-    if not refused:
-        check_room()
-        return
-    with pytest.raises(ExecutionError, match=r"may take 1.20 GB.* 0.80 GB; raise .* 1.3 GB"):
-        check_room()
 
 
 LIMIT = 240.0

@@ -1,9 +1,7 @@
 """Finite elements of a study: layers, memory, stored compliances, workers, flags, path."""
 
-from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 
-import layers
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,18 +15,15 @@ from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.finite_element.layer import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
-from pipeline.execution.backends import Execution
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import (
     build_elements,
-    remove_stale,
 )
 from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.store.samples import FAILED, OK, candidate_table
-from surrogates.sampling.space import ReferencePath
 
 ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
 
@@ -119,47 +114,10 @@ def test_more_memory_than_the_machine_has_is_refused(monkeypatch):
     build_knee(config)
 
 
-def test_nodes_too_far_apart_for_a_contact_are_refused():
-    build_knee(load_config(SMOKE, (*TINY, *ELEMENTS)))
-    far = "contact.finite_element.node_spacing_mm=4.0"
-    with pytest.raises(
-        InputError, match=r"node_spacing_mm: .* mm across, .* \(expected at least"
-    ) as e:
-        build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, far)))
-    remedy = float(str(e.value).partition("set ")[2].partition(" ")[0])
-    assert 1.5 < remedy < 3.0
-
-
-@pytest.mark.slow
-def test_stale_compliances_are_removed_and_no_other_files(tmp_path):
-    folder = tmp_path / "condensed"
-    model = layers.plate_contact(folder=folder)
-    model.prepare()
-    model.with_spacing(4e-3).prepare()
-    (folder / "notes.txt").touch()
-    used = set(folder.iterdir())
-    assert len(used) == 5
-    layers.plate_contact(folder=folder, growth=1.2).prepare()
-    (folder / "tmpabc.part").touch()
-    remove_stale(tmp_path, model)
-    assert set(folder.iterdir()) == used
-    # With nodes 6 mm apart, there is no second model.
-    wide = layers.plate_contact(folder=folder, spacing=3e-3)
-    wide.prepare()
-    remove_stale(tmp_path, wide)
-    assert len(set(folder.iterdir()) - used) == 2
-    assert (folder / "notes.txt").exists()
-    remove_stale(tmp_path, None)
-    assert [file.name for file in folder.iterdir()] == ["notes.txt"]
-    remove_stale(tmp_path / "nowhere", model)
-
-
 CONFIG = load_config(
     SMOKE,
     (*TINY, "contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0"),
 )
-#: Size of what travels to a worker with each chunk [bytes].
-SMALL = 20e6
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +126,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def knee(folder) -> Knee:
+def knee(folder):
     """Return the knee of a run folder, prepared."""
     made = build_knee(CONFIG, folder)
     assert not folder.exists()
@@ -177,19 +135,19 @@ def knee(folder) -> Knee:
 
 
 @pytest.fixture(scope="module")
-def path(knee) -> ReferencePath:
+def path(knee):
     return knee.reference_path(CONFIG)
 
 
 @pytest.fixture(scope="module")
-def drawn(path) -> pd.DataFrame:
+def drawn(path):
     poses = path.poses(np.linspace(0.1, 0.8, 4))
     parts = [candidate_table(poses, np.linspace(50.0, 900.0, 4), name) for name in COMPARTMENTS]
     return pd.concat(parts, ignore_index=True)
 
 
 @pytest.fixture(scope="module")
-def done(knee, drawn) -> pd.DataFrame:
+def done(knee, drawn):
     return evaluate_rows(knee.model, drawn, "load")
 
 
@@ -214,15 +172,6 @@ def test_stored_compliances_give_the_same_loads(knee, folder, drawn, done, monke
     forbid_condensing(monkeypatch)
     stored = build_knee(CONFIG, folder)
     assert evaluate_rows(stored.model, drawn, "load").equals(done)
-
-
-@pytest.mark.slow
-def test_workers_map_the_stored_compliances(knee, drawn, done, monkeypatch):
-    assert len(ForkingPickler.dumps(knee.model)) < SMALL
-    function, shared, *_ = knee.evaluation()
-    jobs = [(drawn.iloc[:5],), (drawn.iloc[5:],)]
-    found = dict(Execution(workers=2).results(function, jobs, *shared))
-    assert pd.concat([found[0], found[1]]).equals(done)
 
 
 def test_contact_that_leaves_the_layer_is_no_sample(knee, drawn, monkeypatch):

@@ -38,7 +38,6 @@ from pipeline.store.samples import (
     read_table,
     usable,
 )
-from surrogates.sampling.space import SampleSpace
 
 SETTINGS = SurrogateConfig(
     polynomial=PolynomialConfig(basis="total_degree", degree=(2,), ridge=(0.0,)),
@@ -50,7 +49,7 @@ BOUNDS = FeasibilityConfig(
 )
 
 
-def answer(table: pd.DataFrame) -> pd.DataFrame:
+def answer(table):
     """Answer like a linear spring whose height falls with the root of the load."""
     axial = table["load_N"]
     height = 0.03 - 1e-6 * np.sqrt(axial) + 1e-3 * table["adduction_rad"]
@@ -70,13 +69,13 @@ def answer(table: pd.DataFrame) -> pd.DataFrame:
     return done.assign(**loads, **centre)
 
 
-def design(**changes) -> DesignConfig:
+def design(**changes):
     settings = {"candidates": 64, "first": 40, "budget": 0}
     plain = {"infill": "sequence", "family": "polynomial"}
     return DesignConfig(**{**settings, **plain, **changes})
 
 
-def fit(samples: pd.DataFrame, space: SampleSpace, pair=PAIR, settings=SETTINGS):
+def fit(samples, space, pair=PAIR, settings=SETTINGS):
     return stages.fit_surrogates(samples, space, settings, [pair], 1)[0]
 
 
@@ -95,7 +94,7 @@ class Stages:
 
 
 @pytest.fixture
-def carried_out(space) -> Stages:
+def carried_out(space):
     candidates = stages.choose_samples(space, design(), 1)
     first = stages.evaluate_first(candidates, answer)
     early = fit(first, space)
@@ -256,7 +255,7 @@ def test_folds_add_a_cross_validation_of_every_group(carried_out, space):
 # ---- weights ---------------------------------------------------------
 
 
-def weighted_samples(carried_out) -> pd.DataFrame:
+def weighted_samples(carried_out):
     weight = np.where(carried_out.first["index"] % 4 == 0, 0.2, 1.0)
     return carried_out.first.assign(weight=weight)
 
@@ -296,7 +295,7 @@ def test_stage_d_predicts_standard_errors(carried_out, space):
     assert rows["error_force_y_N"].eq(0.0).all()
 
 
-def loads_table(*rows: tuple[float, float, float, float]) -> pd.DataFrame:
+def loads_table(*rows):
     """Return predictions of (AP force, axial force, ML force, peak pressure in MPa)."""
     table = pd.DataFrame(0.0, index=range(len(rows)), columns=[*POSE_COLUMNS, *LOAD_COLUMNS])
     values = np.array(rows)
@@ -327,7 +326,7 @@ def test_stage_e_names_the_first_bound_that_is_broken():
     ]
 
 
-def certain(table: pd.DataFrame, **errors: float) -> pd.DataFrame:
+def certain(table, **errors):
     """Return predictions with standard errors, 0 unless told."""
     return table.assign(**dict.fromkeys(stages.ERROR_COLUMNS, 0.0) | errors)
 
