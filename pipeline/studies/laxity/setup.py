@@ -79,8 +79,13 @@ class LaxitySetup:
             values.append(moved[1:] - moved[0])
             errors.append(np.full(len(own.loads) - 1, test.error))
             kinds.append(np.full(len(own.loads) - 1, _DIRECTIONS.index(test.direction)))
-        columns = (np.concatenate(each) for each in (values, errors, kinds))
-        return Measured(*columns, self.scales, np.concatenate(places))
+        return Measured(
+            np.concatenate(values),
+            np.concatenate(errors),
+            np.concatenate(kinds),
+            self.scales,
+            np.concatenate(places),
+        )
 
     @property
     def scales(self) -> FloatArray:

@@ -138,7 +138,7 @@ def _split(setup: LaxitySetup, split: tuple[float, float]) -> list[HeldOut]:
     found = fit(setup.model_of(others), setup.measurements.rows(known))
     means, deviations = _predicted(setup, found, setup.model(found.answer.z), known)
     rows = []
-    for k in np.flatnonzero(own):
+    for k in np.flatnonzero(own).tolist():
         last = setup.last[k]
         measured, mean, sd = setup.measurements.values[last], means[last], deviations[last]
         rows.append(
