@@ -220,3 +220,11 @@ def test_wear_takes_the_field_of_the_same_mesh(knee):
         FieldContact(knee, coarse, coarse.compartments).spring_state(Pose())
     with pytest.raises(InputError, match="compartments"):
         FieldContact(knee, BED, BED.compartments[1:])
+
+
+def test_a_knee_without_fields_says_so(tmp_path):
+    surrogates.save(manufactured.knee(), tmp_path / "knee.npz")
+    again = surrogates.load(tmp_path / "knee.npz")
+    assert again.fields is None
+    with pytest.raises(InputError, match=r"\[surrogate.fields\]"):
+        again.pressure_field(Pose())
