@@ -51,7 +51,7 @@ class Measured(NamedTuple):
     places: FloatArray
 
     def rows(self, chosen: NDArray[Any]) -> Measured:
-        """Return the chosen displacements."""
+        """Return the displacements [mm or deg] that are chosen, (N,) bool."""
         values, errors, kinds, places = (
             each[chosen] for each in (self.values, self.errors, self.kinds, self.places)
         )
