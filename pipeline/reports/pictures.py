@@ -170,14 +170,17 @@ def wear_pictures(files: RunFiles) -> Iterator[Picture]:
             ("Sliding distance", "sliding distance in contact [mm]"): 1e3 * files.wear.distance_m,
         }
         for (title, label), values in maps.items():
+            # At the edge, where little work is done, a triangle may have any cross-shear.
+            share = 0.98 if title == "Cross-shear" else 1.0
+            most = np.quantile(np.append(values[values > 0.0], 1e-12), share)
             yield fig.plateau_pair(
                 f"{title}, original and surrogate",
                 (1e3 * files.maps.vertices, files.maps.faces),
                 values,
-                ("original, by its pressures", "surrogate, from its loads"),
+                ("original", "surrogate"),
                 label,
                 size=(8.2, 3.3),
-                scale=Normalize(0.0, max(float(np.max(values)), 1e-12)),
+                scale=Normalize(0.0, float(most)),
             )
 
 
