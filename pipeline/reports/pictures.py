@@ -124,8 +124,11 @@ def wear_pictures(files: RunFiles) -> Iterator[Picture]:
         ("Sliding distance in contact", "mm", 1e3, files.wear.distance_m),
     ):
         shown = factor * values
+        # At the edge, where little work is done, a triangle may have any cross-shear.
+        share = 1.0 if unit else 0.98
+        most = float(np.quantile(np.append(shown[shown > 0.0], 1e-12), share))
         for k, name in enumerate(MODELS):
-            yield fig.face_map(f"{title}, {name}", surface, shown[k], float(shown.max()), unit)
+            yield fig.face_map(f"{title}, {name}", surface, shown[k], most, unit)
 
 
 class PeakPressure(NamedTuple):
