@@ -25,7 +25,7 @@ Source = Annotated[Path, Parameter(help="Run directory, or Parquet file.")]
 
 @command(parent=samples)
 def summary(source: Source, /) -> Answer:
-    """List rows, failures, ranges and checksums of the tables.
+    """List rows, failures and ranges of the tables.
 
     Examples
     --------

@@ -20,9 +20,7 @@ from pipeline.store.samples import (
     PEOPLE,
     UNITS,
     StoreError,
-    described,
     read_table,
-    state_of,
     unit_of,
     write_table,
 )
@@ -51,10 +49,9 @@ def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
 
 
 class ColumnSummary(Computed):
-    """Range of a numeric column in its unit, and the number of rows without a value."""
+    """Range of a numeric column, and the number of rows without a value."""
 
     column: str
-    unit: str
     least: float | None
     greatest: float | None
     missing: int
@@ -63,14 +60,13 @@ class ColumnSummary(Computed):
 class TableSummary(Computed):
     """Counts of a stored table, and the ranges of its numeric columns.
 
-    `checksum` is "matches", "none" for tables of other programs, or "damaged: ..."; a damaged table
-    has no counts.
-    `ok` and `failed` are None without a status; `reasons` are the numbers of failed rows.
+    `damaged` says what is wrong with a table, which then has no counts. `ok` and `failed` are None
+    without a status; `reasons` are the numbers of failed rows.
     """
 
     table: str
     file: str
-    checksum: str
+    damaged: str = ""
     rows: int | None = None
     ok: int | None = None
     failed: int | None = None
@@ -95,7 +91,7 @@ def _summary(name: str, file: Path) -> TableSummary:
     try:
         table = read_table(file)
     except StoreError as error:
-        return TableSummary(table=name, file=str(file), checksum=f"damaged: {error}")
+        return TableSummary(table=name, file=str(file), damaged=str(error))
     ok, failed, reasons = None, None, {}
     if "status" in table.columns:
         ok, failed = (int((table["status"] == status).sum()) for status in (OK, FAILED))
@@ -105,7 +101,6 @@ def _summary(name: str, file: Path) -> TableSummary:
     return TableSummary(
         table=name,
         file=str(file),
-        checksum=state_of(file),
         rows=len(table),
         ok=ok,
         failed=failed,
@@ -118,7 +113,6 @@ def _range(values: pd.Series[float]) -> ColumnSummary:
     known = values.dropna().to_numpy(dtype=np.float64)
     return ColumnSummary(
         column=str(values.name),
-        unit=described(str(values.name))[0],
         least=known.min() if len(known) else None,
         greatest=known.max() if len(known) else None,
         missing=len(values) - len(known),
@@ -130,17 +124,17 @@ def summary_text(rows: Sequence[TableSummary]) -> str:
     lines = []
     for row in rows:
         if row.rows is None:
-            lines.append(f"{row.table}: {row.checksum}")
+            lines.append(f"{row.table}: damaged: {row.damaged}")
             continue
         counts = "" if row.ok is None else f", {row.ok} ok, {row.failed} failed"
-        lines.append(f"{row.table}: {counted(row.rows, 'row')}{counts}; checksum: {row.checksum}")
+        lines.append(f"{row.table}: {counted(row.rows, 'row')}{counts}")
         lines += [f"  {count} x {reason}" for reason, count in row.reasons.items()]
         for column in row.columns:
             span = "no value"
             if column.least is not None:
-                span = f"{column.least:.6g} to {column.greatest:.6g} {column.unit}"
+                span = f"{column.least:.6g} to {column.greatest:.6g}"
             missing = f", {column.missing} missing" if column.missing else ""
-            lines.append(f"  {column.column:24} {span.rstrip()}{missing}")
+            lines.append(f"  {column.column:24} {span}{missing}")
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.reports.units import ASCII
 from pipeline.store.run_documents import Computed
-from pipeline.store.samples import OK, described
+from pipeline.store.samples import OK, unit_of
 from pipeline.studies.optimisation.schema import (
     DESIGN_OUTPUTS,
     EXPECTED,
@@ -130,10 +130,10 @@ _OTHERS = {"original": "the original model", "finite_element": "finite elements"
 
 def parameter_words(name: str) -> tuple[str, str]:
     """Return the words of a parameter and its unit, "" if it has none."""
-    unit, _ = described(name)
-    token = unit.replace(" ", "").replace("^", "")
-    stem = name.removesuffix(f"_{token}") if token else name
-    return stem.replace("_", " "), unit if stem != name or not token else ""
+    unit = unit_of(name)
+    if unit is None:
+        return name.replace("_", " "), ""
+    return unit.quantity.replace("_", " "), name.rpartition("_")[2]
 
 
 def objectives_found(settings: OptimisationConfig, front: FloatArray) -> list[ObjectiveFound]:
