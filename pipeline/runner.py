@@ -28,7 +28,7 @@ from pipeline.config.schema import Config
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import preparation_of, remove_stale
+from pipeline.originals.contact_original import preparation_of
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_findings
@@ -127,7 +127,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
             original = build_original(config, folder)
         if config.feasibility.bounds == "gait":
             run.config = config = _bounded(config, original)
-    run.prepare(resume=resume, original=original, replace=replace)
+    run.prepare(resume=resume, replace=replace)
     with run.timed("reference path"):
         with heard.hearing("[space.path], [simulation]"):
             space = sample_space(config, stored_path(run, original))
@@ -179,7 +179,6 @@ def _bounded(config: Config, original: OriginalModel) -> Config:
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     """Prepare the original model and measure an evaluation."""
-    remove_stale(run.config, run.folder, original.model)
     if original.model is None:
         return
     if (preparation := preparation_of(run.config)) is not None:
@@ -200,7 +199,6 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.Trai
         sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates,
         run.fits,
     )  # fmt: skip
-    run.stages.fitted(sum(each.seconds for each in trained))
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
 

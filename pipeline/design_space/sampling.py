@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -211,9 +210,7 @@ def sample_designs(run: Run, designs: pd.DataFrame, space: SampleSpace) -> Sampl
     for number, size in enumerate(sizes[1:], start=1):
         with run.timed("c: first surrogates"):
             training = training_samples(tables, config.feasibility)
-            begun = time.perf_counter()
             fit = first_fit(config, designs, training, space, run.execution)
-            run.stages.fitted(2.0 * (time.perf_counter() - begun))
         with run.timed("d: predicted errors of designs"):
             known = pd.concat(chosen, ignore_index=True)
             picked = next_designs(config, fit, known, left, size)

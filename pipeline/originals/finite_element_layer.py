@@ -15,7 +15,7 @@ from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.condensed_layer import LayerSize
 from foundation.finite_element.layer import ElasticLayer, PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.model import FiniteElementContact, coarser
+from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
 from pipeline.config.contact_schema import FiniteElementConfig
@@ -84,26 +84,6 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
     thickness = layer_thickness(layer, len(surfaces.femur.vertices), body="femoral")
     base, modulus = ThicknessBase(thickness), 1e6 * layer.youngs_modulus_MPa
     return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
-
-
-def remove_stale(folder: Path, model: FiniteElementContact | None) -> None:
-    """Remove the condensed compliances of a run directory that the run no longer uses."""
-    stored = folder / CONDENSED
-    stale = {*stored.glob("*-float??.npy"), *stored.glob("tmp*.part")}
-    if model is not None:
-        stale -= _files(model)
-        if stale:
-            with suppress(InputError):  # the layer cannot be meshed with twice the spacing
-                stale -= _files(coarser(model))
-    for file in stale:
-        file.unlink()
-
-
-def _files(model: FiniteElementContact) -> set[Path | None]:
-    """Return the files in which a model keeps its condensed compliances."""
-    digests = [layer.digest for layer in model.layers]
-    digests += [layer.digest for layer in model.femur_layers if layer is not None]
-    return {model.store.path(digest) for digest in digests}
 
 
 def check_nodes(
@@ -204,5 +184,5 @@ def _bytes(size: float) -> str:
 FINITE_ELEMENTS = ContactKind(
     build=_build,
     check_resolution=_check_nodes_across,
-    preparation=Preparation("condensation", _cost, remove_stale, coarser=_COARSER),
+    preparation=Preparation("condensation", _cost, coarser=_COARSER),
 )

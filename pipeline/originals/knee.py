@@ -212,8 +212,6 @@ class Preparation:
     stage: str
     #: Takes the knee, not prepared, [contact] and the area of a typical contact [m²].
     cost: Callable[[Knee, ContactConfig, float], Cost]
-    #: Removes what a run keeps of other models than the given, None: of another kind.
-    remove_stale: Callable[[Path, Any], None]
     #: Time with twice the node spacing, as in stage h, over that with the spacing [1]; 0: no nodes.
     coarser: float = 0.0
 

@@ -107,7 +107,6 @@ def _rounds(
                 training, space, config.surrogate, pairs, config.run.seed, run.execution,
                 names=config.knee.compartments, stored=run.fits,
             )  # fmt: skip
-            run.stages.fitted(early.seconds)
             fits.append(early)
             curve.append(learning_point(early, training))
         error, height = curve[-1].load_error_share, curve[-1].height_m

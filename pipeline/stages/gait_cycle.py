@@ -226,7 +226,7 @@ def simulate_cycle(
     gait, model = GaitSimulation.of(run.config.simulation, path), original.model
     with run.timed("h: gait simulation"):
         if model is None:
-            result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
+            result = _simulated(gait, surrogate, "surrogate", _ALONE)
             columns = without(simulation_table({"surrogate": result}), original.not_given)
             write_table(columns, run.folder / "simulation.parquet")
             _write(run, {"surrogate": result}, [], None)
@@ -246,8 +246,8 @@ def _simulate_both(
     """Simulate the cycle with both models; write and return results and wear."""
     results = {
         # The first simulation of a process fills caches: of so short a cycle, the second is timed.
-        "surrogate": _simulated(run, gait, surrogate, "surrogate", _ADVICE, times=2),
-        "original": _simulated(run, gait, model, "original", _ADVICE),
+        "surrogate": _simulated(gait, surrogate, "surrogate", _ADVICE, times=2),
+        "original": _simulated(gait, model, "original", _ADVICE),
     }
     table = simulation_table(results)
     write_table(table, run.folder / "simulation.parquet")
@@ -257,19 +257,18 @@ def _simulate_both(
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
     write_arrays(run.folder / "wear.npz", wear)
     times = speed(model, surrogate, results["original"].poses)
-    spacing = _node_spacing(run, model, results["original"])
-    say(run.stages.step("contact model against the elastic layer, at equal loads"))
+    spacing = _node_spacing(model, results["original"])
+    say("  contact model against the elastic layer, at equal loads")
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
     _write(run, results, compare_cycles(table), times, spacing)
     return results, wear
 
 
-def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
+def _node_spacing(model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
     """Return the error of the node spacing, None for a contact model without nodes."""
     if not isinstance(model, NodalContact):
         return None
-    twice = f"{2e3 * model.spacing:g} mm"
-    say(run.stages.step(f"error of the node spacing: the same poses with nodes {twice} apart"))
+    say(f"  error of the node spacing: the same poses with nodes {2e3 * model.spacing:g} mm apart")
     return node_spacing(model, result.poses)
 
 
@@ -294,10 +293,10 @@ def _write(
 
 
 def _simulated(
-    run: Run, gait: GaitSimulation, model: ContactModel, name: str, advice: str, times: int = 1
+    gait: GaitSimulation, model: ContactModel, name: str, advice: str, times: int = 1
 ) -> SimulationResult:
     """Return the cycle, simulated `times` times, the first time with progress."""
-    say(run.stages.step(f"gait cycle driven by the {name}"))
+    say(f"  gait cycle driven by the {name}")
     with bar(100, "%", name) as shown:
 
         def advance(part: float) -> None:

@@ -10,26 +10,22 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from foundation.base.wording import counted
-from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
-from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
+from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.fitting import FITS
 from pipeline.store.documents import read_document
-from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, made_from, write_made_with
+from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, write_made_with
 from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
 from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
 from pipeline.store.samples import RESULT_COLUMNS, DamagedTableError, read_table, write_table
 from pipeline.store.workspace_lock import RunError as RunError
-from pipeline.store.workspace_lock import differing_keys
-from surrogates.sampling.designs import PREFIX_KINDS
 from surrogates.sampling.space import ReferencePath
 
 #: Results of a run, and those that a run with a changed configuration continues with.
@@ -39,14 +35,15 @@ _FILES = (
     "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
-_KEPT = ("path.json", *SAMPLE_FILES, FITS)
+#: Sections of a configuration that the reference path depends on.
+_OF_PATH = ("knee.", "contact.", "original.", "space.", "simulation.")
+_KEPT = ("path.json", *SAMPLE_FILES, FITS, CONDENSED)
 
 
 class Run(AbstractContextManager["Run"]):
     """A run directory and its study; at the end of the context, workers and lock are released."""
 
     def __init__(self, config: Config, folder: Path) -> None:
-        check_room()
         self.config = config
         self.folder = folder
         self.seconds: dict[str, float] = defaultdict(float)
@@ -70,9 +67,7 @@ class Run(AbstractContextManager["Run"]):
         """Number of processes."""
         return self.execution.workers
 
-    def prepare(
-        self, *, resume: bool, original: OriginalModel | None = None, replace: bool = False
-    ) -> None:
+    def prepare(self, *, resume: bool, replace: bool = False) -> None:
         """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
@@ -81,7 +76,7 @@ class Run(AbstractContextManager["Run"]):
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
         if job.resumed:
-            self._continue(job, original)
+            self._continue(job)
             if (times := self.folder / "times.json").exists():
                 for stage, seconds in read_document(times, StageTimes).root.items():
                     self.seconds[stage] += seconds
@@ -91,24 +86,15 @@ class Run(AbstractContextManager["Run"]):
         write_made_with(self.folder, job.text)
         self._prepared = True
 
-    def _continue(self, job: Job, original: OriginalModel | None) -> None:
+    def _continue(self, job: Job) -> None:
         """Prepare to go on with the configuration of the directory, or with a changed one."""
-        before = configuration_of(self.folder)
-        assert before is not None  # the directory has a config.toml
-        made, wanted = (c.model_dump(exclude_none=True) for c in (before, self.config))
-        changed = differing_keys(made, wanted, "run")
+        made, wanted, changed = job.compared()
         if not changed:
             return
-        check_keys(self.folder, before, self.config, changed)
-        if original is not None and (self.folder / "path.json").exists():
-            check_unchanged(self.folder, original)
-            if any(key.startswith("simulation.") for key in changed):
-                found = _found_path(self.config, original)
-                check_path(self.folder, found.path)
-                stored = read_document(self.folder / "path.json", PathKnots)
-                self.write_path(stored, found.warnings)
         say(f"continuing: {changes_in_words(made, wanted, changed)}")
         job.clear()
+        if any(key.startswith(_OF_PATH) for key in changed):
+            (self.folder / "path.json").unlink(missing_ok=True)
 
     @contextmanager
     def timed(self, stage: str, detail: str = "") -> Iterator[None]:
@@ -141,8 +127,6 @@ class Run(AbstractContextManager["Run"]):
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
         with bar(len(missing), "sample", "evaluated") as shown:
             store.evaluate(missing, size, self.execution, shown)
-        if (seconds := shown.seconds_per_step) is not None:
-            self.stages.evaluated(len(missing), seconds * len(missing))
         return store.with_results(rows)
 
     def table(
@@ -154,11 +138,6 @@ class Run(AbstractContextManager["Run"]):
             write_table(make(), path)
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
-
-    def write_path(self, knots: PathKnots, told: list[str]) -> None:
-        """Write `path.json`, with the warnings of the search if there are any."""
-        content = {key: value for key, value in knots.content().items() if key != "warnings"}
-        self.write_json("path.json", content | ({"warnings": told} if told else {}))
 
     def write_json(self, name: str, content: Mapping[str, Any] | Part) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
@@ -180,26 +159,21 @@ def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     """Return the path of the run, stored or found now, with the warnings of its search."""
     file = run.folder / "path.json"
     if not file.exists():
-        knots = _found_path(run.config, original)
-        run.write_path(knots, knots.warnings)
+        with heard_warnings() as told:
+            path = original.reference_path(run.config)
+        content = {
+            "original": original.digest,
+            **({"warnings": told} if told else {}),
+            "flexion_rad": path.flexion.tolist(),
+            "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
+        }
+        run.write_json("path.json", content)
         return read_path(run.folder)
     check_unchanged(run.folder, original)
     stored = read_document(file, PathKnots)
     for text in stored.warnings:
         warnings.warn(text, stacklevel=2)
     return stored.path
-
-
-def _found_path(config: Config, original: OriginalModel) -> PathKnots:
-    """Return the reference path that an original model has now."""
-    with heard_warnings() as told:
-        path = original.reference_path(config)
-    return PathKnots(
-        original=original.digest,
-        flexion_rad=path.flexion.tolist(),
-        coordinates_rad_m=path.poses(path.flexion)[:, 1:].tolist(),
-        warnings=told,
-    )
 
 
 def read_path(folder: Path) -> ReferencePath:
@@ -215,51 +189,4 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
         raise RunError(
             f"{folder}: the {files} have changed since this run started; run without --resume, or "
             "choose another folder with --out"
-        )
-
-
-#: Sections and keys that decide on the loads of a sample, or on which samples are drawn.
-_DECISIVE = (
-    *("knee.", "contact.", "original.", "space."),
-    *("run.seed", "design.kind", "design.load_spread"),
-)
-#: Largest difference of a knot of a path that was found again [rad, m]: rounding.
-_SAME_PATH = 1e-12
-_REMEDY = (
-    "restore the configuration and the files of the run, choose another --out, or run without "
-    "--resume and with --force, which deletes the samples"
-)
-
-
-def configuration_of(folder: Path) -> Config | None:
-    """Return the configuration that a run was made with; None if the folder holds no run."""
-    file = folder / "config.toml"
-    if not file.is_file():
-        return None
-    return checked_section(made_from(folder), Config, str(file))
-
-
-def check_keys(folder: Path, before: Config, after: Config, changed: list[str]) -> None:
-    """Raise a RunError if samples of a run are of no use with the dotted keys that changed."""
-    decisive = list(_DECISIVE)
-    if before.design.kind not in PREFIX_KINDS:
-        decisive.append("design.candidates")  # more candidates are other candidates
-    if useless := [key for key in changed if key.startswith(tuple(decisive))]:
-        made, wanted = (config.model_dump(exclude_none=True) for config in (before, after))
-        raise RunError(
-            f"{folder}: the samples of the run cannot be used with the changed configuration: "
-            f"{changes_in_words(made, wanted, useless)}; {_REMEDY}"
-        )
-
-
-def check_path(folder: Path, found: ReferencePath) -> None:
-    """Raise a RunError if a reference path is not the path that the samples were drawn about."""
-    stored = read_document(folder / "path.json", PathKnots).path
-    knots = stored.poses(stored.flexion), found.poses(stored.flexion)
-    if not np.allclose(*knots, rtol=0.0, atol=_SAME_PATH):
-        away = np.abs(knots[1] - knots[0]).max(axis=0)
-        raise RunError(
-            f"{folder}: the samples of the run cannot be used, since the changed keys of "
-            f"[simulation] move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
-            f"{np.degrees(away[:3].max()):.3g} degrees; {_REMEDY}"
         )

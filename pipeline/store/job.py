@@ -255,16 +255,16 @@ class Job:
     def _changes(self) -> str:
         """Return in words how the configuration differs from that of the folder; "" if equal."""
         try:
-            made, wanted, changed = self._compared()
+            made, wanted, changed = self.compared()
         except ConfigError as error:
             return str(error)
         return changes_in_words(made, wanted, changed, f"the {self.kind.name}")
 
     def _changed_keys(self) -> list[str]:
         """Return the keys in which the configuration differs from that of a job to be continued."""
-        return [key for key in self._compared()[2] if not key.startswith(self.kind.free)]
+        return [key for key in self.compared()[2] if not key.startswith(self.kind.free)]
 
-    def _compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    def compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
         """Return the configuration of the folder, that of the job, and the keys that differ."""
         keys = made_from(self.folder, self.kind.stored)
         before = checked_section(keys, type(self.config), str(self.stored))

@@ -309,19 +309,14 @@ def test_progress_is_a_line_for_each_stage_where_there_is_no_terminal(capfd):
     assert captured.out == ""
 
 
-def test_remaining_time_is_told_once_samples_and_fits_are_measured_and_falls():
-    """Both take three times as long as expected: 30 s of each."""
-    rounds = [Stage("c", seconds=10.0), Stage("f", 100, 2.0), Stage("c", seconds=10.0)]
-    counter = StageCounter([Stage("b", 100, 2.0), *rounds, Stage("f", 100, 2.0)], 1)
-    counter.per_evaluation = 0.05
+def test_remaining_time_is_told_once_an_evaluation_is_measured_and_falls():
+    rounds = [Stage("c", seconds=60.0), Stage("f", 100, 2.0), Stage("c", seconds=60.0)]
+    counter = StageCounter([Stage("b", 100, 2.0), *rounds, Stage("f", 100, 2.0)], 2)
     assert counter.begin("b") == "[1/5] b"
-    counter.evaluated(50, 15.0)
-    assert counter.begin("c") == "[2/5] c"
-    counter.fitted(30.0)
+    counter.per_evaluation = 0.3
+    assert counter.begin("c") == "[2/5] c (about 2 min left)"
     assert counter.begin("f") == "[3/5] f (about 2 min left)"
-    counter.evaluated(0, 0.0)  # all known
     assert counter.begin("c") == "[4/5] c (about 60 s left)"
-    counter.fitted(30.0)
     assert counter.begin("f") == "[5/5] f (about 30 s left)"
 
 

@@ -20,10 +20,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.errors import ExecutionError
-from pipeline.execution import memory
 from pipeline.execution.backends import Execution
 from pipeline.execution.dask_cluster import environment, environment_error
-from pipeline.execution.memory import check_room, is_of_memory
+from pipeline.execution.memory import is_of_memory
 from pipeline.stages.run_folder import Run
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import RESULT_COLUMNS
@@ -175,17 +174,6 @@ def test_arrays_of_numpy_and_errors_behind_others_are_of_memory():
     assert is_of_memory(behind)
     assert not is_of_memory(ValueError("another"))
     assert not is_of_memory(OSError(errno.ENOENT, "No such file"))
-
-
-@pytest.mark.parametrize(("limit", "refused"), [(1.2e9, True), (1.4e9, False), (None, False)])
-def test_a_run_needs_room_beside_its_libraries(monkeypatch, limit, refused):
-    monkeypatch.setattr(memory, "limit_of_process", lambda: limit)
-    monkeypatch.setattr(memory, "_taken", lambda: 0.8e9)
-    if not refused:
-        check_room()
-        return
-    with pytest.raises(ExecutionError, match=r"may take 1.20 GB.* 0.80 GB; raise .* 1.3 GB"):
-        check_room()
 
 
 LIMIT = 240.0

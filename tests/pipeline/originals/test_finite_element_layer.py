@@ -3,7 +3,6 @@
 from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 
-import layers
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +21,6 @@ from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import (
     build_elements,
-    remove_stale,
 )
 from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import load_surfaces
@@ -128,30 +126,6 @@ def test_nodes_too_far_apart_for_a_contact_are_refused():
         build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, far)))
     remedy = float(str(e.value).partition("set ")[2].partition(" ")[0])
     assert 1.5 < remedy < 3.0
-
-
-@pytest.mark.slow
-def test_stale_compliances_are_removed_and_no_other_files(tmp_path):
-    folder = tmp_path / "condensed"
-    model = layers.plate_contact(folder=folder)
-    model.prepare()
-    model.with_spacing(4e-3).prepare()
-    (folder / "notes.txt").touch()
-    used = set(folder.iterdir())
-    assert len(used) == 5
-    layers.plate_contact(folder=folder, growth=1.2).prepare()
-    (folder / "tmpabc.part").touch()
-    remove_stale(tmp_path, model)
-    assert set(folder.iterdir()) == used
-    # With nodes 6 mm apart, there is no second model.
-    wide = layers.plate_contact(folder=folder, spacing=3e-3)
-    wide.prepare()
-    remove_stale(tmp_path, wide)
-    assert len(set(folder.iterdir()) - used) == 2
-    assert (folder / "notes.txt").exists()
-    remove_stale(tmp_path, None)
-    assert [file.name for file in folder.iterdir()] == ["notes.txt"]
-    remove_stale(tmp_path / "nowhere", model)
 
 
 CONFIG = load_config(
