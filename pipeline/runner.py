@@ -20,16 +20,16 @@ from foundation.base.findings import Finding
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.threads import one_thread
 from foundation.base.wording import counted
-from pipeline import stages
 from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.config.surrogate_schema import AUTO
+from pipeline.errors import StageError
 from pipeline.files import writing
-from pipeline.originals.candidates import sample_space
+from pipeline.originals.candidates import choose_samples, sample_space
 from pipeline.originals.contact_original import preparation_of
-from pipeline.originals.protocol import OriginalModel, contact_model
+from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_findings
 from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
@@ -47,14 +47,15 @@ from pipeline.stages.assessment import (
     assess,
     compared,
     feasible,
+    field_figures,
     front_rows,
     held_out_point,
+    learn_domains,
     prediction_table,
+    with_fields,
 )
-from pipeline.stages.domains import learn_domains
-from pipeline.stages.feasibility import with_gait_bounds
+from pipeline.stages.fitting import Candidates, TrainedKnee, fit_surrogates, with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
-from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Fitted, Validation
 from pipeline.store.job import configuration_digest
@@ -187,15 +188,15 @@ def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 
-def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.TrainedKnee]:
+def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[TrainedKnee]:
     """Stage g: fit the main surrogate and those it is compared with."""
     config = run.config
     settings = config.surrogate
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
     seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
-    candidates = stages.Candidates(_drawn(run, sampled, space), config.feasibility)
-    trained = stages.fit_surrogates(
+    candidates = Candidates(_drawn(run, sampled, space), config.feasibility)
+    trained = fit_surrogates(
         sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates,
         run.fits,
     )  # fmt: skip
@@ -209,7 +210,7 @@ def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
     if config.surrogate.family != AUTO or config.original.kind == "table":
         return sampled.candidates
     design = config.design.model_copy(update={"candidates": _PREDICTED})
-    drawn = stages.choose_samples(
+    drawn = choose_samples(
         space, design, config.run.seed, config.knee.compartments, config.space.motion
     )
     full = sampled.training[sampled.training["weight"] == 1.0]
@@ -226,7 +227,7 @@ def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
 def _validate(
     run: Run,
     original: OriginalModel,
-    trained: list[stages.TrainedKnee],
+    trained: list[TrainedKnee],
     sampled: Sampled,
     held_out: pd.DataFrame,
 ) -> Validation:
@@ -312,9 +313,7 @@ def _with_fields(
 ) -> ContactSurrogate:
     """Return the main surrogate with pressure fields, and their held-out errors in the header."""
     if original.model is None:
-        raise stages.StageError(
-            "[surrogate.fields]: a table has no pressure fields; remove the section"
-        )
+        raise StageError("[surrogate.fields]: a table has no pressure fields; remove the section")
     settings, seed = run.config.surrogate, run.config.run.seed
     found = with_fields(knee, original.model, samples, settings, seed)
     inside = feasible(held_out, run.config.feasibility)

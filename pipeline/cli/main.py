@@ -149,8 +149,7 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
     from pipeline.cli.write_errors import is_of_writing, write_error_text
-    from pipeline.errors import ExecutionError
-    from pipeline.stages import StageError
+    from pipeline.errors import ExecutionError, StageError
 
     as_json = request.as_json
     failures = (StageError, ExecutionError, SimulationError, EquilibriumError, PoseError)

@@ -31,8 +31,8 @@ def summary(source: Source, /) -> Answer:
     --------
     $ knee-contact samples summary runs/implant
     """
-    from pipeline.store.sample_tables import summary as summarise
-    from pipeline.store.sample_tables import summary_text
+    from pipeline.store.samples import summary as summarise
+    from pipeline.store.samples import summary_text
 
     rows = summarise(source)
     damaged = any(row.rows is None for row in rows)
@@ -75,7 +75,7 @@ def export(
     $ knee-contact samples export runs/implant --format parquet --out tables
     """
     from pipeline.reports.judgement import judgement_lines, stored_judgement
-    from pipeline.store.sample_tables import export_tables
+    from pipeline.store.samples import export_tables
 
     files = export_tables(source, format, out, wanted=tables, people=units == "people")
     answer = files_answer(files)

@@ -117,13 +117,13 @@ def fit(
     --------
     $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
     """
-    from pipeline.design_space.fitted_knee import (
+    from pipeline.design_space.taken_design import (
+        TrainedDesigns,
         fit_document,
         fit_knee,
         fit_lines,
         fitted_surrogate,
     )
-    from pipeline.design_space.taken_design import TrainedDesigns
     from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)

@@ -9,11 +9,10 @@ from typing import Any
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from pipeline.advice import of_configuration
-from pipeline.config.designs import check_designs, design_space_of
-from pipeline.config.reading import load_config
+from pipeline.config.reading import check_designs, design_space_of, load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import settled_path
-from pipeline.design_space.drawn_designs import HELD_OUT, draw_designs, values_of
+from pipeline.design_space.sampling import HELD_OUT, draw_designs, values_of
 from pipeline.errors import StageError
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import preparation_of

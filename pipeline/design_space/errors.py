@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from foundation.base.checks import FloatArray
 from pipeline.config.schema import Config
-from pipeline.stages import infeasibility
+from pipeline.stages.fitting import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.fixed_inputs import with_parameters
 from surrogates.formulations.contact_surrogate import ContactSurrogate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from dataclasses import replace as replaced
 from datetime import UTC, datetime
@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
 
 import surrogates
 from foundation.base.checks import FloatArray
@@ -20,21 +22,13 @@ from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import Pose
 from foundation.base.threads import one_thread
-from pipeline.config.designs import check_designs, design_space_of
-from pipeline.config.reading import dump_config
+from foundation.base.wording import counted
+from pipeline.config.reading import check_designs, design_space_of, dump_config
 from pipeline.config.schema import Config
 from pipeline.design_space.checkup import stages_over_designs
 from pipeline.design_space.design_contact import cycle_document, design_knee, fitted_patch
-from pipeline.design_space.document import DesignsDocument, summary_lines, write_designs_page
-from pipeline.design_space.drawn_designs import (
-    HELD_OUT,
-    UNSEEN,
-    Drawn,
-    draw_designs,
-    scaled_designs,
-    values_of,
-)
 from pipeline.design_space.errors import (
+    TOLD,
     doubts,
     expected_errors,
     feasible_samples,
@@ -43,28 +37,172 @@ from pipeline.design_space.errors import (
     worst,
 )
 from pipeline.design_space.sampling import (
+    HELD_OUT,
     SPREADS,
+    UNSEEN,
+    Drawn,
     counts_of,
     design_paths,
+    draw_designs,
     fit_designs,
     parametric_space,
     path_errors,
     sample_designs,
+    scaled_designs,
     unlearnt_samples,
+    values_of,
 )
 from pipeline.files import writing
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.progress import StageCounter
-from pipeline.stages import infeasibility
-from pipeline.stages.domains import limits_of
+from pipeline.reports import figures as fig
+from pipeline.reports.accuracy import parity_panel
+from pipeline.reports.figures import Picture, picture
+from pipeline.reports.pages import write_page
+from pipeline.stages.assessment import limits_of
+from pipeline.stages.fitting import infeasibility
+from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
+from pipeline.store.run_documents import Computed
 from pipeline.store.samples import digest, loads_of, poses_of, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.design_fit import fit_parametric_domain
 from surrogates.formulations.domain_fit import DomainSamples
+
+
+class DesignsDocument(Computed):
+    """Designs, counts, errors at held-out designs and of derivatives, and provenance of a run."""
+
+    name: str
+    date: str
+    parameters: list[dict[str, Any]]
+    constraints: list[str]
+    drawn: int
+    dropped: dict[str, int]
+    counts: dict[str, int]
+    path_errors: dict[str, float]
+    family: str
+    unseen: list[dict[str, Any]]
+    held_out: list[dict[str, Any]]
+    errors: dict[str, dict[str, float | None]]
+    derivatives: dict[str, dict[str, float]] = Field(default_factory=dict)
+    packages: dict[str, str]
+    python: str
+    workers: int
+    seconds: dict[str, float]
+    summary: list[str]
+
+
+def summary_lines(document: DesignsDocument) -> list[str]:
+    """Return the lines on the terminal."""
+    counts, dropped = document.counts, sum(document.dropped.values())
+    lines = [
+        f"{counted(counts['designs'], 'design')} of {len(document.parameters)} parameters, "
+        f"{counts['training']} training samples; {dropped} of {document.drawn} drawn designs "
+        "infeasible",
+    ]
+    held = document.held_out
+    lines.append(f"errors at {counted(len(held), 'held-out design')} (RMS, largest, accepted):")
+    for name, (words, unit) in TOLD.items():
+        row = document.errors[name]
+        if row["rms"] is not None:
+            lines.append(
+                f"  {words}: {row['rms']:.2g}, {row['largest']:.2g}, {row['accepted']:g} {unit}"
+            )
+    if document.derivatives:
+        told = [f"{name} {row['percent']:.2g} %" for name, row in document.derivatives.items()]
+        lines.append(
+            "error of the derivative of the axial force at a pose, RMS over its own RMS: "
+            + ", ".join(told)
+        )
+    doubted = sum(bool(each["doubts"]) for each in held)
+    if doubted:
+        lines.append(
+            f"{counted(doubted, 'held-out design')} with an expected error above twice this"
+        )
+    failed = [each for each in held if each["cycle"]["reason"]]
+    if failed:
+        told = failed[0]["cycle"]["reason"]
+        lines.append(f"{counted(len(failed), 'held-out design')} without a gait cycle: {told}")
+    lines.append(f"{sum(document.seconds.values()):.0f} s")
+    return lines
+
+
+#: Heights of pictures with a row for each error [inch]: least, and for each row.
+_BASE, _ROW = 1.1, 0.3
+
+
+def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> None:
+    """Write `report.html` of a run over designs; `config` is the resolved study as TOML."""
+    write_page(
+        folder / "report.html",
+        template="designs.html",
+        run=document,
+        errors=[
+            {"label": words, "unit": unit, **document.errors[name]}
+            for name, (words, unit) in TOLD.items()
+        ],
+        designs=[_row(each) for each in document.held_out],
+        names=[row["name"] for row in document.parameters],
+        shown=TOLD,
+        pictures={
+            "errors": [_error_picture("errors at held-out designs", document)],
+            "outputs": list(_parity(document)),
+        },
+        config_text=config,
+    )
+
+
+def _row(design: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of the table of held-out designs."""
+    cycle = design["cycle"]
+    flagged = cycle.get("flagged", 0)
+    return {
+        "design": design["design"],
+        "values": design["values"],
+        "errors": design["errors"],
+        "told": [
+            *design["doubts"],
+            *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
+            *([cycle["reason"]] if cycle["reason"] else []),
+        ],
+    }
+
+
+@picture("svg")
+def _error_picture(document: DesignsDocument) -> Figure:
+    """Draw every error of every held-out design over what is accepted, on a logarithmic axis."""
+    rows = list(TOLD)
+    figure, axes = fig.panel((4.6, _BASE + _ROW * len(rows)), x="error over accepted error")
+    for place, name in enumerate(rows):
+        sizes = np.array([each["errors"].get(name, np.nan) for each in document.held_out])
+        accepted = document.errors[name]["accepted"] or 1.0
+        axes.plot(
+            np.maximum(sizes / accepted, 1e-3), np.full(len(sizes), place), "o",
+            color=fig.BLUE, alpha=0.5, ms=5.0, label="a design" if place == 0 else None,
+        )  # fmt: skip
+        rms = document.errors[name]["rms"]
+        if rms is not None:
+            label = "RMS" if place == 0 else None
+            axes.plot(rms / accepted, place, "D", color=fig.VERMILLION, ms=6.0, label=label)
+    axes.axvline(1.0, color=fig.INK, lw=1.2, ls=fig.DASHES, label="accepted")
+    axes.set_xscale("log")
+    axes.set_yticks(np.arange(len(rows)), [TOLD[name][0] for name in rows])
+    axes.invert_yaxis()
+    fig.legend_above(axes, 3)
+    return figure
+
+
+def _parity(document: DesignsDocument) -> Iterator[Picture]:
+    """Yield the key outputs of the surrogate over those of the original model."""
+    cycles = [each["cycle"] for each in document.held_out if not each["cycle"]["reason"]]
+    for name in KEY_OUTPUTS if cycles else ():
+        truth, other = (np.array([c[m][name] for c in cycles]) for m in ("original", "surrogate"))
+        text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
+        yield parity_panel(text, {"designs": truth}, {"designs": other}, OUTPUTS[name].axis)
 
 
 class JudgedDesign(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from foundation.base.findings import Finding
 from pipeline.config.schema import Config, ContactConfig
-from pipeline.originals.finite_element_layer import FINITE_ELEMENTS
+from pipeline.originals.finite_element_layer import ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import (
@@ -37,7 +37,7 @@ SPRINGS = ContactKind(build=_build, check_resolution=_check_resolution, check=ch
 #: Kinds of contact models, by the value of `contact.model`.
 CONTACT_KINDS: dict[str, ContactKind] = {
     "elastic_foundation": SPRINGS,
-    "finite_element": FINITE_ELEMENTS,
+    "finite_element": ELEMENTS,
 }
 
 

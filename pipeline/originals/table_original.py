@@ -23,8 +23,8 @@ from pipeline.config.schema_base import Section
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import Evaluation, OriginalModel, Progress
 from pipeline.originals.pose_load_table import PoseLoads, TableError, read_pose_loads
-from pipeline.originals.protocol import Evaluation, OriginalModel, Progress
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.run_documents import FromTable, RowErrors
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of

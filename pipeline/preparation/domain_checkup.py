@@ -33,8 +33,7 @@ from pipeline.preparation.settling import offsets_of
 from pipeline.preparation.swing import LONGEST, TooLong, swing
 from pipeline.progress import rounded, say
 from pipeline.simulation import gait_cycle
-from pipeline.stages import infeasibility
-from pipeline.stages.feasibility import with_gait_bounds
+from pipeline.stages.fitting import infeasibility, with_gait_bounds
 from pipeline.store.samples import OK, candidate_table, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import SampleSpace

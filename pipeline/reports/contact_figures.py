@@ -20,7 +20,7 @@ from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of
 from pipeline.reports.units import given
-from pipeline.stages.frames import Frames
+from pipeline.stages.gait_cycle import Frames
 from pipeline.store.quantities import to_display
 from pipeline.store.run_documents import MODELS
 

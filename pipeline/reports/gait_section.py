@@ -16,7 +16,7 @@ from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import spacing_of
 from pipeline.reports.units import in_unit, number, percent, scaled
-from pipeline.stages.frames import WearOfCycle
+from pipeline.stages.gait_cycle import WearOfCycle
 from pipeline.store.quantities import quantity_of, to_display
 from pipeline.store.run_documents import (
     MODELS,

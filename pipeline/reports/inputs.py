@@ -19,8 +19,7 @@ from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
-from pipeline.stages.gait_cycle import TABLE_COLUMNS
+from pipeline.stages.gait_cycle import TABLE_COLUMNS, Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
     check_faces,

@@ -61,8 +61,8 @@ from pipeline.reports.pressure_view import view_data
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
+from pipeline.store.job import flat_keys
 from pipeline.store.run_documents import Part, StoredFinding, Verdict
-from pipeline.store.workspace_lock import flat_keys
 
 
 class Provenance(Part):

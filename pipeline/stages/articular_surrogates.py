@@ -26,9 +26,9 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_of
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
+from pipeline.store.job import RunError
 from pipeline.store.samples import OK, poses_of
-from pipeline.store.workspace_lock import RunError
 
 #: Meshes of bed and target of contacts, by the names of the contacts.
 ContactMeshes = Mapping[str, tuple[TriangleMesh, TriangleMesh]]

@@ -19,7 +19,7 @@ from foundation.finite_element.model import spacing_error
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.schema import Config
-from pipeline.originals.layer_reference import (
+from pipeline.originals.finite_element_layer import (
     COUPLED_SPRINGS,
     FINITE_ELEMENTS,
     ITSELF,

@@ -13,9 +13,9 @@ from pipeline.files import write_document, write_npz
 from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement, judgement_lines
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
+from pipeline.store.job import alone_in_folder
 from pipeline.store.run_documents import Computed, Judgement
-from pipeline.store.workspace_lock import alone_in_folder
 
 #: Columns of the table of blocks, in the order of the fields of `WornBlock`.
 _HEADER = ("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [mg]", "deepest [mm]")

@@ -18,14 +18,14 @@ from foundation.base.loads import AXIAL_FORCE, QUANTITY_COLUMNS
 from foundation.base.pose import ANGLES, POSITION, SUPERIOR, Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw, SeriesLaw
 from foundation.implant import CondylarImplant
-from pipeline import stages
 from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space
 from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.feasibility import with_gait_bounds
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.adaptive_sampling import DROPPED, training_samples
+from pipeline.stages.fitting import fit_surrogates, infeasibility, with_gait_bounds
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.figures import AT_POSE, Validation
 from pipeline.store.run_documents import Combinations, Ended, RunRecord, Simulation
@@ -66,7 +66,7 @@ def study(tmp_path_factory):
 def learnt(study, *names):
     """Return the feasible samples of tables, which surrogates learn."""
     tables = [study.samples[name] for name in names]
-    return stages.training_samples(tables, study.run.config.feasibility)
+    return training_samples(tables, study.run.config.feasibility)
 
 
 def small_implant(law):
@@ -152,11 +152,11 @@ def test_bounds_decide_what_is_feasible(study):
     run, first = study.run, study.samples["first"]
     bounded = with_gait_bounds(run.config, run.reference_model, run.path)
     for config in (run.config, bounded):
-        feasible = stages.infeasibility(loads_of(first), config.feasibility, 0.0) == ""
+        feasible = infeasibility(loads_of(first), config.feasibility, 0.0) == ""
         assert 0 < feasible.sum() < len(first)
     loads = run.reference_model.loads(study.cycle.poses).values.reshape(-1, 12)
     loads = loads[loads[:, AXIAL_FORCE] > 0.0]
-    assert (stages.infeasibility(loads, bounded.feasibility, 1e-6) == "").all()
+    assert (infeasibility(loads, bounded.feasibility, 1e-6) == "").all()
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_six_surrogates_over_the_pose_pull(study):
     inverted direction of concepts 5 and 6 there is no pull.
     """
     config = study.run.config
-    (fitted,) = stages.fit_surrogates(
+    (fitted,) = fit_surrogates(
         learnt(study, "first", "kept", "gait"), sample_space(config, study.run.path),
         config.surrogate, [("direct", "kriging")], config.run.seed,
     )  # fmt: skip
@@ -243,8 +243,8 @@ def test_stage_d(study):
 def test_stage_e(study):
     """Figure 5 (e): predictions out of bounds are removed; here some within a margin stay."""
     screened = study.samples["screened-1"]
-    outside = stages.infeasibility(loads_of(screened), study.run.config.feasibility, 0.0) != ""
-    dropped = (screened["screening"] == stages.screening.DROPPED).to_numpy()
+    outside = infeasibility(loads_of(screened), study.run.config.feasibility, 0.0) != ""
+    dropped = (screened["screening"] == DROPPED).to_numpy()
     assert outside[dropped].all()
     assert (outside & ~dropped).any()
 

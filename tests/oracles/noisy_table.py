@@ -13,8 +13,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages.run_folder import read_path
-from pipeline.store.sample_tables import in_people_units
-from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
+from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, in_people_units
 from surrogates.sampling.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].

@@ -24,8 +24,7 @@ from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.files import write_json
-from pipeline.stages.run_folder import Run
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import Run, TrainedRun
 from pipeline.store.samples import read_table
 
 FILES = {

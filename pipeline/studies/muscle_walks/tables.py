@@ -17,7 +17,7 @@ from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFra
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.files import write_text
-from pipeline.store.sample_tables import write_csv
+from pipeline.store.samples import write_csv
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
 #: Tables of a simulation with a row per frame, by name and title, and those of a walk.

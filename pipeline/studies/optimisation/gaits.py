@@ -19,8 +19,8 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import ConfigError, checked_section
-from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.errors import ACCEPTED, expected_errors
+from pipeline.design_space.sampling import infeasible
 from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.execution.backends import Execution
 from pipeline.progress import bar

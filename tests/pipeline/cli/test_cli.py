@@ -19,8 +19,8 @@ from pipeline.advice import PROGRAM
 from pipeline.cli.app import Answer, app
 from pipeline.cli.main import EARLIER, main, parse
 from pipeline.config.reading import ConfigError, find_config
+from pipeline.errors import StageError
 from pipeline.progress import Stage, StageCounter, bar, say, silenced
-from pipeline.stages import StageError
 from pipeline.store.samples import read_table
 
 COMMANDS = tuple(name for name in app if not name.startswith("-"))

@@ -17,11 +17,10 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.design_space.errors import sample_errors
-from pipeline.design_space.fitted_knee import fit_knee
 from pipeline.design_space.sampling import candidates_within
-from pipeline.design_space.taken_design import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns, fit_knee
 from pipeline.originals.knee import evaluate_rows
-from pipeline.originals.shape_surfaces import shape_modes
+from pipeline.originals.knee_surfaces import shape_modes
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from pipeline.preparation import domain_checkup
 from pipeline.preparation.checkup import check_study, run_findings
 from pipeline.preparation.expected_time import stages_of
 from pipeline.preparation.findings import Findings
-from pipeline.store.sample_tables import export_tables
+from pipeline.store.samples import export_tables
 from tests.oracles.shells import shell
 
 

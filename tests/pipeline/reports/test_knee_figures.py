@@ -18,7 +18,7 @@ from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.pressure_field import contact_fields
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.report import write_report
-from pipeline.stages.frames import Frames
+from pipeline.stages.gait_cycle import Frames
 from pipeline.store.samples import read_table
 
 

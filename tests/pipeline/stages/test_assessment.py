@@ -23,11 +23,12 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text
-from pipeline.originals import layer_reference
+from pipeline.originals.finite_element_layer import element_layer
 from pipeline.reports.accuracy import worst_load
 from pipeline.stages import elastic_layer as layer_stage
 from pipeline.stages.assessment import (
     assess,
+    errors_of,
     feasible,
     held_out_point,
     prediction_table,
@@ -39,7 +40,6 @@ from pipeline.stages.elastic_layer import (
     equal_loads,
     node_spacing,
 )
-from pipeline.stages.pressure_fields import errors_of
 from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
 from pipeline.store.run_documents import ElasticLayer, NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
@@ -307,7 +307,7 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
-    coarse = partial(layer_reference.element_layer, finest=2.0)
+    coarse = partial(element_layer, finest=2.0)
     monkeypatch.setattr(layer_stage, "element_layer", coarse)
     config = load_config(SMOKE, ("contact.law='coupled'",))
     found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))

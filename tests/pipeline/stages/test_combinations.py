@@ -27,9 +27,7 @@ from pipeline.reports.gait_section import (
 )
 from pipeline.reports.inputs import read_run
 from pipeline.reports.report import report_of
-from pipeline.stages import frames
-from pipeline.stages.frames import thinned
-from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations
+from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations, frames_of, thinned
 from pipeline.stages.model_cycles import ModelCycle
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import LOADS, Change, Combinations, Failed
@@ -245,7 +243,7 @@ class TestFrames:
         state = SimpleNamespace(pressure=np.arange(50.0))
         model: Any = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
         results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
-        found = frames.frames_of(model, results)
+        found = frames_of(model, results)
         # The results have an instant every 5 %.
         assert_allclose(found.gait_percent, np.linspace(0.0, 100.0, 21), rtol=0.0, atol=1e-12)
         at = np.sin(0.01 * np.pi * found.gait_percent)

@@ -14,8 +14,14 @@ from pipeline.config.contact_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.stages.run_folder import Run
-from pipeline.store.job import RUN, Job, check_configuration, configuration_digest
-from pipeline.store.workspace_lock import LOCK_FILE, RunError
+from pipeline.store.job import (
+    LOCK_FILE,
+    RUN,
+    Job,
+    RunError,
+    check_configuration,
+    configuration_digest,
+)
 from pipeline.studies.dispatch import STUDIES
 
 COMPARISON, CALIBRATION = (STUDIES[name].kind for name in ("comparison", "calibration"))

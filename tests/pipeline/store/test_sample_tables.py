@@ -20,12 +20,13 @@ from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.reports.inputs import ReportError
 from pipeline.reports.report import write_report
-from pipeline.store.sample_tables import in_people_units, summary
 from pipeline.store.samples import (
     LOAD_COLUMNS,
     POSE_COLUMNS,
     StoreError,
+    in_people_units,
     read_table,
+    summary,
     unit_of,
     write_table,
 )

@@ -16,7 +16,7 @@ from pipeline.config.reading import dump_config, load_config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.job import MADE_WITH
 from pipeline.studies.contact_models import compare as comparing
