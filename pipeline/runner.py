@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import surrogates
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.loads import WRENCH_COLUMNS
@@ -26,7 +25,6 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.config.surrogate_schema import AUTO
 from pipeline.errors import StageError
-from pipeline.files import writing
 from pipeline.originals.candidates import choose_samples, sample_space
 from pipeline.originals.contact_original import preparation_of
 from pipeline.originals.knee import OriginalModel, contact_model
@@ -152,8 +150,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     if config.surrogate.fields is not None:
         with run.timed("g: pressure fields"):
             main = _with_fields(run, main, original, sampled.training, held_out)
-    with writing(folder / "knee.npz"):
-        surrogates.save(main, folder / "knee.npz")
+    run.save(main)
     hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
     description = original.describe(space, main)
     provenance = _provenance(run, original, sampled, hashes, description, findings)

@@ -121,5 +121,4 @@ def stages_over_designs(config: Config) -> list[Stage]:
         Stage("g: domain", seconds=parts * 10.0),
         Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
         Stage("h: gait of held-out designs", seconds=3.0 * space.held_out),
-        Stage("h: derivatives by parameters", seconds=8.0 * len(space.parameter)),
     ]

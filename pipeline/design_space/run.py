@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import Field
 
-import surrogates
-from foundation.base.checks import FloatArray
-from foundation.base.errors import InputError
-from foundation.base.loads import AXIAL_FORCE
-from foundation.base.pose import Pose
 from foundation.base.threads import one_thread
 from foundation.base.wording import counted
 from pipeline.config.reading import check_designs, design_space_of, dump_config
 from pipeline.config.schema import Config
 from pipeline.design_space.checkup import stages_over_designs
-from pipeline.design_space.design_contact import cycle_document, design_knee, fitted_patch
+from pipeline.design_space.design_contact import cycle_document, fitted_patch
 from pipeline.design_space.errors import (
     TOLD,
     doubts,
     expected_errors,
-    feasible_samples,
     fitted_errors,
     sample_errors,
     worst,
@@ -52,7 +45,6 @@ from pipeline.design_space.sampling import (
     unlearnt_samples,
     values_of,
 )
-from pipeline.files import writing
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.progress import StageCounter
@@ -60,21 +52,31 @@ from pipeline.reports import figures as fig
 from pipeline.reports.accuracy import parity_panel
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
-from pipeline.stages.assessment import limits_of
-from pipeline.stages.fitting import infeasibility
+from pipeline.stages.assessment import learn_domain
 from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
 from pipeline.store.run_documents import Computed
-from pipeline.store.samples import digest, loads_of, poses_of, usable
+from pipeline.store.samples import digest, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.design_fit import fit_parametric_domain
-from surrogates.formulations.domain_fit import DomainSamples
+from surrogates.formulations.design_fit import OverDesigns
+from surrogates.formulations.domain import Domain
+
+
+class JudgedDesign(Computed):
+    """A design with known errors, the gait `cycle` of both models, and expected errors."""
+
+    design: int
+    values: dict[str, float]
+    errors: dict[str, float]
+    cycle: dict[str, Any]
+    expected: dict[str, float]
+    doubts: list[str]
 
 
 class DesignsDocument(Computed):
-    """Designs, counts, errors at held-out designs and of derivatives, and provenance of a run."""
+    """Designs, counts, errors at held-out designs, and provenance of a run."""
 
     name: str
     date: str
@@ -85,10 +87,9 @@ class DesignsDocument(Computed):
     counts: dict[str, int]
     path_errors: dict[str, float]
     family: str
-    unseen: list[dict[str, Any]]
-    held_out: list[dict[str, Any]]
+    unseen: list[JudgedDesign]
+    held_out: list[JudgedDesign]
     errors: dict[str, dict[str, float | None]]
-    derivatives: dict[str, dict[str, float]] = Field(default_factory=dict)
     packages: dict[str, str]
     python: str
     workers: int
@@ -112,21 +113,13 @@ def summary_lines(document: DesignsDocument) -> list[str]:
             lines.append(
                 f"  {words}: {row['rms']:.2g}, {row['largest']:.2g}, {row['accepted']:g} {unit}"
             )
-    if document.derivatives:
-        told = [f"{name} {row['percent']:.2g} %" for name, row in document.derivatives.items()]
-        lines.append(
-            "error of the derivative of the axial force at a pose, RMS over its own RMS: "
-            + ", ".join(told)
-        )
-    doubted = sum(bool(each["doubts"]) for each in held)
+    doubted = sum(bool(each.doubts) for each in held)
     if doubted:
         lines.append(
             f"{counted(doubted, 'held-out design')} with an expected error above twice this"
         )
-    failed = [each for each in held if each["cycle"]["reason"]]
-    if failed:
-        told = failed[0]["cycle"]["reason"]
-        lines.append(f"{counted(len(failed), 'held-out design')} without a gait cycle: {told}")
+    if failed := [each.cycle["reason"] for each in held if each.cycle["reason"]]:
+        lines.append(f"{counted(len(failed), 'held-out design')} without a gait cycle: {failed[0]}")
     lines.append(f"{sum(document.seconds.values()):.0f} s")
     return lines
 
@@ -156,16 +149,16 @@ def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> 
     )
 
 
-def _row(design: Mapping[str, Any]) -> dict[str, Any]:
+def _row(design: JudgedDesign) -> dict[str, Any]:
     """Return a row of the table of held-out designs."""
-    cycle = design["cycle"]
+    cycle = design.cycle
     flagged = cycle.get("flagged", 0)
     return {
-        "design": design["design"],
-        "values": design["values"],
-        "errors": design["errors"],
+        "design": design.design,
+        "values": design.values,
+        "errors": design.errors,
         "told": [
-            *design["doubts"],
+            *design.doubts,
             *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
             *([cycle["reason"]] if cycle["reason"] else []),
         ],
@@ -178,7 +171,7 @@ def _error_picture(document: DesignsDocument) -> Figure:
     rows = list(TOLD)
     figure, axes = fig.panel((4.6, _BASE + _ROW * len(rows)), x="error over accepted error")
     for place, name in enumerate(rows):
-        sizes = np.array([each["errors"].get(name, np.nan) for each in document.held_out])
+        sizes = np.array([each.errors.get(name, np.nan) for each in document.held_out])
         accepted = document.errors[name]["accepted"] or 1.0
         axes.plot(
             np.maximum(sizes / accepted, 1e-3), np.full(len(sizes), place), "o",
@@ -198,44 +191,19 @@ def _error_picture(document: DesignsDocument) -> Figure:
 
 def _parity(document: DesignsDocument) -> Iterator[Picture]:
     """Yield the key outputs of the surrogate over those of the original model."""
-    cycles = [each["cycle"] for each in document.held_out if not each["cycle"]["reason"]]
+    cycles = [each.cycle for each in document.held_out if not each.cycle["reason"]]
     for name in KEY_OUTPUTS if cycles else ():
         truth, other = (np.array([c[m][name] for c in cycles]) for m in ("original", "surrogate"))
         text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
         yield parity_panel(text, {"designs": truth}, {"designs": other}, OUTPUTS[name].axis)
 
 
-class JudgedDesign(NamedTuple):
-    """A design with measured errors and gait `cycle` of both models, and expected errors."""
-
-    design: int
-    values: dict[str, float]
-    errors: dict[str, float]
-    cycle: dict[str, Any]
-    expected: dict[str, float]
-    doubts: list[str]
-
-
-def with_domains(
-    run: Run, knee: ContactSurrogate, designs: pd.DataFrame, unseen: pd.DataFrame
-) -> ContactSurrogate:
-    """Return the surrogate with its trained domain, from samples of unseen designs."""
-    jobs = [
-        (run.config, part, designs, usable(unseen, name)) for name, part in knee.by_name.items()
-    ]
-    parts = run.execution.map(_domain, jobs)
-    return replace(knee, by_name=dict(zip(knee.compartments, parts, strict=True)))
-
-
 def _domain(
     config: Config, part: CompartmentSurrogate, designs: pd.DataFrame, rows: pd.DataFrame
-) -> CompartmentSurrogate:
-    limits, bounds = limits_of(config.feasibility), config.feasibility
+) -> Domain:
+    """Return where a compartment can be trusted, from its samples of designs that no fit learns."""
     z = scaled_designs(config, designs.set_index("design").loc[rows["design"]])
-    loads = loads_of(rows)
-    feasible = infeasibility(loads, bounds, 0.0) == ""
-    samples = DomainSamples(poses_of(rows), loads, feasible)
-    return fit_parametric_domain(part, z, samples, limits, bounds.margin)
+    return learn_domain(OverDesigns(part, z), rows, config.feasibility)
 
 
 def judged_designs(
@@ -248,8 +216,18 @@ def judged_designs(
     for (number, own), cycle in zip(values.items(), cycles, strict=True):
         rows = samples[samples["design"] == number]
         errors = sample_errors(config, knee.at(own), rows, SPREADS[use]) | cycle.get("errors", {})
+        errors = {name: size for name, size in errors.items() if np.isfinite(size)}
         expected = expected_errors(knee, own)
-        found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
+        found.append(
+            JudgedDesign(
+                design=number,
+                values=own,
+                errors=errors,
+                cycle=cycle,
+                expected=expected,
+                doubts=doubts(expected),
+            )
+        )
     return found
 
 
@@ -275,72 +253,6 @@ def _without_flagged_gait(judged: JudgedDesign) -> dict[str, float]:
         return judged.errors
     of_gait = judged.cycle["errors"]
     return {name: size for name, size in judged.errors.items() if name not in of_gait}
-
-
-#: Held-out designs, and samples of each compartment within a design.
-_DESIGNS, _SAMPLES = 4, 20
-#: Step of the central differences, over the range of a parameter.
-_STEP = 0.02
-
-
-def derivative_errors(
-    run: Run, knee: ContactSurrogate, designs: pd.DataFrame, samples: pd.DataFrame
-) -> dict[str, dict[str, float]]:
-    """Return by parameter how far d(axial force)/d(parameter) at a pose is off, RMS [N per unit].
-
-    "percent" is the error over the size of the derivative of the original model.
-    """
-    names = list(knee.parameters.names)
-    widths = knee.parameters.high - knee.parameters.low
-    found, jobs = list[FloatArray](), []
-    for _, row in designs[designs["use"] == HELD_OUT].head(_DESIGNS).iterrows():
-        values = row[names].to_numpy(float)
-        own = samples[samples["design"] == row["design"]]
-        poses = {
-            part: feasible_samples(run.config, own, part)[0][:_SAMPLES]
-            for part in knee.compartments
-        }
-        slopes = [
-            knee.loads_and_slopes(at, values)[1][:, k, AXIAL_FORCE]
-            for k, at in enumerate(poses.values())
-        ]
-        found += list(np.concatenate(slopes).T)  # (N,) of each parameter
-        for step in np.diag(_STEP * widths):
-            ends = [knee.parameters.named(values + sign * step) for sign in (1.0, -1.0)]
-            jobs.append((run.config, *ends, poses))
-    changes = run.execution.map(_change, jobs)
-    errors = {}
-    for p, name in enumerate(names):
-        every = slice(p, None, len(names))
-        truth = np.concatenate([[], *changes[every]]) / (2.0 * _STEP * widths[p])
-        miss = np.concatenate([[], *found[every]]) - truth
-        known = np.isfinite(truth)
-        if known.any():
-            size, error = (float(np.sqrt(np.mean(x[known] ** 2))) for x in (truth, miss))
-            errors[name] = {"error": error, "size": size, "percent": 100.0 * error / (size or 1.0)}
-    return errors
-
-
-def _change(
-    config: Config,
-    above: Mapping[str, float],
-    below: Mapping[str, float],
-    poses: Mapping[str, FloatArray],
-) -> FloatArray:
-    """Return by how much axial forces [N] of two designs differ at poses (N, 6); NaN if unknown."""
-    forces = []
-    for values in (above, below):
-        try:
-            model = design_knee(config, values).model
-        except InputError:
-            return np.full(sum(map(len, poses.values())), np.nan)
-        loads = [
-            model.compartment_loads(Pose.from_array(pose), part)[0][AXIAL_FORCE]
-            for part, at in poses.items()
-            for pose in at
-        ]
-        forces.append(np.array(loads))
-    return np.asarray(forces[0] - forces[1])
 
 
 _PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
@@ -377,19 +289,18 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     with run.timed("g: final surrogate"):
         knee = fit_designs(config, designs, sampled.training, space, run.execution)
     with run.timed("g: domain"):
-        knee = with_domains(run, knee, designs, unseen)
+        parts = knee.by_name.items()
+        jobs = [(config, part, designs, usable(unseen, name)) for name, part in parts]
+        knee = knee.with_domains(run.execution.map(_domain, jobs))
     with run.timed("h: gait of unseen designs"):
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
     with run.timed("h: gait of held-out designs"):
         judged = judged_designs(run, knee, designs, held_out, HELD_OUT)
-    with run.timed("h: derivatives by parameters"):
-        slopes = derivative_errors(run, knee, designs, held_out)
     tables = {"training": sampled.training, "unseen": unseen, "held_out": held_out}
     knee = _with_header(run, knee, tables, judged)
-    with writing(run.folder / "knee.npz"):
-        surrogates.save(knee, run.folder / "knee.npz")
+    run.save(knee)
     away = path_errors(config, designs, paths, space)
-    document = _document(run, drawn, sampled.evaluated, away, knee, judged_unseen, judged, slopes)
+    document = _document(run, drawn, sampled.evaluated, away, knee, judged_unseen, judged)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, dump_config(config))
     (run.folder / "times.json").unlink()
@@ -423,7 +334,6 @@ def _document(
     knee: ContactSurrogate,
     unseen: list[JudgedDesign],
     judged: list[JudgedDesign],
-    slopes: dict[str, dict[str, float]],
 ) -> DesignsDocument:
     config = run.config
     document = DesignsDocument(
@@ -436,10 +346,9 @@ def _document(
         counts=counts_of(evaluated, config),
         path_errors=away,
         family=str(knee.header["family"]),
-        unseen=[each._asdict() for each in unseen],
-        held_out=[each._asdict() for each in judged],
+        unseen=unseen,
+        held_out=judged,
         errors=worst([each.errors for each in judged]),
-        derivatives=slopes,
         packages={name: version(name) for name in _PACKAGES},
         python=platform.python_version(),
         workers=run.workers,

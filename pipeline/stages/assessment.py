@@ -43,7 +43,7 @@ from surrogates.fields.field_fit import FieldSamples, FieldSettings, Places, fit
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import NO_LIMIT, Domain
-from surrogates.formulations.domain_fit import DomainSamples, SeenSamples, fit_domain
+from surrogates.formulations.domain_fit import DomainSamples, Predictor, SeenSamples, fit_domain
 from surrogates.formulations.selection import Selected
 from surrogates.formulations.validation import (
     ErrorFigures,
@@ -69,15 +69,20 @@ def learn_domains(
     samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
     feasibility = run.config.feasibility
     names = run.config.knee.compartments
-    along = {name: _along(sampled.along, usable(samples, name), name) for name in names}
+    own = {name: usable(samples, name) for name in names}
+    along = {
+        # They are in random order.
+        name: sampled.along[sampled.along["compartment"] == name].head(round(_ALONG * len(rows)))
+        for name, rows in own.items()
+    }
     jobs = [
-        (fitted.knee.compartment(name), usable(samples, name), feasibility, known, along[name])
+        (fitted.knee.compartment(name), own[name], feasibility, known, along[name])
         for fitted in trained
         for name in names
     ]
     found, count = run.execution.map(learn_domain, jobs), len(names)
     return [
-        fitted._replace(knee=with_domains(fitted.knee, *found[count * k : count * (k + 1)]))
+        fitted._replace(knee=fitted.knee.with_domains(found[count * k : count * (k + 1)]))
         for k, fitted in enumerate(trained)
     ]
 
@@ -97,12 +102,6 @@ def domain_samples(
     return run.table("domain", evaluated)
 
 
-def _along(along: pd.DataFrame, rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return samples along gait of a compartment, few beside its samples `rows` of the box."""
-    # They are in random order.
-    return along[along["compartment"] == name].head(round(_ALONG * len(rows)))
-
-
 def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
     """Return the bounds (3,) of AP and ML force over axial load and of the peak pressure [Pa]."""
     bounds = feasibility.ap_ratio, feasibility.ml_ratio, 1e6 * feasibility.peak_pressure_MPa
@@ -110,7 +109,7 @@ def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
 
 
 def learn_domain(
-    surrogate: CompartmentSurrogate,
+    surrogate: Predictor,
     rows: pd.DataFrame,
     feasibility: FeasibilityConfig,
     known: bool = False,
@@ -128,11 +127,6 @@ def learn_domain(
     seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
     samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
     return fit_domain(surrogate, samples, limits, margin)
-
-
-def with_domains(knee: ContactSurrogate, *domains: Domain) -> ContactSurrogate:
-    """Return a knee with other domains, one for each of its compartments."""
-    return knee.with_domains(domains)
 
 
 #: Triangles in contact from which on a field is judged, and share of them that counts as its top.

@@ -165,6 +165,11 @@ class Run(AbstractContextManager["Run"]):
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 
+    def save(self, knee: ContactSurrogate) -> None:
+        """Write `knee.npz`."""
+        with writing(self.folder / "knee.npz"):
+            surrogates.save(knee, self.folder / "knee.npz")
+
     def write_json(self, name: str, content: Mapping[str, Any] | Part) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
