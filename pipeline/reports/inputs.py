@@ -276,7 +276,7 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
         raise damaged(path, f"statistics: expected those of {' and '.join(models)}")
     if (simulation.speed is not None) != modelled:
         raise damaged(path, f"speed: expected {'times' if modelled else 'null'}")
-    columns = {row.column for row in simulation.differences}
+    columns = simulation.differences
     wrong = [name for name in HEADLINE_COLUMNS if (name in columns) != modelled]
     if wrong or bool(columns) != modelled:
         raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {wrong}")

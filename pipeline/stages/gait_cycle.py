@@ -29,7 +29,7 @@ from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.files import write_npz
 from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say
-from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
+from pipeline.simulation import GaitSimulation, cycle_differences, simulation_table
 from pipeline.stages.assessment import speed
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
 from pipeline.stages.model_cycles import compare, flag_texts
@@ -39,13 +39,11 @@ from pipeline.store.run_documents import (
     ELASTIC_LAYER,
     LOADS,
     MODELS,
-    MOTION,
     PRESSURES,
+    CombinationResult,
     Combinations,
     Cost,
     Difference,
-    Ended,
-    Failed,
     Failure,
     NodeSpacing,
     Simulation,
@@ -287,14 +285,14 @@ def compare_combinations(
     wear: WearOfCycle | None = None,
     execution: Execution = IN_THIS_PROCESS,
     done: Callable[[], object] = lambda: None,
-) -> tuple[list[Ended | Failed], pd.DataFrame]:
+) -> tuple[list[CombinationResult], pd.DataFrame]:
     """Return the entry [SI] of every combination, simulated with both models, and a table.
 
     `nominal` are results for the nominal inputs, with their `wear`, if they are known.
     """
     patch = None if wear is None else Patch(wear.aspect, wear.ratio)
     shared = model, surrogate, drive, law, patch
-    found: dict[int, tuple[Ended | Failed, pd.DataFrame]] = {}
+    found: dict[int, tuple[CombinationResult, pd.DataFrame]] = {}
     if nominal is not None and wear is not None:
         found[0] = _entry(COMBINATIONS[0], dict(nominal), wear.volume_m3.tolist())
         done()
@@ -315,26 +313,35 @@ def _combined(
     patch: Patch | None,
     combination: Combination,
     cycle: GaitCycle,
-) -> tuple[Ended | Failed, pd.DataFrame]:
+) -> tuple[CombinationResult, pd.DataFrame]:
     """Return the entry of a combination and the table of its cycles, simulated with both models."""
     models = {"original": lambda: model, "surrogate": lambda: surrogate}
     found = compare(models, lambda driving: drive(driving, cycle), law, patch)
     results = {name: each.result for name, each in found.cycles.items()}
     if found.failures:
         name, reason = next(iter(found.failures.items()))
-        failure = Failure(model=name, reason=reason)
-        head = {"name": combination.name, "factors": combination.factors}
-        return Failed.model_validate({**head, "failure": failure}), _table(combination, results)
+        failed = CombinationResult(
+            name=combination.name,
+            factors=combination.factors,
+            failure=Failure(model=name, reason=reason),
+        )
+        return failed, _table(combination, results)
     volumes = [each.wear.volume.tolist() for each in found.cycles.values()]
     return _entry(combination, results, volumes)
 
 
 def _entry(
     combination: Combination, results: dict[str, SimulationResult], volumes: list[list[float]]
-) -> tuple[Ended, pd.DataFrame]:
+) -> tuple[CombinationResult, pd.DataFrame]:
     """Return the entry of a combination and the table of its cycles; `volumes` are worn [m³]."""
-    content = {"name": combination.name, "factors": combination.factors}
-    entry = Ended.model_validate(content | _compared(results, volumes))
+    entry = CombinationResult(
+        name=combination.name,
+        factors=combination.factors,
+        differences=cycle_differences(*(results[name] for name in MODELS)),
+        wear=dict(zip(MODELS, volumes, strict=True)),
+        statistics={name: Cost(**asdict(result.statistics)) for name, result in results.items()},
+        flags={name: flag_texts(result) for name, result in results.items()},
+    )
     return entry, _table(combination, results)
 
 
@@ -343,33 +350,6 @@ def _table(combination: Combination, results: dict[str, SimulationResult]) -> pd
     if not results:
         return pd.DataFrame(columns=list(TABLE_COLUMNS))
     return simulation_table(results).assign(combination=combination.name)[list(TABLE_COLUMNS)]
-
-
-def _compared(
-    results: Mapping[str, SimulationResult], volumes: list[list[float]]
-) -> dict[str, object]:
-    """Return the differences of two cycles, in SI units, and their wear, cost and flags."""
-    tables = {name: result.columns() for name, result in results.items()}
-    groups = {"loads": LOADS, "motion": MOTION, "pressure": PRESSURES}
-    differences = {
-        group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
-    }
-    return differences | {
-        "failure": None,
-        "wear": dict(zip(MODELS, volumes, strict=True)),
-        "statistics": {name: asdict(result.statistics) for name, result in results.items()},
-        "flags": {name: flag_texts(result) for name, result in results.items()},
-    }
-
-
-def _difference(tables: Mapping[str, Mapping[str, FloatArray]], column: str) -> dict[str, float]:
-    truth, other = tables["original"][column], tables["surrogate"][column]
-    return {
-        "rms": float(np.sqrt(np.mean((other - truth) ** 2))),
-        "peak": float(np.abs(truth).max()),
-        "range": float(np.ptp(truth)),
-        "surrogate_peak": float(np.abs(other).max()),
-    }
 
 
 _ADVICE = (
@@ -395,7 +375,7 @@ def simulate_cycle(
             result = _simulated(gait, surrogate, "surrogate", _ALONE)
             columns = without(simulation_table({"surrogate": result}), original.not_given)
             write_table(columns, run.folder / "simulation.parquet")
-            _write(run, {"surrogate": result}, [], None)
+            _write(run, {"surrogate": result}, {}, None)
             return
         results, wear = _simulate_both(run, gait, model, surrogate)
     if run.config.simulation.combinations:
@@ -415,8 +395,7 @@ def _simulate_both(
         "surrogate": _simulated(gait, surrogate, "surrogate", _ADVICE, times=2),
         "original": _simulated(gait, model, "original", _ADVICE),
     }
-    table = simulation_table(results)
-    write_table(table, run.folder / "simulation.parquet")
+    write_table(simulation_table(results), run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
     fields = None if surrogate.fields is None else surrogate
@@ -426,7 +405,8 @@ def _simulate_both(
     spacing = _node_spacing(model, results["original"])
     say("  contact model against the elastic layer, at equal loads")
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
-    _write(run, results, compare_cycles(table), times, spacing)
+    differences = cycle_differences(*(results[name] for name in MODELS))
+    _write(run, results, differences, times, spacing)
     return results, wear
 
 
@@ -441,13 +421,13 @@ def _node_spacing(model: SurfaceContact, result: SimulationResult) -> NodeSpacin
 def _write(
     run: Run,
     results: dict[str, SimulationResult],
-    differences: list[Difference],
+    differences: dict[str, Difference],
     times: Speed | None,
     spacing: NodeSpacing | None = None,
 ) -> None:
     """Write `simulation.json`."""
     content = Simulation(
-        statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
+        statistics={name: Cost(**asdict(r.statistics)) for name, r in results.items()},
         flags={name: flag_texts(r) for name, r in results.items()},
         flag_kinds={name: [each.flag.kind for each in r.flags] for name, r in results.items()},
         flagged={name: [r.flagged, len(r.time)] for name, r in results.items()},

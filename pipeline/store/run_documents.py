@@ -11,10 +11,8 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
-    Discriminator,
     Field,
     RootModel,
-    Tag,
     model_validator,
 )
 
@@ -35,9 +33,12 @@ LOADS = (
     *(f"total_{column}" for column in WRENCH_COLUMNS),
     *(f"{name}_force_y_N" for name in COMPARTMENTS),
 )
-#: Coordinates and pressures compared.
-MOTION = ("anterior_m", "rotation_rad")
 PRESSURES = tuple(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS)
+#: All columns compared over the cycle.
+COMPARED = (
+    *("adduction_rad", "rotation_rad", "anterior_m", "superior_m", "lateral_m"),
+    *(*LOADS, *PRESSURES, "total_area_m2"),
+)
 
 # Numbers of a run in SI units are far within these bounds; beyond, squares are infinite.
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
@@ -146,20 +147,28 @@ class Cost(Part):
     derivatives: Count
     jacobians: Count
     evaluations: Count
-    elapsed: Number
+    elapsed: Annotated[float, Field(gt=0.0, le=1e30)]
 
 
 class Difference(Part):
-    """Difference of two cycles in a column, in the unit for people that it names."""
+    """Difference of the surrogate's cycle from the original's in a column [SI]: RMS and largest.
 
-    column: str
-    quantity: str
-    unit: str
-    rms_difference: Number
-    largest_difference: Number
+    Range and peak are the original's.
+    """
+
+    rms: Number
+    largest: Number
     range: Number
-    peak: Number
-    rms_over_range: Optional
+    peak: Annotated[float, Field(ge=0.0, le=1e30)]
+    surrogate_peak: Number
+
+
+def _compared(value: dict[str, Any]) -> dict[str, Any]:
+    return dict(keys(*COMPARED).func(value)) if value else value  # type: ignore[call-arg]
+
+
+#: Differences in all columns of `COMPARED`, or none where a cycle lacks.
+Differences = Annotated[dict[str, Difference], AfterValidator(_compared)]
 
 
 class Speed(Part):
@@ -206,7 +215,7 @@ class Simulation(Part):
     # Kind of each flag, and numbers of flagged and of all instants, of each model.
     flag_kinds: dict[str, list[Annotated[FlagKind, Field(strict=False)]]]
     flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
-    differences: list[Difference]
+    differences: Differences
     speed: Speed | None
     # None with springs.
     node_spacing: NodeSpacing | None = None
@@ -306,26 +315,6 @@ class StudyInputs(Part):
     source: str
 
 
-class Change(Part):
-    """Difference of a quantity over a cycle: RMS, and peak of the original model."""
-
-    rms: Number
-    peak: Annotated[float, Field(ge=0.0, le=1e30)]
-
-
-class Ranged(Part):
-    """Difference of a coordinate over a cycle: RMS, and range of the original model."""
-
-    rms: Number
-    range: Number
-
-
-class Peaked(Change):
-    """Difference of a pressure over a cycle, with the peak of the surrogate."""
-
-    surrogate_peak: Number
-
-
 class Failure(Part):
     """Model that failed in a cycle, and the reason."""
 
@@ -333,61 +322,35 @@ class Failure(Part):
     reason: str
 
 
-class Spent(Part):
-    """Cost of a cycle of a combination."""
-
-    evaluations: Count
-    steps: Count
-    elapsed: Annotated[float, Field(gt=0.0, le=1e30)]
-
-
-class Failed(Part):
-    """Combination of inputs in which a model failed."""
+class CombinationResult(Part):
+    """A combination of inputs: cycles of both models compared, or the `failure` of a model."""
 
     name: str
     factors: dict[str, Number]
-    failure: Failure
+    failure: Failure | None = None
+    differences: Differences = Field(default_factory=dict)
+    #: By model, of the medial and the lateral compartment [m³ per cycle].
+    wear: dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=dict
+    )
+    statistics: dict[str, Cost] = Field(default_factory=dict)
+    flags: dict[str, list[str]] = Field(default_factory=dict)
 
-
-def _loaded(loads: dict[str, Change]) -> dict[str, Change]:
-    if all(load.peak == 0.0 for load in loads.values()):
-        raise InputError("expected a load with a peak above 0, found none")
-    return loads
-
-
-class Ended(Part):
-    """Combination of inputs that both models completed."""
-
-    name: str
-    factors: dict[str, Number]
-    failure: None
-    loads: Annotated[dict[str, Change], keys(*LOADS), AfterValidator(_loaded)]
-    motion: Annotated[dict[str, Ranged], keys(*MOTION)]
-    pressure: Annotated[dict[str, Peaked], keys(*PRESSURES)]
-    wear: Annotated[
-        dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]], keys(*MODELS)
-    ]
-    statistics: Annotated[dict[str, Spent], keys(*MODELS)]
-    flags: Annotated[dict[str, list[str]], keys(*MODELS)]
-
-
-def _ending(row: Any) -> str:
-    """Return the tag of a combination, an object of JSON or already a model."""
-    if isinstance(row, Failed | Ended):
-        return "failed" if isinstance(row, Failed) else "ended"
-    return "ended" if isinstance(row, dict) and row.get("failure") is None else "failed"
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        known = (self.wear, self.statistics, self.flags)
+        if self.failure is None and not (
+            self.differences and all(each.keys() == {*MODELS} for each in known)
+        ):
+            raise InputError("expected both models compared, or the failure of one")
+        return self
 
 
 class Combinations(Part):
     """`combinations.json`: both models compared on all combinations of inputs."""
 
     wear_factor_per_Pa: Number
-    combinations: list[
-        Annotated[
-            Annotated[Failed, Tag("failed")] | Annotated[Ended, Tag("ended")],
-            Discriminator(_ending),
-        ]
-    ]
+    combinations: list[CombinationResult]
 
 
 #: File of a run directory.

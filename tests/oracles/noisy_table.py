@@ -11,7 +11,7 @@ import surrogates
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from pipeline.config.schema import Config
 from pipeline.originals.knee import Knee, evaluate_rows
-from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
+from pipeline.simulation import GaitSimulation, cycle_differences
 from pipeline.stages.run_folder import read_path
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, in_people_units
 from surrogates.sampling.space import SampleSpace
@@ -62,6 +62,5 @@ def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sectio
 def cycle_errors(config: Config, folder: Path, knee: Knee) -> dict[str, float]:
     """Return RMS over range [%] of the columns of a table's cycle against the original model's."""
     gait = GaitSimulation.of(config.simulation, read_path(folder))
-    models = {"original": knee.model, "surrogate": surrogates.load(folder / "knee.npz")}
-    table = simulation_table({name: gait(model) for name, model in models.items()})
-    return {row.column: 100 * row.rms_over_range for row in compare_cycles(table)}
+    found = cycle_differences(gait(knee.model), gait(surrogates.load(folder / "knee.npz")))
+    return {column: 100.0 * row.rms / row.range for column, row in found.items()}
