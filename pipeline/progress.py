@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from tqdm import tqdm
 
 from foundation.base.threads import Shared
-from pipeline.streams import or_silent
+
+
+@contextmanager
+def or_silent() -> Iterator[None]:
+    """Silence stderr for good if the block cannot write there."""
+    try:
+        yield
+    except OSError:
+        drop(sys.stderr)
+
+
+def drop(stream: Any) -> None:
+    """Send what a stream still holds, and gets later, nowhere: Python flushes it at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
 
 #: Shorter remaining times are not written [s].
 _SOON = 10.0

@@ -23,7 +23,7 @@ from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.config.surrogate_schema import AUTO
+from pipeline.config.stage_schema import AUTO
 from pipeline.errors import StageError
 from pipeline.originals.candidates import choose_samples, sample_space
 from pipeline.originals.contact_original import preparation_of

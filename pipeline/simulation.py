@@ -33,7 +33,7 @@ from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import require_simulator
 from pipeline.config.schema_base import naming_keys, near, table_expected
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.store.run_documents import COMPARED, Difference
 from surrogates.sampling.space import ReferencePath
 

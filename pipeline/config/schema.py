@@ -22,20 +22,19 @@ from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
 from pipeline.config.knee_schema import KneeConfig, OriginalConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
 from pipeline.config.laxity_schema import LaxityConfig
-from pipeline.config.sampling_schema import DesignConfig as DesignConfig
-from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
-from pipeline.config.sampling_schema import MotionConfig as MotionConfig
-from pipeline.config.sampling_schema import PathConfig as PathConfig
-from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
 from pipeline.config.schema_base import Section, name_field
 from pipeline.config.schema_base import section_of as section_of
-from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.config.surrogate_schema import AUTO
-from pipeline.config.surrogate_schema import KrigingConfig as KrigingConfig
-from pipeline.config.surrogate_schema import NetworkConfig as NetworkConfig
-from pipeline.config.surrogate_schema import PolynomialConfig as PolynomialConfig
-from pipeline.config.surrogate_schema import SurrogateConfig as SurrogateConfig
-from pipeline.config.surrogate_schema import ValidationConfig as ValidationConfig
+from pipeline.config.stage_schema import AUTO, SimulationConfig
+from pipeline.config.stage_schema import DesignConfig as DesignConfig
+from pipeline.config.stage_schema import FeasibilityConfig as FeasibilityConfig
+from pipeline.config.stage_schema import KrigingConfig as KrigingConfig
+from pipeline.config.stage_schema import MotionConfig as MotionConfig
+from pipeline.config.stage_schema import NetworkConfig as NetworkConfig
+from pipeline.config.stage_schema import PathConfig as PathConfig
+from pipeline.config.stage_schema import PolynomialConfig as PolynomialConfig
+from pipeline.config.stage_schema import SpaceConfig as SpaceConfig
+from pipeline.config.stage_schema import SurrogateConfig as SurrogateConfig
+from pipeline.config.stage_schema import ValidationConfig as ValidationConfig
 
 #: Families of surrogates over designs.
 OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")

@@ -14,7 +14,7 @@ from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import settled_path
 from pipeline.design_space.sampling import HELD_OUT, draw_designs, values_of
 from pipeline.errors import StageError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals.contact_original import preparation_of
 from pipeline.preparation.findings import Findings
 from pipeline.progress import Stage, rounded

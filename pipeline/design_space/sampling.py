@@ -17,11 +17,11 @@ from foundation.base.wording import counted
 from pipeline.config.design_space_schema import satisfied
 from pipeline.config.reading import design_config, design_space_of
 from pipeline.config.schema import Config, SurrogateConfig
-from pipeline.config.surrogate_schema import AUTO
+from pipeline.config.stage_schema import AUTO
 from pipeline.design_space.design_contact import evaluate_designs, settled_path
 from pipeline.design_space.errors import standard_errors
 from pipeline.errors import StageError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.stages.adaptive_sampling import training_samples

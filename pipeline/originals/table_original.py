@@ -17,10 +17,9 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
-from pipeline.config.sampling_schema import PATH_COLUMNS
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
-from pipeline.config.surrogate_schema import AUTO
+from pipeline.config.stage_schema import AUTO, PATH_COLUMNS
 from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Evaluation, OriginalModel, Progress

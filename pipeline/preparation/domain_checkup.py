@@ -16,8 +16,8 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
-from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
+from pipeline.config.stage_schema import FeasibilityConfig
 from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import kind_of, preparation_of

@@ -17,7 +17,7 @@ from foundation.base.loads import (
     LOAD_COLUMNS,
 )
 from pipeline.config.schema import DesignConfig, FeasibilityConfig
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.errors import StageError
 from pipeline.originals.candidates import evaluate_first
 from pipeline.originals.knee import OriginalModel

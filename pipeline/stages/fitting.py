@@ -25,9 +25,9 @@ from foundation.base.loads import AP_FORCE, AXIAL_FORCE, COMPARTMENTS, ML_FORCE,
 from foundation.base.wording import counted
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, FeasibilityConfig, SurrogateConfig
-from pipeline.config.surrogate_schema import AUTO
+from pipeline.config.stage_schema import AUTO
 from pipeline.errors import StageError
-from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import writing
 from pipeline.progress import bar, say
 from pipeline.simulation import GaitSimulation

@@ -25,7 +25,7 @@ from foundation.base.pose import Pose
 from foundation.surface_contact import NodalContact, SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.errors import StageError
-from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import write_npz
 from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say

@@ -23,7 +23,7 @@ from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee import OriginalModel, contact_model

@@ -21,7 +21,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline.errors import ExecutionError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import WriteError, check_present
 from pipeline.store.documents import make_again
 from pipeline.store.samples import DamagedTableError

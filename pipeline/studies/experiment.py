@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import write_npz
 from pipeline.progress import bar, say
 from pipeline.reports import figures as fig

@@ -25,7 +25,7 @@ from foundation.base.flags import Flag, worded
 from foundation.base.pose import Pose
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain, shipped_configs
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.model_cycles import FAILURES, ModelCycle, cycle_outputs, cycle_waves

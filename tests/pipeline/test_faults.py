@@ -13,7 +13,7 @@ from studies import TINY, run_command
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import FAULT, main
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 
 DOCUMENTS = ("run", "simulation", "validation")
 #: What an edit or another program may leave in place of a value.

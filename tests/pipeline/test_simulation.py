@@ -16,7 +16,7 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import (
     build_simulator,

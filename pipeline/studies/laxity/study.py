@@ -20,7 +20,7 @@ from foundation.base.pose import FLEXION, POSE_COLUMNS, Pose
 from foundation.base.threads import one_thread
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.config.schema import Config
-from pipeline.config.simulation_schema import SHIPPED_LIGAMENTS
+from pipeline.config.stage_schema import SHIPPED_LIGAMENTS
 from pipeline.progress import say
 from pipeline.reports.units import number
 from pipeline.simulation import ligament_places

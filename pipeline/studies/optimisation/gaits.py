@@ -22,7 +22,7 @@ from pipeline.config.reading import ConfigError, checked_section
 from pipeline.design_space.errors import ACCEPTED, expected_errors
 from pipeline.design_space.sampling import infeasible
 from pipeline.design_space.taken_design import TrainedDesigns
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.progress import bar
 from pipeline.stages.model_cycles import FAILURES, OUTPUTS
 from pipeline.store.samples import FAILED, OK, read_table, write_table

@@ -17,7 +17,7 @@ import pandas as pd
 from dynamics.simulator.result import SimulationResult
 from foundation.base.wording import counted
 from pipeline.design_space.errors import expected_errors
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals.finite_element_layer import element_layer
 from pipeline.progress import say
 from pipeline.stages.elastic_layer import peak_area

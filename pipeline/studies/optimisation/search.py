@@ -30,7 +30,7 @@ from pipeline.design_space.errors import error_of
 from pipeline.design_space.sampling import STATED, base_values, infeasible
 from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import write_text
 from pipeline.progress import bar
 from pipeline.store.samples import OK

@@ -12,10 +12,10 @@ import pytest
 from clusters import cluster, killed_in, wait_until
 from studies import ROOT, TINY, assert_same_run, run_command
 
+from pipeline import execution as module
 from pipeline.cli.main import main
 from pipeline.errors import ExecutionError
-from pipeline.execution import dask_cluster as module
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
 pytest.importorskip("distributed", reason="needs the extra dask")
@@ -122,7 +122,7 @@ def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch
 def test_command_that_is_interrupted_leaves_no_process(tmp_path):
     code = (
         "import os, signal, sys, time; from pathlib import Path\n"
-        "from pipeline.execution.backends import Execution\n"
+        "from pipeline.execution import Execution\n"
         # A shell starts what runs in its background with interrupts ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "if __name__ == '__main__':\n"

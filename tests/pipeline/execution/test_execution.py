@@ -20,9 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.errors import ExecutionError
-from pipeline.execution.backends import Execution
-from pipeline.execution.dask_cluster import environment, environment_error
-from pipeline.execution.memory import is_of_memory
+from pipeline.execution import Execution, environment, environment_error, is_of_memory
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import locked
 from pipeline.store.sample_store import Evaluation

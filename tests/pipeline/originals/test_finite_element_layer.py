@@ -16,7 +16,7 @@ from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.finite_element.layer import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import (

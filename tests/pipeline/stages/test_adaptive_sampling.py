@@ -19,7 +19,7 @@ from pipeline.config.schema import (
     PolynomialConfig,
     SurrogateConfig,
 )
-from pipeline.execution.backends import IN_THIS_PROCESS
+from pipeline.execution import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle

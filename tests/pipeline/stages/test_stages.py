@@ -18,9 +18,9 @@ from pipeline.config.schema import (
     SurrogateConfig,
     ValidationConfig,
 )
-from pipeline.config.surrogate_schema import AUTO
+from pipeline.config.stage_schema import AUTO
 from pipeline.errors import StageError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals.candidates import (
     choose_samples,
     domain_candidates,
