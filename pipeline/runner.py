@@ -191,10 +191,10 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[TrainedKnee
     settings = config.surrogate
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
-    seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
+    seed, names = config.run.seed, config.knee.compartments
     candidates = Candidates(_drawn(run, sampled, space), config.feasibility)
     trained = fit_surrogates(
-        sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates,
+        sampled.training, space, settings, pairs, seed, run.execution, names, candidates,
         run.fits,
     )  # fmt: skip
     name = {"name": config.run.name}

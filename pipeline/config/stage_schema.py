@@ -385,21 +385,7 @@ class ValidationConfig(Section):
     points: int = Field(300, ge=20, description="number of held-out poses per compartment")
     kind: Design = Field("lhs", description="design of the held-out set")
     load_spread: Positive = Field(1.0, description="spread of the held-out loads, as in [design]")
-    folds: int = Field(
-        0,
-        ge=0,
-        le=20,
-        description="folds of a cross-validation of the fits of stage g; with 0, only the "
-        "leave-one-out residuals (of networks: held-back samples) are reported; the fits of the "
-        "family auto have no folds",
-    )
     seed: int = Field(20_240_001, ge=0, description="seed of the held-out set")
-
-    @model_validator(mode="after")
-    def _folds_enough(self) -> Self:
-        if self.folds == 1:
-            raise InputError("folds: expected 0 or at least 2, found 1")
-        return self
 
 
 class SimulationConfig(Section):

@@ -342,9 +342,8 @@ def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
 def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
     """Yield RMSE and interval coverage of the residuals of each output, by kind of check."""
     for key, check in checks.items():
-        groups, _, kind = key.partition(", ")
-        columns = [column for group in groups.split("+") for column in OUTPUTS[group]]
-        about = f"{CROSS_VALIDATION}{kind or check.kind}"
+        columns = [column for group in key.split("+") for column in OUTPUTS[group]]
+        about = f"{CROSS_VALIDATION}{check.kind}"
         found = {
             "rmse": np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
             "coverage": coverage(check).tolist(),

@@ -182,7 +182,6 @@ def fit_surrogates(
     pairs: Sequence[tuple[str, str]],
     seed: int,
     execution: Execution = IN_THIS_PROCESS,
-    folds: int = 0,
     names: Sequence[str] = COMPARTMENTS,
     candidates: Candidates | None = None,
     stored: Path | None = None,
@@ -203,8 +202,6 @@ def fit_surrogates(
         Seed of whatever a fit draws.
     execution : Execution
         Where the fits are carried out; the numbers do not depend on it.
-    folds : int
-        Folds of a further cross-validation, 0 for none.
     names : sequence of str
         Names of the compartments.
     candidates : Candidates, optional
@@ -218,7 +215,7 @@ def fit_surrogates(
         If a compartment has no usable samples or cannot be fitted.
     """
     jobs = [
-        (_chosen(samples, name, pair), space, settings, pair, seed, name, folds, candidates)
+        (_chosen(samples, name, pair), space, settings, pair, seed, name, candidates)
         for pair in pairs
         for name in names
     ]
@@ -247,7 +244,6 @@ def _fit_compartment(
     pair: tuple[str, str],
     seed: int,
     name: str,
-    folds: int,
     candidates: Candidates | None,
 ) -> tuple[Trained | Selected, float]:
     """Return the fit of one compartment, or the choice of `AUTO`, and its time [s]."""
@@ -261,7 +257,7 @@ def _fit_compartment(
             drawn = _drawn(candidates, name)
             fitted = _fit_cheapest(space, samples, settings, seed, drawn)
         else:
-            fitter = family_fitter(settings, family, seed, folds)
+            fitter = family_fitter(settings, family, seed)
             fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
@@ -333,7 +329,7 @@ def compartment_samples(rows: pd.DataFrame) -> Samples:
     return Samples(poses_of(rows), loads_of(rows), weights)
 
 
-def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int = 0) -> Fitter:
+def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
     """Return how a family's regressors are fitted with these settings."""
     section = "polynomial" if family == "poly_fourier" else family
     chosen = FAMILIES[family].settings(**getattr(settings, section).model_dump())
@@ -345,5 +341,5 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int 
 
     if family != "network":
         # The outputs of a linear fit do not compete.
-        return Fitter(fit, FAMILIES[family].joint, folds)
-    return Fitter(fit, True, folds, _PEAK_INFLUENCE, settings.quantities_influence)
+        return Fitter(fit, FAMILIES[family].joint)
+    return Fitter(fit, True, _PEAK_INFLUENCE, settings.quantities_influence)

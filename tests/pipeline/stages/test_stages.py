@@ -247,25 +247,6 @@ def test_stored_fits_are_read_and_damaged_ones_repeated(
     assert len(count) == 2
 
 
-def test_folds_add_a_cross_validation_of_every_group(carried_out, space):
-    line = PolynomialConfig(basis="total_degree", degree=(1,), ridge=(1e-8,))
-    settings = SurrogateConfig(polynomial=line)
-    trained = fit_surrogates(carried_out.first, space, settings, [PAIR], 1, folds=3)[0]
-    plain = fit(carried_out.first, space, settings=settings)
-    assert_same_knee(trained.knee, plain.knee)
-    for name, checks in trained.checks.items():
-        assert list(checks) == [
-            *("height", "height, 3 folds", "ratios", "ratios, 3 folds"),
-            *("quantities", "quantities, 3 folds"),
-        ]
-        again = checks["height, 3 folds"]
-        assert again.kind == "k-fold"
-        # Every sample once, by a fit to two thirds of them, which is worse than to all but one.
-        assert again.rows.tolist() == list(range(40))
-        left_out = plain.checks[name]["height"].residuals
-        assert (again.residuals**2).mean() > (left_out**2).mean()
-
-
 # ---- weights ---------------------------------------------------------
 
 
