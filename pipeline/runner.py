@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,7 +31,7 @@ from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_findings
 from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
 from pipeline.preparation.findings import Findings
-from pipeline.progress import StageCounter, say
+from pipeline.progress import StageCounter, say, without_warnings
 from pipeline.reports.report import Report, write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages.adaptive_sampling import (
@@ -165,12 +164,8 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
 
 
 def _bounded(config: Config, original: OriginalModel) -> Config:
-    """Return the configuration with the bounds of its gait cycle.
-
-    The warnings of the reference path are given where the path of the run is found.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """Return the configuration with the bounds of its gait cycle."""
+    with without_warnings:  # of the path, given where the path of the run is found
         path = original.reference_path(config)
     return with_gait_bounds(config, contact_model(original, quick=True), path)
 

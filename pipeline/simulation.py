@@ -121,11 +121,7 @@ def _content(key: str, table: str, read: Callable[[Path], T]) -> T:
 
 
 def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:
-    """Return the knee simulator of stage h, its springs slack as the configuration says.
-
-    About a pose, they are slack in the path's first pose, without rotation or adduction; about
-    the path, in its pose at each flexion.
-    """
+    """Return the knee simulator of stage h, its springs slack as the configuration says."""
     return build_simulator(config, neutral_about(config, path))
 
 

@@ -133,10 +133,7 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
 
 
 def _model_first(tree: dict[str, Any], overrides: tuple[str, ...]) -> list[str]:
-    """Return the overrides but one of `contact.model`, which is made here.
-
-    Keys of the file that the other model does not have go with the former model.
-    """
+    """Return the overrides but one of `contact.model`, made here without keys of the former."""
     others = [text for text in overrides if _key_names(text.partition("=")[0]) != _MODEL_KEY]
     contact = tree.get(_MODEL_KEY[0], {})
     if len(others) == len(overrides) or not isinstance(contact, dict):

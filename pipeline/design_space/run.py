@@ -276,7 +276,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     run.prepare(resume=resume, replace=replace)
     with run.timed("a: designs"):
         drawn = draw_designs(config)
-        designs = run.table("designs", lambda: drawn.table, derived=True)
+        designs = run.table("designs", lambda: drawn.table)
     with run.timed("reference paths"):
         paths = design_paths(run, designs)
         space = parametric_space(config, designs, paths)

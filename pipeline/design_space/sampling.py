@@ -124,11 +124,7 @@ def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:
 
 
 def draw_designs(config: Config) -> Drawn:
-    """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
-
-    Designs that are learnt also lie a little outside of the ranges. Raises `StageError` if hardly
-    any design is feasible.
-    """
+    """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs."""
     space = design_space_of(config)
     counts = {
         LEARNT: space.designs * (CANDIDATES_EACH if space.rounds > 1 else 1),
@@ -207,15 +203,11 @@ def infeasible(config: Config, values: Mapping[str, float]) -> str:
         if own.knee.source == "builtin":
             build_implant(own.knee.implant)
     except InputError as error:
-        return _without_numbers(str(error))
+        # Without the design and what was found, which differ between designs.
+        text = str(error)
+        text = text.partition(": ")[2] if text.startswith("design with ") else text
+        return text.partition(", found")[0]
     return ""
-
-
-def _without_numbers(text: str) -> str:
-    """Return a message without the design and what was found, which differ between designs."""
-    if text.startswith("design with "):
-        text = text.partition(": ")[2]
-    return text.partition(", found")[0]
 
 
 #: Fewest samples of a compartment that a design needs to be learnt.

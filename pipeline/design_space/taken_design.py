@@ -224,10 +224,7 @@ def shape_of_knee(
     bounds: Bounds,
     side: str | None = None,
 ) -> FittedShape:
-    """Return the modes `varied` (K,), within `bounds` [1], fitted to meshes of femur and tibia.
-
-    By vertices if the triangles are those of the templates, else by surfaces.
-    """
+    """Return the modes `varied` (K,), within `bounds` [1], fitted to meshes of femur and tibia."""
     assert knee.shape is not None
     rigid = knee.shape.align == "rigid"
     modes = shape_modes(knee).chosen(knee.shape.weights, varied)

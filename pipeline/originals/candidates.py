@@ -146,10 +146,7 @@ def held_out_samples(
     names: Sequence[str] = COMPARTMENTS,
     motion: MotionConfig | None = None,
 ) -> pd.DataFrame:
-    """Draw the held-out samples: a design of their own, with their own seed.
-
-    Points of `candidates` are left out: two full factorials have common points.
-    """
+    """Draw the held-out samples, which are no candidates, by a design and seed of their own."""
     parts = []
     # The entropy differs from the training design even if the seeds are equal.
     for name, generator in generators([validation.seed, _HELD_OUT], names):

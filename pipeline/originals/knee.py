@@ -233,10 +233,7 @@ class KneeInputs:
 
     @cached_property
     def path(self) -> ReferencePath:
-        """Reference path that `springs` settle on; InputError if the knee does not settle.
-
-        The warnings of the reference path are given where the path of the run is found.
-        """
+        """Reference path that `springs` settle on; InputError if the knee does not settle."""
         try:
             with without_warnings:
                 return reference_path(self.config, self.springs, self.start)
@@ -269,11 +266,6 @@ class Preparation:
     coarser: float = 0.0
 
 
-def _no_findings(contact: ContactConfig) -> list[Finding]:
-    del contact
-    return []
-
-
 @dataclass(frozen=True)
 class ContactKind:
     """What a run asks of a kind of contact model, in addition to `SurfaceContact`."""
@@ -283,6 +275,6 @@ class ContactKind:
     #: Takes the knee, [contact] and the area of a typical contact [m²].
     check_resolution: Callable[[Knee, ContactConfig, float], Finding]
     #: Returns warnings about doubtful values of [contact].
-    check: Callable[[ContactConfig], list[Finding]] = _no_findings
+    check: Callable[[ContactConfig], list[Finding]] = lambda contact: []
     #: What precedes the first evaluation.
     preparation: Preparation | None = None

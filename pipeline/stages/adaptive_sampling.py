@@ -126,10 +126,7 @@ def bookkeeping(
     training: pd.DataFrame,
     names: Sequence[str] = COMPARTMENTS,
 ) -> dict[str, Counts]:
-    """Return the sample counts through the stages, per compartment and in total.
-
-    Raises `StageError` if the counts do not add up.
-    """
+    """Return the sample counts through the stages, per compartment and in total."""
     counts: dict[str, Counts] = {}
     for name in (*names, "total"):
         parts = names if name == "total" else (name,)
@@ -191,9 +188,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     config = run.config
     design = config.design
     with run.timed("a: candidates", f"{design.candidates} poses and loads of each compartment"):
-        candidates = run.table(
-            "candidates", lambda: original.candidates(space, config), derived=True
-        )
+        candidates = run.table("candidates", lambda: original.candidates(space, config))
     with run.timed("b: first evaluations", f"{design.first} candidates of each compartment"):
         evaluate = partial(run.evaluate, evaluation=original.evaluation())
         first = run.table("first", partial(evaluate_first, candidates, evaluate))
@@ -201,8 +196,8 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     fits, screened, kept, curve = _rounds(run, original, space, first, remaining)
     early = fits[-1]
     training = training_samples([first, *kept], config.feasibility)
-    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
-    states = run.table("screened", lambda: _final_states(screened, kept), derived=True)
+    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True))
+    states = run.table("screened", lambda: _final_states(screened, kept))
     names = config.knee.compartments
     counts = bookkeeping(candidates, first, states, evaluated, training, names)
     along = training.head(0)
@@ -257,7 +252,7 @@ def _rounds(
             predicted = without(predicted, original.not_given)
         with run.timed("e: candidates within the bounds of gait", told):
             screen = partial(screen_candidates, predicted, config.feasibility)
-            screened = run.table(f"screened-{number}", screen, derived=True)
+            screened = run.table(f"screened-{number}", screen)
         with run.timed("f: evaluations of kept candidates", told):
             make = partial(_evaluate_kept, run, original, early, screened, number, size)
             kept.append(run.table(f"kept-{number}", make))
@@ -282,11 +277,7 @@ def _evaluate_kept(
 
 
 def round_sizes(design: DesignConfig) -> list[int]:
-    """Return how many samples a compartment gets in each round.
-
-    Rounds are equal shares of the budget; without a budget each enlarges the set by the same
-    factor.
-    """
+    """Return how many samples a compartment gets in each round, which grow without a budget."""
     known, rounds = design.first, design.rounds
     if design.budget:
         shares = np.linspace(0, design.budget - known, rounds + 1).round()

@@ -41,11 +41,7 @@ _POSES, _DIFFERENCE = 5, 1e-3
 def with_surrogates(
     contacts: Sequence[JointContact], folders: Mapping[str, Path]
 ) -> tuple[JointContact, ...]:
-    """Return contacts with trained surrogates in place of springs, in the same order.
-
-    Placements follow from the meshes, which must be those of the run in other frames, or their
-    mirror images. `folders` are run directories by the names of contacts.
-    """
+    """Return contacts with the surrogates of run directories, by contact, in place of springs."""
     names = [contact.name for contact in contacts]
     unknown = [name for name in folders if name not in names]
     if unknown:
@@ -137,7 +133,18 @@ def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
             f"{', '.join(trained.compartment_names)}; check knee.compartments"
         )
     _check_forces(model, run, bed, target, mirrored, where)
-    energy: PotentialGradient = StoredEnergy(_conservative(trained))
+    # The bed whose loads are the gradient of its stored energy.
+    bed_of_energy = ElasticFoundation(
+        trained.femur,
+        trained.tibia,
+        trained.law,
+        surface=trained.surface,
+        conservative=True,
+        compartments=trained.compartments,
+        compartment_names=trained.compartment_names,
+        search_depth=trained.search_depth,
+    )
+    energy: PotentialGradient = StoredEnergy(bed_of_energy)
     if mirrored:
         energy = MirroredGradient(energy)
     return replace(
@@ -199,17 +206,3 @@ def _check_forces(
                 f"{found:.4g} N where the model has {wanted:.4g} N; train the surrogate with the "
                 "law, moduli, Poisson's ratios and thicknesses of the model"
             )
-
-
-def _conservative(bed: ElasticFoundation) -> ElasticFoundation:
-    """Return the bed whose loads are the gradient of its stored energy."""
-    return ElasticFoundation(
-        bed.femur,
-        bed.tibia,
-        bed.law,
-        surface=bed.surface,
-        conservative=True,
-        compartments=bed.compartments,
-        compartment_names=bed.compartment_names,
-        search_depth=bed.search_depth,
-    )

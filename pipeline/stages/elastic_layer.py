@@ -333,11 +333,7 @@ class Resolution(NamedTuple):
 
 
 def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolution | None:
-    """Return how well a mesh resolves pressures (F,) [Pa], None with too few triangles to tell.
-
-    The roughness is the deviation from a quadratic surface through the pressures nearest to the
-    peak; the mesh has vertices (V, 3) [m].
-    """
+    """Return how well a mesh of vertices (V, 3) [m] resolves pressures (F,) [Pa], None untold."""
     corners = vertices[faces]
     areas = 0.5 * np.linalg.norm(
         np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1

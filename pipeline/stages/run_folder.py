@@ -47,7 +47,6 @@ from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, Sampl
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
     RESULT_COLUMNS,
-    DamagedTableError,
     read_table,
     write_table,
 )
@@ -136,10 +135,7 @@ class Run(AbstractContextManager["Run"]):
             write_json(self.folder / "times.json", self.seconds)
 
     def evaluate(self, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
-        """Return samples with their results, of which the unknown ones are evaluated in parallel.
-
-        Raises `ExecutionError`, which says how many rows are stored, if the workers were lost.
-        """
+        """Return samples with their results; unknown ones are evaluated in parallel."""
         if not evaluation.source:
             return evaluation.function(*evaluation.shared, rows)
         if rows.empty:
@@ -155,12 +151,10 @@ class Run(AbstractContextManager["Run"]):
             store.evaluate(missing, size, self.execution, shown)
         return store.with_results(rows)
 
-    def table(
-        self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
-    ) -> pd.DataFrame:
-        """Return a table of the run; if it is not stored, or damaged and `derived`, make it."""
+    def table(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        """Return a table of the run; make it if it is not stored."""
         path = self.folder / "samples" / f"{name}.parquet"
-        if not path.exists() or (derived and _damaged(path)):
+        if not path.exists():
             write_table(make(), path)
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
@@ -173,17 +167,6 @@ class Run(AbstractContextManager["Run"]):
     def write_json(self, name: str, content: Mapping[str, Any] | Part) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
-
-
-def _damaged(path: Path) -> bool:
-    """Return whether a stored table is damaged, with a warning that it is made again."""
-    try:
-        read_table(path)
-    except DamagedTableError:
-        text = f"{path}: damaged; the file is made again from the other files of the run"
-        warnings.warn(text, stacklevel=2)
-        return True
-    return False
 
 
 def stored_path(run: Run, original: OriginalModel) -> ReferencePath:

@@ -171,11 +171,7 @@ class Standardised(Part):
 
 
 class FrontRow(Part):
-    """A surrogate from which the family "auto" chose; `surrogates.formulations.selection`.
-
-    Errors are out-of-sample: of forces and moments at a pose (RMS over their peaks), and of the
-    height at a load.
-    """
+    """A surrogate from which the family "auto" chose, with its out-of-sample errors."""
 
     part: str
     family: str

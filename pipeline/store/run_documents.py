@@ -151,10 +151,7 @@ class Cost(Part):
 
 
 class Difference(Part):
-    """Difference of the surrogate's cycle from the original's in a column [SI]: RMS and largest.
-
-    Range and peak are the original's.
-    """
+    """Difference of the surrogate's cycle from the original's, with range and peak of it [SI]."""
 
     rms: Number
     largest: Number
@@ -172,11 +169,7 @@ Differences = Annotated[dict[str, Difference], AfterValidator(_compared)]
 
 
 class Speed(Part):
-    """Times of an evaluation with its Jacobian [µs], and their ratio.
-
-    Of the original and of the surrogate in a compiled loop, as simulations call them, and of a call
-    of the surrogate from Python.
-    """
+    """Times of an evaluation with its Jacobian in a compiled loop, of a call from Python; ratio."""
 
     original_us: Number
     surrogate_us: Number
@@ -185,10 +178,7 @@ class Speed(Part):
 
 
 class SpacingErrors(Part):
-    """Errors of the node spacing: `foundation.finite_element.model.SpacingError`.
-
-    Shares are those of the largest value.
-    """
+    """Errors of the node spacing, shares of the largest value."""
 
     force_share: Number
     peak_pressure_share: Number
@@ -358,11 +348,7 @@ ELASTIC_LAYER = "elastic_layer.json"
 
 
 class LayerFigures(Part):
-    """Contact model less elastic layer at equal axial load, over the elastic layer [1].
-
-    The stiffness is the derivative of the axial force by the height, the approach the largest
-    overlap of the surfaces.
-    """
+    """Contact model less elastic layer at equal axial load, over the elastic layer [1]."""
 
     peak_pressure_share: Number
     mean_pressure_share: Number

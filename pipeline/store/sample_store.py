@@ -87,10 +87,7 @@ class SampleStore:
     def evaluate(
         self, rows: pd.DataFrame, size: int, execution: Execution, shown: tqdm[Any]
     ) -> None:
-        """Evaluate rows in chunks of a size, and store each chunk as soon as it is done.
-
-        An `ExecutionError` or `WriteError` says how many rows are stored.
-        """
+        """Evaluate rows in chunks of a size, and store each chunk as soon as it is done."""
         function, shared, _, _ = self._evaluation
         chunks = [rows.iloc[start : start + size] for start in range(0, len(rows), size)]
         done = 0

@@ -84,18 +84,15 @@ def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
-def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_copy, capsys):
-    names = ("candidates", "screened-1", "screened-2", "screened", "kept")
-    for name in names:
-        path = run_copy / "samples" / f"{name}.parquet"
-        path.write_bytes(path.read_bytes()[:200])
-    (run_copy / "knee.npz").write_bytes(b"no surrogate")
-    before = (run_copy / "samples" / "kept-2.parquet").read_bytes()
-    assert resume(run_copy) == 0
+def test_a_damaged_table_is_named_and_made_again_without_evaluations(tiny_run, run_copy, capsys):
+    path = run_copy / "samples" / "screened.parquet"
+    path.write_bytes(path.read_bytes()[:200])
+    assert resume(run_copy) == 2
     told = capsys.readouterr().err
-    for name in names:
-        assert f"{name}.parquet: damaged; the file is made again" in told
-    assert (run_copy / "samples" / "kept-2.parquet").read_bytes() == before
+    assert f"{path}: the table is damaged" in told
+    assert "delete the file and continue with `knee-contact run" in told
+    path.unlink()
+    assert resume(run_copy) == 0
     assert_same_run(run_copy, tiny_run)
 
 
