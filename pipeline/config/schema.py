@@ -45,9 +45,7 @@ class ExecutionConfig(Section):
 
     only_with = (("backend", "dask", ("scheduler",)),)
     workers: int = Field(
-        0,
-        ge=0,
-        description="number of workers; 0 uses one per core. A scheduler has its own",
+        0, ge=0, description="number of workers; 0: one per core. A scheduler has its own"
     )
     backend: Literal["threads", "dask"] = Field(
         "threads", description="threads of this process, or processes of Dask"
@@ -55,8 +53,7 @@ class ExecutionConfig(Section):
     scheduler: str = Field(
         "",
         pattern=r"^([a-z]+://\S+:\d+)?$",
-        description="address of a Dask scheduler, such as tcp://host:8786; without an address, "
-        "backend dask starts a cluster on this machine",
+        description="address of a Dask scheduler, tcp://host:8786; by default on this machine",
     )
 
 
@@ -87,13 +84,13 @@ class Config(Section):
         None, description="parameters of the knees that one surrogate answers for"
     )
     calibration: CalibrationConfig | None = Field(
-        None, description="calibration of spring laws, which `run` carries out in place of a run"
+        None, description="calibration of spring laws, which `run` carries out"
     )
     comparison: ComparisonConfig | None = Field(
-        None, description="comparison of contact models, which `run` carries out in place of a run"
+        None, description="comparison of contact models, which `run` carries out"
     )
     laxity: LaxityConfig | None = Field(
-        None, description="laxity tests and their ligaments, which `run` carries out likewise"
+        None, description="laxity tests and their ligaments, which `run` carries out"
     )
 
     @model_validator(mode="after")

@@ -33,15 +33,10 @@ class PathConfig(Section):
 
     only_with = (("kind", "table", ("flexion_deg", *PATH_COLUMNS)),)
     kind: Literal["settled", "table"] = Field(
-        "settled",
-        description=(
-            "whether the knee simulator finds the path by settling, or a table states the path"
-        ),
+        "settled", description="settled by the knee simulator, or stated by a table"
     )
     step_deg: Positive = Field(10.0, description="flexion between two knots of a settled path")
-    axial_force_N: Positive = Field(
-        1000.0, description="axial force while the knee simulator settles"
-    )
+    axial_force_N: Positive = Field(1000.0, description="axial force while the knee settles")
     flexion_deg: tuple[Finite, ...] = Field((), description="knots of the table")
     adduction_deg: tuple[Finite, ...] = Field((), description="adduction at the knots")
     rotation_deg: tuple[Finite, ...] = Field((), description="rotation at the knots")
@@ -80,12 +75,7 @@ class MotionConfig(Section):
     lateral_mm: tuple[Finite, ...] = Field(description="lateral position of each pose")
     margin_deg: Positive = Field(2.0, description="half width of the margin of the three angles")
     margin_mm: Positive = Field(2.0, description="half width of the margin of the two lengths")
-    part: float = Field(
-        0.85,
-        gt=0.0,
-        le=1.0,
-        description="part of the samples that lie near the motion; the others fill the box",
-    )
+    part: float = Field(0.85, gt=0.0, le=1.0, description="part of the samples near the motion")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -130,54 +120,27 @@ class DesignConfig(Section):
     """
 
     kind: Design = Field("sobol", description="design of experiments")
-    candidates: int = Field(
-        4096,
-        ge=20,
-        description="m, number of candidates; a full factorial rounds the number up to a grid",
-    )
+    candidates: int = Field(4096, ge=20, description="m, number of candidates; of a grid, at least")
     first: int = Field(400, ge=10, description="n, number of candidates evaluated in stage b")
     rounds: int = Field(3, ge=1, le=20, description="number of rounds")
-    budget: int = Field(
-        1000,
-        ge=0,
-        description=(
-            "largest number of evaluated samples; 0 evaluates all candidates that stage e keeps"
-        ),
-    )
+    budget: int = Field(1000, ge=0, description="largest number of evaluated samples; 0: all kept")
     infill: Literal["sequence", "error"] = Field(
         "error",
-        description="kept candidates that a round adds: the next candidates of the design, or the "
-        "candidates with the largest predicted error of the load (Kriging)",
+        description="kept candidates that a round adds: next, or of largest predicted error",
     )
     wanted_error_percent: NonNegative = Field(
-        0.0,
-        description="stop when the leave-one-out error of the axial load at a given pose (RMS over "
-        "the largest load) falls below this value; 0 never stops",
+        0.0, description="leave-one-out error of the axial load that ends the rounds; 0: none"
     )
-    family: Literal["kriging", "polynomial"] = Field(
-        "kriging", description="family of the surrogates of stage c"
-    )
-    gait_samples: int = Field(
-        0,
-        ge=0,
-        description="additional samples along gait cycles with varied inputs, simulated with the "
-        "surrogates of the last round",
-    )
+    family: Literal["kriging", "polynomial"] = Field("kriging", description="family of stage c")
+    gait_samples: int = Field(0, ge=0, description="further samples along varied gait cycles")
     domain_samples: int = Field(
-        1000,
-        ge=0,
-        description="samples of the whole box that no surrogate is fitted to; these samples locate "
-        "where the surrogate can be trusted. With 0, only the bounds of [feasibility] are used",
+        1000, ge=0, description="samples that no fit learns: where the surrogate can be trusted"
     )
     load_spread: Positive = Field(
-        1.0,
-        description="degree of the root of the load that is sampled evenly: 1 is the load, 2 is "
-        "its square root; a larger degree gives more samples at low loads",
+        1.0, description="degree of the root of the load that is sampled evenly; 2: square root"
     )
     follow: Literal["load", "pose"] = Field(
-        "load",
-        description="stage f finds the height that carries the drawn load, or evaluates the "
-        "predicted height once and uses the load found there",
+        "load", description="stage f finds the height of the load, or evaluates the predicted one"
     )
 
     @model_validator(mode="after")
@@ -201,37 +164,19 @@ class FeasibilityConfig(Section):
     """
 
     bounds: Literal["keys", "gait"] = Field(
-        "keys",
-        description="source of ap_ratio, ml_ratio and peak_pressure_MPa: these keys, or the gait "
-        "cycle of [simulation], simulated with the original model (with springs in place of "
-        "finite elements) before any sample is drawn",
+        "keys", description="whether these keys or the gait cycle of the original give the bounds"
     )
-    gait_factor: float = Field(
-        2.0,
-        ge=1.0,
-        description='factor on the largest values of the gait cycle, with bounds = "gait"',
-    )
+    gait_factor: float = Field(2.0, ge=1.0, description='factor on the loads of bounds = "gait"')
     ap_ratio: Positive = Field(0.3, description="largest magnitude of AP force over axial load")
     ml_ratio: Positive = Field(0.15, description="largest magnitude of ML force over axial load")
     peak_pressure_MPa: Positive = Field(60.0, le=1000.0, description="largest peak pressure")
     load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
-    margin: NonNegative = Field(
-        0.1,
-        description=(
-            "relative tolerance of every bound, so that the surrogate also learns beyond the bounds"
-        ),
-    )
+    margin: NonNegative = Field(0.1, description="relative tolerance of every bound, for the fits")
     doubt: NonNegative = Field(
-        2.0,
-        description="a candidate is dropped if the prediction exceeds a bound (plus margin) by "
-        "this number of standard errors",
+        2.0, description="standard errors beyond a bound that drop a candidate"
     )
     outside_weight: float = Field(
-        0.0,
-        ge=0.0,
-        lt=1.0,
-        description="weight of evaluated samples outside the bounds in the fit of a network or a "
-        "spline-polynomial; 0 omits these samples, as all other families do",
+        0.0, ge=0.0, lt=1.0, description="weight of samples outside the bounds in joint fits"
     )
 
 
@@ -252,9 +197,7 @@ class KrigingConfig(Section):
     """Kriging."""
 
     correlation: Literal["auto", "mixed", "squared_exponential", "matern52", "matern32"] = Field(
-        "auto",
-        description="correlation function; mixed is Matérn 5/2 along one sheared direction and "
-        "squared exponential along the others; auto selects the most likely function",
+        "auto", description="correlation; mixed is Matérn 5/2 in one direction; auto the likeliest"
     )
     trend: Literal["auto", "constant", "linear", "quadratic"] = Field(
         "auto", description="trend; auto is quadratic if there are enough samples, else linear"
@@ -269,18 +212,14 @@ class PolynomialConfig(Section):
     """Polynomial response surface, or Poly-Fourier series: polynomials times a wave in flexion."""
 
     basis: Literal["anisotropic", "total_degree"] = Field(
-        "anisotropic",
-        description="terms selected by marginal likelihood, or all terms up to a total degree",
+        "anisotropic", description="terms by marginal likelihood, or all up to a total degree"
     )
-    terms: int = Field(
-        462, ge=7, le=3003, description="largest number of terms of the anisotropic basis"
-    )
+    terms: int = Field(462, ge=7, le=3003, description="most terms of the anisotropic basis")
     degree: tuple[Annotated[int, Field(ge=1, le=8)], ...] = Field(
         (3, 4, 5), description="total degrees; the leave-one-out error selects one degree"
     )
     ridge: tuple[NonNegative, ...] = Field(
-        (1e-8, 1e-6, 1e-4),
-        description="ridge penalties; the leave-one-out error selects one penalty",
+        (1e-8, 1e-6, 1e-4), description="ridge penalties, of which the error selects one"
     )
 
 
@@ -288,46 +227,23 @@ class NetworkConfig(Section):
     """Two-layer tanh networks beside a spline-polynomial, for tens of thousands of samples."""
 
     hidden: int = Field(64, ge=4, le=512, description="units of each layer")
-    networks: int = Field(
-        4,
-        ge=1,
-        le=8,
-        description="number of networks whose outputs are added; for auto, the largest number",
-    )
+    networks: int = Field(4, ge=1, le=8, description="number of networks, for auto the largest")
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 
 class SplineConfig(Section):
     """Cubic splines of the sheared flexion times polynomials of the other inputs."""
 
-    terms: int = Field(
-        80,
-        ge=1,
-        le=1000,
-        description="number of products of the other inputs, the most important ones; the family "
-        "auto selects the number",
-    )
-    degree: int = Field(
-        5,
-        ge=1,
-        le=8,
-        description="highest total degree of the products; lower where the samples, or 5000 "
-        "unknowns of the first fit, do not suffice",
-    )
+    terms: int = Field(80, ge=1, le=1000, description="most products; auto selects")
+    degree: int = Field(5, ge=1, le=8, description="highest total degree of the products")
     pieces: int = Field(16, ge=1, le=256, description="largest number of pieces of the splines")
 
 
 class FieldsConfig(Section):
     """Pressure fields of the surrogate on the tibial mesh, fitted to the fields of samples."""
 
-    samples: int = Field(
-        1000,
-        ge=50,
-        description="largest number of samples of each compartment that the fields are fitted to",
-    )
-    spacing_mm: Positive = Field(
-        0.6, description="spacing of the grid of the surface of each condyle"
-    )
+    samples: int = Field(1000, ge=50, description="most samples of a compartment")
+    spacing_mm: Positive = Field(0.6, description="spacing of the grid on each condyle")
 
 
 class SurrogateConfig(Section):
@@ -344,17 +260,13 @@ class SurrogateConfig(Section):
         "error",
     )
     wanted_error_percent: Positive = Field(
-        0.3,
-        description="wanted error of forces and moments at a pose (RMS over their peaks), for auto",
+        0.3, description="error that auto reaches, RMS over peaks"
     )
     load_degree: float = Field(
         2.0, ge=1.0, le=4.0, description="p; the load grows with this power of the indentation"
     )
     quantities_influence: Positive = Field(
-        1.0,
-        description="influence of contact area, pressures and centre of pressure on the fit of a "
-        "network, relative to the influence of height, forces and moments; small where only "
-        "motion matters",
+        1.0, description="influence of area, pressures and their centre on the fit of a network"
     )
     compare: tuple[tuple[Formulation, FixedFamily], ...] = Field(
         (("inverted", "polynomial"), ("inverted", "poly_fourier")),
@@ -400,10 +312,7 @@ class SimulationConfig(Section):
         "drives the rotation",
     )
     waveform_layout: Literal["columns", "iso14243"] = Field(
-        "columns",
-        description=(
-            "names of the columns of the CSV file: by this package, or by ISO 14243-1 or -3"
-        ),
+        "columns", description="columns of the file: of this package, or of ISO 14243-1 or -3"
     )
     waveform_reversed: tuple[Literal["ap", "rotation"], ...] = Field(
         (), description="directions of an ISO table with the opposite sign (docs/formats.md)"
@@ -413,32 +322,21 @@ class SimulationConfig(Section):
     samples: int = Field(201, ge=11, description="instants reported over the cycle")
     axial_scale: Positive = Field(1.0, description="factor on the axial force")
     medial_offset_mm: Finite = Field(5.0, description="axial line of action, medial of the origin")
-    anterior_offset_mm: Finite = Field(
-        0.0, description="axial line of action, anterior of the origin"
-    )
+    anterior_offset_mm: Finite = Field(0.0, description="axial line of action, anterior")
     ap_stiffness_N_per_mm: NonNegative = Field(30.0, description="AP restraint")
-    ap_gap_mm: NonNegative = Field(
-        0.0, description="travel to either side before the AP restraint acts"
-    )
+    ap_gap_mm: NonNegative = Field(0.0, description="AP travel before the restraint acts")
     rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
-    rotation_gap_deg: NonNegative = Field(
-        0.0, description="turn to either side before the rotational restraint acts"
-    )
+    rotation_gap_deg: NonNegative = Field(0.0, description="turn before the restraint acts")
     lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
     adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
     restraint_about: Literal["pose", "path"] = Field(
         "pose",
-        description="springs are slack in one pose (implants) or along the path (natural knees)",
+        description="where springs are slack: one pose (implants) or the path (natural knees)",
     )
     neutral_anterior_mm: Finite | None = Field(
-        None,
-        description="anterior position where the AP spring is slack, with restraint_about = "
-        '"pose"; by default where the femur rests',
+        None, description="AP position of the slack spring; by default where the femur rests"
     )
-    neutral_lateral_mm: Finite = Field(
-        0.0,
-        description='lateral position where the ML spring is slack, with restraint_about = "pose"',
-    )
+    neutral_lateral_mm: Finite = Field(0.0, description="ML position of the slack spring")
     ligaments: Annotated[str, file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
         description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
@@ -458,9 +356,7 @@ class SimulationConfig(Section):
         (2.0, 0.2), description="viscous damping in adduction and rotation"
     )
     equations: Literal["full", "reduced"] = Field(
-        "full",
-        description="dynamics of all free coordinates, or with height, adduction and ML position "
-        "quasi-static",
+        "full", description="dynamics of all coordinates, or height, adduction and ML quasi-static"
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
     method: Literal["Rodas5P", "Rodas4P"] = Field("Rodas5P", description="integrator")
