@@ -18,7 +18,7 @@ from foundation.base.findings import Finding
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.threads import one_thread
 from foundation.base.wording import counted
-from pipeline.config.data_folder import data_file, data_files
+from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
@@ -359,16 +359,14 @@ def _refuse_errors(findings: list[Finding]) -> None:
 def _file_digests(knee: KneeConfig) -> dict[str, str]:
     """Return the SHA-256 of the mesh files, as `sha256sum` prints them; none without files."""
     meshes = {"femur": knee.femur, "tibia": knee.tibia, "tibia_solid": knee.tibia_solid}
+    files = {f"{body}_file": mesh.files for body, mesh in meshes.items() if mesh is not None}
+    if knee.shape is not None:
+        bodies = zip(("femur", "tibia"), knee.shape.files, strict=True)
+        files |= {f"{body}_shape_file": of_body for body, of_body in bodies}
     digests = {}
-    for body, mesh in meshes.items():
-        for number, path in enumerate(data_files(() if mesh is None else mesh.files)):
+    for name, of_body in files.items():
+        for number, path in enumerate(data_files(of_body), start=1):
             with path.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
-            digests[f"{body}_file" if number == 0 else f"{body}_file_{number + 1}"] = digest
-    if knee.shape is not None:
-        for body, files in zip(("femur", "tibia"), knee.shape.files, strict=True):
-            for number, file in enumerate(files, start=1):
-                with data_file(file).open("rb") as content:
-                    digest = hashlib.file_digest(content, "sha256").hexdigest()
-                digests[f"{body}_shape_file_{number}"] = digest
+            digests[name if number == 1 else f"{name}_{number}"] = digest
     return digests

@@ -285,13 +285,14 @@ def design_space_of(config: Config) -> DesignSpaceConfig:
     return config.design_space
 
 
-def check_designs(config: Config) -> None:
-    """Raise a ConfigError unless every parameter is a number that takes its range."""
+def check_designs(config: Config) -> Config:
+    """Return a configuration; a ConfigError unless every parameter is a number of its range."""
     space = design_space_of(config)
     for parameter in space.parameter:
         _check_key(parameter.key)
     for end in (0, 1):
         design_config(config, {p.label: p.range[end] for p in space.parameter})
+    return config
 
 
 def _check_key(dotted: str) -> None:

@@ -42,7 +42,7 @@ def with_designs_checked(
 
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
     """Check the parameters, draw the designs and settle some; tell the time of all designs."""
-    if findings.attempt(_ABOUT, _checked, config) is None:
+    if findings.attempt(_ABOUT, check_designs, config) is None:
         return
     try:
         drawn = draw_designs(config)
@@ -63,11 +63,6 @@ def check_design_space(config: Config, findings: Findings, figures: dict[str, An
             told = ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
             findings.warning(_ABOUT, f"the design with {told} does not settle: {reason}")
     _tell_time(config, findings, figures)
-
-
-def _checked(config: Config) -> bool:
-    check_designs(config)
-    return True
 
 
 def _tell_time(config: Config, findings: Findings, figures: dict[str, Any]) -> None:

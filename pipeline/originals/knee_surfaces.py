@@ -286,23 +286,14 @@ def femoral_placement(config: PlacementConfig) -> Pose:
 
 # What is kept for a mesh, such as its coarse copy and its search structures, is found again.
 @lru_cache(maxsize=3)
-def placed(mesh: TriangleMesh, placement: Pose) -> TriangleMesh:
-    """Return a mesh (V, 3) [m] at a placement [rad, m]; the mesh itself at the zero pose."""
+def placed(mesh: TriangleMesh, placement: Pose, *, back: bool = False) -> TriangleMesh:
+    """Return a mesh (V, 3) [m] at a placement [rad, m], or `back` from it; itself at the zero."""
     if placement == Pose():
         return mesh
-    turn = placement.rotation_matrix.T
+    turn, moved = placement.rotation_matrix, placement.translation
+    vertices = (mesh.vertices - moved) @ turn if back else mesh.vertices @ turn.T + moved
+    turn = turn if back else turn.T
     normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ turn
-    vertices = mesh.vertices @ turn + placement.translation
-    return TriangleMesh(vertices, mesh.faces, mesh.name, normals)
-
-
-def unplaced(mesh: TriangleMesh, placement: Pose) -> TriangleMesh:
-    """Return a mesh (V, 3) [m] back from a placement [rad, m]; the inverse of `placed`."""
-    if placement == Pose():
-        return mesh
-    turn = placement.rotation_matrix
-    normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ turn
-    vertices = (mesh.vertices - placement.translation) @ turn
     return TriangleMesh(vertices, mesh.faces, mesh.name, normals)
 
 
@@ -342,7 +333,7 @@ class KneeSurfaces:
     @property
     def own_tibia(self) -> TriangleMesh:
         """Tibial surface [m] in the frame of its component, before the placement."""
-        return unplaced(self.tibia, self.placement)
+        return placed(self.tibia, self.placement, back=True)
 
     def placed(self, femoral: Pose, tibial: Pose) -> KneeSurfaces:
         """Return surfaces that are not placed yet at placements of both components [rad, m]."""

@@ -44,26 +44,12 @@ class BearingPart:
 
     @property
     def words(self) -> str:
-        """What is taken and left out, in triangles and areas."""
-        taken, whole = self.mesh, self.whole
-        used, body = float(taken.areas.sum()), float(whole.areas.sum())
-        edge, bent = (
-            (0.0, 0) if self.edge is None else (float(self.edge.areas.sum()), len(self.edge.faces))
+        """What is taken, in triangles and areas."""
+        used, body = float(self.mesh.areas.sum()), float(self.whole.areas.sum())
+        return (
+            f"bearing surface: {1e6 * used:,.0f} mm² in {len(self.mesh.faces):,} of "
+            f"{len(self.whole.faces):,} triangles ({used / body:.0%} of the area) are used"
         )
-        rest = len(whole.faces) - len(taken.faces) - bent
-        left = [
-            f"{1e6 * area:,.0f} mm² in {count:,} triangles {what}"
-            for area, count, what in (
-                (body - used - edge, rest, "that face elsewhere or are further away"),
-                (edge, bent, "of the rounded edge, with no inner wall opposite"),
-            )
-            if count
-        ]
-        text = (
-            f"bearing surface: {1e6 * used:,.0f} mm² in {len(taken.faces):,} of "
-            f"{len(whole.faces):,} triangles ({used / body:.0%} of the area) are used"
-        )
-        return f"{text}; left out: {', '.join(left)}" if left else text
 
 
 def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:

@@ -296,11 +296,12 @@ NODE_POSES = 26
 def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
     """Return the error of a node spacing at poses (N, 6) [rad, m], by one of twice the size."""
     chosen = np.unique(np.linspace(0, len(poses), NODE_POSES, endpoint=False).astype(int))
-    pair = model.spacing, 2.0 * model.spacing
+    pair = {"spacing_m": model.spacing, "coarser_m": 2.0 * model.spacing}
     try:
         found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
     except InputError as error:
-        return _documented(pair, None, f"with nodes {1e3 * pair[1]:g} mm apart, {error}")
+        reason = f"with nodes {2e3 * model.spacing:g} mm apart, {error}"
+        return NodeSpacing(**pair, errors=None, reason=reason)
     errors = SpacingErrors(
         force_share=found.force,
         peak_pressure_share=found.peak_pressure,
@@ -309,13 +310,7 @@ def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
         poses=found.poses,
         unresolved=found.unresolved,
     )
-    return _documented(pair, errors)
-
-
-def _documented(
-    pair: tuple[float, float], errors: SpacingErrors | None, reason: str = ""
-) -> NodeSpacing:
-    return NodeSpacing(spacing_m=pair[0], coarser_m=pair[1], errors=errors, reason=reason)
+    return NodeSpacing(**pair, errors=errors)
 
 
 #: Triangles about the highest pressure that a quadratic surface is fitted to.
