@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -65,7 +63,6 @@ from surrogates.sampling.space import SampleSpace
 #: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
 #: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas")
 
 
 def run_study(
@@ -329,17 +326,12 @@ def _provenance(
     if model is not None:
         triangles = Triangles(femur=len(model.femur.faces), tibia=len(model.tibia.faces))
     return RunRecord(
-        name=run.config.run.name,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        **run.provenance,
         seed=run.config.run.seed,
         held_out_seed=run.config.validation.seed,
-        workers=run.workers,
-        python=platform.python_version(),
-        packages={name: version(name) for name in (*_PACKAGES, "knee-contact")},
         hashes={"original": original.digest, **hashes, **digests},
         triangles=triangles,
         counts=sampled.counts,
-        seconds=run.seconds,
         original=description,
         remarks=[StoredFinding.of(finding) for finding in findings],
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from dataclasses import replace
 from dataclasses import replace as replaced
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -255,9 +253,6 @@ def _without_flagged_gait(judged: JudgedDesign) -> dict[str, float]:
     return {name: size for name, size in judged.errors.items() if name not in of_gait}
 
 
-_PACKAGES = ("numpy", "scipy", "pandas", "knee-contact")
-
-
 def run_designs(
     config: Config, folder: Path, *, resume: bool = False, replace: bool = False
 ) -> DesignsDocument:
@@ -337,8 +332,7 @@ def _document(
 ) -> DesignsDocument:
     config = run.config
     document = DesignsDocument(
-        name=config.run.name,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        **run.provenance,
         parameters=knee.parameters.to_header(),
         constraints=list(design_space_of(config).constraints),
         drawn=drawn.drawn,
@@ -349,10 +343,6 @@ def _document(
         unseen=unseen,
         held_out=judged,
         errors=worst([each.errors for each in judged]),
-        packages={name: version(name) for name in _PACKAGES},
-        python=platform.python_version(),
-        workers=run.workers,
-        seconds=dict(run.seconds),
         summary=[],
     )
     return document.model_copy(update={"summary": summary_lines(document)})

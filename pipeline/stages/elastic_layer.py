@@ -296,12 +296,12 @@ NODE_POSES = 26
 def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
     """Return the error of a node spacing at poses (N, 6) [rad, m], by one of twice the size."""
     chosen = np.unique(np.linspace(0, len(poses), NODE_POSES, endpoint=False).astype(int))
-    pair = {"spacing_m": model.spacing, "coarser_m": 2.0 * model.spacing}
+    stated = NodeSpacing(spacing_m=model.spacing, coarser_m=2.0 * model.spacing, errors=None)
     try:
         found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
     except InputError as error:
         reason = f"with nodes {2e3 * model.spacing:g} mm apart, {error}"
-        return NodeSpacing(**pair, errors=None, reason=reason)
+        return stated.model_copy(update={"reason": reason})
     errors = SpacingErrors(
         force_share=found.force,
         peak_pressure_share=found.peak_pressure,
@@ -310,7 +310,7 @@ def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
         poses=found.poses,
         unresolved=found.unresolved,
     )
-    return NodeSpacing(**pair, errors=errors)
+    return stated.model_copy(update={"errors": errors})
 
 
 #: Triangles about the highest pressure that a quadratic surface is fitted to.

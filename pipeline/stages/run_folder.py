@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +56,7 @@ from pipeline.store.samples import (
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee-contact")
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
@@ -158,6 +162,18 @@ class Run(AbstractContextManager["Run"]):
             write_table(make(), path)
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Name, date, versions and times of the run, for its documents."""
+        return {
+            "name": self.config.run.name,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "workers": self.workers,
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _PACKAGES},
+            "seconds": dict(self.seconds),
+        }
 
     def save(self, knee: ContactSurrogate) -> None:
         """Write `knee.npz`."""
