@@ -276,13 +276,13 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         paths = design_paths(run, designs)
         space = parametric_space(config, designs, paths)
         run.stages.per_evaluation = seconds_per_evaluation(base.quick, space.path)
-    sampled = sample_designs(run, designs, space)
+    training, evaluated = sample_designs(run, designs, space)
     with run.timed("unseen designs"):
         unseen = unlearnt_samples(run, designs, space, UNSEEN)
     with run.timed("held-out designs"):
         held_out = unlearnt_samples(run, designs, space, HELD_OUT)
     with run.timed("g: final surrogate"):
-        knee = fit_designs(config, designs, sampled.training, space, run.execution)
+        knee = fit_designs(config, designs, training, space, run.execution)
     with run.timed("g: domain"):
         parts = knee.by_name.items()
         jobs = [(config, part, designs, usable(unseen, name)) for name, part in parts]
@@ -291,11 +291,11 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
     with run.timed("h: gait of held-out designs"):
         judged = judged_designs(run, knee, designs, held_out, HELD_OUT)
-    tables = {"training": sampled.training, "unseen": unseen, "held_out": held_out}
+    tables = {"training": training, "unseen": unseen, "held_out": held_out}
     knee = _with_header(run, knee, tables, judged)
     run.save(knee)
     away = path_errors(config, designs, paths, space)
-    document = _document(run, drawn, sampled.evaluated, away, knee, judged_unseen, judged)
+    document = _document(run, drawn, evaluated, away, knee, judged_unseen, judged)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, dump_config(config))
     (run.folder / "times.json").unlink()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -357,18 +356,10 @@ _UNLEARNT_PART, _LEAST = 0.5, 20
 SPREADS = {UNSEEN: 2.0, HELD_OUT: 1.0}
 
 
-@dataclass(frozen=True, eq=False)
-class SampledDesigns:
-    """What the stages a to f end with."""
-
-    #: Evaluated samples for stage g, with `weight`.
-    training: pd.DataFrame
-    #: All samples of designs that are learnt.
-    evaluated: pd.DataFrame
-
-
-def sample_designs(run: Run, designs: pd.DataFrame, space: SampleSpace) -> SampledDesigns:
-    """Carry out stages a to f: the first designs, then rounds at designs of large errors."""
+def sample_designs(
+    run: Run, designs: pd.DataFrame, space: SampleSpace
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Carry out stages a to f; return the samples for stage g, with `weight`, and all samples."""
     config = run.config
     settings = design_space_of(config)
     sizes = _sizes(settings.designs, settings.rounds)
@@ -389,7 +380,7 @@ def sample_designs(run: Run, designs: pd.DataFrame, space: SampleSpace) -> Sampl
             make = partial(_kept, run, chosen[-1], space, fit)
             tables.append(run.table(f"kept-{number}", make))
     training = training_samples(tables, config.feasibility)
-    return SampledDesigns(training, pd.concat(tables, ignore_index=True))
+    return training, pd.concat(tables, ignore_index=True)
 
 
 def _sizes(designs: int, rounds: int) -> list[int]:
