@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,21 +58,11 @@ T = TypeVar("T")
 def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
     """Return the knee simulator of a configuration, its springs slack at `neutral`."""
     per_degree = 180.0 / np.pi
-    of_coordinates = dict(
-        zip(
-            _OF_COORDINATES,
-            (
-                *config.inertia_kg_m2,
-                *config.mass_kg,
-                *config.damping_Nm_s_per_rad,
-                *config.damping_N_s_per_m,
-            ),
-            strict=True,
-        )
-    )
+    inertias = config.inertia_kg_m2, config.mass_kg
+    values = chain(*inertias, config.damping_Nm_s_per_rad, config.damping_N_s_per_m)
     with naming_keys(_SIMULATOR_KEYS):
         return KneeSimulator(
-            **of_coordinates,
+            **dict(zip(_OF_COORDINATES, values, strict=True)),
             medial_offset=1e-3 * config.medial_offset_mm,
             anterior_offset=1e-3 * config.anterior_offset_mm,
             anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
