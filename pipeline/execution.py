@@ -95,11 +95,7 @@ def _error_of_this_worker(expected: tuple[tuple[str, str], ...]) -> str:
 
 @contextmanager
 def shielded_from_interrupts() -> Iterator[None]:
-    """Start processes and threads that never receive Ctrl-C.
-
-    A terminal sends the interrupt to all processes of a command. The first process ends the others,
-    which would each write a traceback. An interrupt within the block takes effect at its end.
-    """
+    """Start processes and threads that never receive Ctrl-C: the first process ends the others."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -296,11 +296,7 @@ class FittedKnee(NamedTuple):
 def fit_knee(
     run: TrainedDesigns, files: tuple[str, str], texts: Sequence[str] = (), side: str | None = None
 ) -> FittedKnee:
-    """Return weights of a new knee in a run over modes of shape, its models and its errors.
-
-    Half of some samples of its original model corrects the heights, the other half tells the
-    errors.
-    """
+    """Return weights of a new knee in a run over modes of shape, its models and its errors."""
     names = _modes(run)
     if given := [text for text in texts if text.partition("=")[0].strip() in names]:
         raise InputError(f"{given[0]}: expected no weight of a mode, which the meshes give")
@@ -326,7 +322,7 @@ def _models(
     """Return models, heights and errors of a knee from its original model."""
     design = {name: each.value for name, each in values.items()}
     surrogate, rows = surrogate_of(run, design), _samples(run, design, original)
-    # Both halves of a Sobol sequence fill the box.
+    # Both halves of a Sobol sequence fill the box: one corrects heights, the other tells errors.
     learnt = (rows["number"] < _SAMPLES // 2).to_numpy()
     heights = _heights(run.config, surrogate, rows[learnt])
     raised = {name: part.raised(*heights[name]) for name, part in surrogate.by_name.items()}

@@ -41,8 +41,7 @@ def draw(
 ) -> tuple[FloatArray, FloatArray]:
     """Map a design `unit` (N, 6) or (N, 7) [1] to poses (N, 6) [rad, m] and axial loads (N,) [N].
 
-    Most samples lie near the motion; without one, the samples fill the box. The root of the load of
-    degree `spread` is uniformly distributed.
+    Most lie near the motion, if any. The root of the load of degree `spread` is uniform.
     """
     if motion is None:
         return space.draw(unit, spread)

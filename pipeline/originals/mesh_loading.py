@@ -136,8 +136,7 @@ def load_surface(
 ) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
-    The mesh is mirrored if left, repaired, decimated if huge, cut to its bearing surface, smoothed
-    and moved outwards, as `config` says. The same file gives the same surface in every call.
+    The same file gives the same surface in every call.
     """
     paths = data_files(config.files)
     return _loaded(paths, versions_of(paths), config, side, body, repair_tolerance_mm)

@@ -44,12 +44,9 @@ class RunError(InputError):
 
 @contextmanager
 def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
-    """Keep other processes from writing to a folder until the end of the block.
+    """Keep other processes from writing to a folder until the end of the block; `make` makes it.
 
-    The system releases the lock of a process that was killed. A folder is not locked on a network
-    file system without locks, nor if the folder cannot be written to. `make` makes the folder
-    first; without `make`, a folder without a configuration is not locked. Raises `RunError` if
-    another process holds the folder.
+    A folder that cannot be written to is not locked, nor one on a file system without locks.
     """
     if make:
         with writing(folder):
@@ -172,10 +169,7 @@ def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
 
 
 def check_configuration(folder: Path) -> dict[str, Any] | None:
-    """Return what a run was made with, after a comparison with `config.toml`.
-
-    Keys that change no result may differ; raises `RunError` with both values of others.
-    """
+    """Return what a run was made with; a RunError if `config.toml` has other results."""
     made = read_made_with(folder)
     file = folder / "config.toml"
     if made is None or not file.is_file():

@@ -88,10 +88,7 @@ class Part(BaseModel):
 
 
 class Computed(Part):
-    """Base of the parts of documents of studies, which are shown as they are stored.
-
-    Numbers and arrays of NumPy become numbers and lists, numbers that are not finite None.
-    """
+    """Base of the parts of documents of studies; values of NumPy become plain, NaN None."""
 
     @model_validator(mode="before")
     @classmethod
@@ -398,11 +395,7 @@ LEVELS: tuple[Level, ...] = ("trust", "care", "do not use")
 
 
 class RuleFinding(Part):
-    """Finding of a rule of the verdict: index of the level, figure [%], reason, kind of remedy.
-
-    A rule judges a figure of a finished run by limits; a `foundation.base.findings.Finding` is
-    about the inputs. `judges` is False where the rule has no figure.
-    """
+    """Finding of a rule of the verdict, which judges a figure by limits, if there is a figure."""
 
     level: Literal[0, 1, 2]
     figure_percent: Optional
@@ -432,11 +425,7 @@ class NextStep(Part):
 
 
 class OwnError(Part):
-    """Error of the surrogate in a quantity of the simulated cycle.
-
-    `error_percent` is relative to the value; otherwise the key `error_<unit>` has the error in the
-    unit of the quantity.
-    """
+    """Error of the surrogate in a quantity of the cycle, relative or in the key `error_<unit>`."""
 
     column: str
     quantity: str = ""
@@ -472,11 +461,7 @@ class Verdict(Part):
 
 
 class Judgement(Part):
-    """Verdict on a model of a run, for uses of the run.
-
-    `run` is the run directory or the file of a surrogate; `errors` are those of the model by
-    quantity, `warnings` those of the checks of the run.
-    """
+    """Verdict on a model of a run, or of the file of a surrogate, for uses of the run."""
 
     run: str
     model: str
