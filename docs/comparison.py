@@ -41,12 +41,11 @@ SHOWN = ("force_percent", "gait_peak_pressure_percent")
 def table(comparisons: list[dict[str, Any]]) -> str:
     """Return the figures of the comparisons as Markdown: a row per model, a value per knee."""
     columns = [c for c in comparisons[0]["columns"] if c["key"] in COLUMNS]
-    head = ["model", *(f"{c['label']} [{c['unit']}]" for c in columns), "weighted sum"]
+    head = ["model", *(f"{c['label']} [{c['unit']}]" for c in columns)]
     lines = [head, ["---"] * len(head)]
     for rows in zip(*(content["models"] for content in comparisons), strict=True):
         values = [", ".join(number(row["figures"][c["key"]]) for row in rows) for c in columns]
-        sums = ", ".join(number(row["weighted_sum"], 3) for row in rows)
-        lines.append([rows[0]["label"], *values, sums])
+        lines.append([rows[0]["label"], *values])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

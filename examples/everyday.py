@@ -1,6 +1,7 @@
 """Fifteen everyday tasks with a finished run: `python examples/everyday.py runs/implant`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,7 +25,7 @@ def main(folder: Path) -> dict[str, float]:
     # 2. Which height carries 1500 N at 20 degrees of flexion, all else as on the reference path?
     pose = knee.reference_pose(flexion_deg=20.0)
     height = height_at_load(knee, pose, 1500.0)
-    pose = Pose.from_array([*pose.array[:4], height, pose.lateral])
+    pose = replace(pose, superior=height)
     print(f"1500 N are carried with the femur {1e3 * height:.3f} mm above the tibia's origin")
 
     # 3. Loads at a pose, with derivatives of the whole knee and of a compartment.
@@ -53,7 +54,7 @@ def main(folder: Path) -> dict[str, float]:
 
     # 8. Simulate gait, with the surrogate or with the contact model.
     cycle = gait(knee)
-    cycle.plot("medial_force_y_N", over="flexion_rad", axes=Figure().subplots())
+    cycle.plot("medial_force", over="flexion", axes=Figure().subplots())
     print(f"anterior travel {1e3 * np.ptp(cycle.poses[:, 3]):.2f} mm", cycle.to_frame().shape)
 
     # 9. Where does the knee rest under loads that leave all but flexion free?
@@ -85,7 +86,7 @@ def main(folder: Path) -> dict[str, float]:
 
     # 12. Train a surrogate on samples of a contact model, and judge it on others.
     space = knee.compartment("medial").space
-    trained = surrogates.fit(pipeline.sample(springs, space, 200), space)
+    trained = surrogates.fit(pipeline.sample(springs, space, 200), space=space)
     errors = trained.errors(pipeline.sample(springs, space, 20, seed=1))
     print(errors.loc[("medial", "force_y_N"), ["rmse", "nrmse", "q2"]])
 
@@ -97,7 +98,7 @@ def main(folder: Path) -> dict[str, float]:
 
     # 14. Pictures: a column of the cycle, held-out samples, the pressure on the plateau.
     axes = Figure(layout="constrained").subplots(1, 3)
-    run.plot("medial_force_y_N", over="flexion_rad", axes=axes[0])
+    run.plot("medial_force", over="flexion", axes=axes[0])
     run.plot_held_out("peak_pressure_Pa", axes=axes[1])
     pressure = run.pressure_map(pose)
     pressure.plot(axes[2])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from foundation.base.exports import lazy_names
 
 if TYPE_CHECKING:
-    from pipeline.sampling import sample as sample
     from pipeline.stages.run_folder import TrainedRun
 
 
@@ -17,10 +18,8 @@ def open_run(folder: str | Path) -> TrainedRun:
     return TrainedRun.open(Path(folder))
 
 
-def __getattr__(name: str) -> Any:
-    # Imported when used, since the command line starts without SciPy.
-    if name == "sample":
-        from pipeline.sampling import sample
-
-        return sample
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Imported when used, since the command line starts without SciPy.
+__getattr__ = lazy_names(
+    __name__,
+    {"load_config": "config.reading", "run_study": "runner", "sample": "sampling"},
+)

@@ -4,8 +4,8 @@
     knee = surrogates.load("runs/implant/knee.npz")
     loads = knee.loads(pose, order=1)  # loads.force, loads.medial.peak_pressure, loads.jacobian
 
-    knee = surrogates.fit(surrogates.samples_of(poses, loads), family="kriging")
-    errors = knee.errors(surrogates.samples_of(other_poses, other_loads))
+    knee = surrogates.fit(poses, loads, family="kriging")
+    errors = knee.errors(other_poses, other_loads)
 
 Importing this package and using a trained surrogate needs only NumPy.
 """
@@ -24,7 +24,7 @@ from surrogates.formulations.domain import OutsideDomainError, OutsideDomainWarn
 from surrogates.formulations.training_data import Samples
 from surrogates.sampling.parameters import Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
-from surrogates.training import fit, samples_of
+from surrogates.training import fit
 
 __all__ = [
     "ContactSurrogate",
@@ -38,7 +38,6 @@ __all__ = [
     "export_c",
     "fit",
     "load",
-    "samples_of",
     "save",
 ]
 

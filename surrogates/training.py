@@ -12,34 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.loads import AXIAL_FORCE, ContactLoads
-from foundation.base.pose import pose_array
 from surrogates.formulations.contact_surrogate import ContactSurrogate
-from surrogates.formulations.training_data import Samples
+from surrogates.formulations.training_data import Samples, samples_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
-
-
-def samples_of(poses: ArrayLike, loads: ContactLoads) -> dict[str, Samples]:
-    """Return the samples of each compartment from loads of any source at the same poses.
-
-    Parameters
-    ----------
-    poses : (N, 6) array_like
-        Poses of the femur [rad, m].
-    loads : ContactLoads
-        Loads at these poses; a compartment leaves out the poses at which it is out of contact.
-
-    Raises
-    ------
-    InputError
-        If the poses are malformed, or a compartment is never in contact.
-    """
-    rows = pose_array(poses)
-    found = {}
-    for place, name in enumerate(loads.compartments):
-        own = loads.values[:, place]
-        pressed = own[:, AXIAL_FORCE] > 0.0
-        found[name] = Samples(rows[pressed], own[pressed])
-    return found
 
 
 def space_of(samples: Mapping[str, Samples]) -> SampleSpace:
@@ -54,9 +29,10 @@ def space_of(samples: Mapping[str, Samples]) -> SampleSpace:
 
 
 def fit(
-    samples: Mapping[str, Samples],
-    space: SampleSpace | None = None,
+    samples: Mapping[str, Samples] | ArrayLike,
+    loads: ContactLoads | None = None,
     *,
+    space: SampleSpace | None = None,
     family: str = "kriging",
     formulation: str = "inverted",
     settings: Any = None,
@@ -66,8 +42,11 @@ def fit(
 
     Parameters
     ----------
-    samples : mapping
-        Samples of each compartment by its name, as of `samples_of` or `pipeline.sample`.
+    samples : mapping, or (N, 6) array_like
+        Samples of each compartment by its name, as of `pipeline.sample`, or poses of the femur
+        [rad, m].
+    loads : ContactLoads, optional
+        Loads at the poses; a compartment leaves out the poses at which it is out of contact.
     space : SampleSpace, optional
         Box of the samples, beyond which loads are flagged; by default the least box around the
         samples.
@@ -83,7 +62,7 @@ def fit(
     Raises
     ------
     InputError
-        If a name is unknown, or the samples do not allow a fit.
+        If a name is unknown, poses come without loads, or the samples do not allow a fit.
     """
     from surrogates.families.registry import FAMILIES, fit_family
     from surrogates.formulations.compartment_fit import Fitted, Fitter, fit_compartment
@@ -91,8 +70,9 @@ def fit(
     def regress(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Fitted:
         return fit_family(family, x, y, settings, np.random.default_rng(seed), weights)
 
-    box = space or space_of(samples)
+    data = samples_of(samples, loads)
+    box = space or space_of(data)
     fitter = Fitter(regress, family in FAMILIES and FAMILIES[family].joint)
-    parts = {name: fit_compartment(formulation, box, own, fitter) for name, own in samples.items()}
+    parts = {name: fit_compartment(formulation, box, own, fitter) for name, own in data.items()}
     header = {"family": family, "formulation": formulation}
     return ContactSurrogate({name: part.surrogate for name, part in parts.items()}, header)

@@ -4,7 +4,6 @@ import gc
 import os
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,21 +19,21 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Compile the library of the surrogates if a source is newer."""
     if not hasattr(config, "workerinput"):
         runpy.run_path(str(ROOT / "foundation" / "core" / "building.py"))["build_if_stale"]()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Leave modules out of collections."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def data_folder() -> Iterator[Path]:
+def data_folder():
     """Return the folder of the third-party meshes and references, which may be missing.
 
     `$KNEE_DATA` names that folder while the tests run: configurations and programs that a test
@@ -47,7 +46,7 @@ def data_folder() -> Iterator[Path]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Mark every test that takes a folder of the data as `data`."""
     for item in items:
         if DATA_FIXTURES.intersection(getattr(item, "fixturenames", ())):
@@ -55,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def knee_data(data_folder: Path) -> Path:
+def knee_data(data_folder):
     """Return the folder of the third-party meshes and references; skip where there is none."""
     if not data_folder.is_dir():
         pytest.skip(f"no data folder {data_folder}: set KNEE_DATA to where the knee meshes are")
@@ -63,7 +62,7 @@ def knee_data(data_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def jam_folder(knee_data: Path) -> Path:
+def jam_folder(knee_data):
     """Return the folder of OpenSim-JAM's walking example; skip where there is none."""
     folder = knee_data / "jam_comak_walking"
     if not folder.is_dir():

@@ -127,44 +127,6 @@ BAD_VTK = {
 }
 
 
-def xml_vtk(kind="PolyData", counts=None):
-    """Return a text .vtp or .vtu file, with a line and a quad."""
-    cells = [*POLYGONS, [0, 1]] if kind == "UnstructuredGrid" else POLYGONS
-
-    def array(name, numbers, vtk_type="Int64"):
-        words = " ".join(map(str, np.asarray(numbers).reshape(-1).tolist()))
-        extra = ' NumberOfComponents="3"' if name == "Points" else ""
-        return (
-            f'<DataArray type="{vtk_type}" Name="{name}"{extra} format="ascii">{words}</DataArray>'
-        )
-
-    def topology(own):
-        flat = [corner for cell in own for corner in cell]
-        return array("connectivity", flat) + array("offsets", np.cumsum([len(c) for c in own]))
-
-    points = f"<Points>{array('Points', POINTS, 'Float64')}</Points>"
-    if kind == "PolyData":
-        counts = counts or f'NumberOfLines="1" NumberOfPolys="{len(cells)}"'
-        body = f"<Lines>{topology([[0, 1]])}</Lines><Polys>{topology(cells)}</Polys>"
-    else:
-        counts = counts or f'NumberOfCells="{len(cells)}"'
-        body = f"<Cells>{topology(cells)}{array('types', [9, 5, 3], 'UInt8')}</Cells>"
-    piece = f'<Piece NumberOfPoints="{P}" {counts}>{points}{body}</Piece>'
-    return (
-        f'<?xml version="1.0"?><VTKFile type="{kind}" version="1.0" byte_order="LittleEndian" '
-        f'header_type="UInt64"><{kind}>{piece}</{kind}></VTKFile>'
-    ).encode()
-
-
-XML_FILES = {"surface.vtp": xml_vtk(), "surface.vtu": xml_vtk("UnstructuredGrid")}
-BAD_XML = {
-    "cut.vtp": (xml_vtk()[:-30], "truncated"),
-    "more.vtp": (xml_vtk(counts='NumberOfPolys="1"'), "more polygons than the 1 that"),
-    "surface as grid.vtu": (xml_vtk(), r"file .Cannot find UnstructuredGrid element"),
-    "cut.vtu": (xml_vtk("UnstructuredGrid")[:400], "truncated"),
-}
-
-
 # ---- 3MF and glTF --------------------------------------------------------------------------------
 
 CORE = "http://schemas.microsoft.com/3dmanufacturing/core/2015/02"
@@ -294,6 +256,6 @@ BAD_GLTF = {
 }
 
 
-GOOD = {**VTK_FILES, **XML_FILES, **THREEMF_FILES, **GLTF_FILES}
+GOOD = {**VTK_FILES, **THREEMF_FILES, **GLTF_FILES}
 BAD_STEP = {"cut.step": (b"ISO-10303-21;\nHEADER;\nENDSEC;\n", "END-ISO-10303-21 is missing")}
-BAD = {**BAD_STEP, **BAD_VTK, **BAD_XML, **BAD_THREEMF, **BAD_GLTF}
+BAD = {**BAD_STEP, **BAD_VTK, **BAD_THREEMF, **BAD_GLTF}

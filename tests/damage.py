@@ -1,9 +1,6 @@
 """Damaged files for the readers: what copying, editing and exporting do to a valid file."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -24,7 +21,7 @@ reading = settings(
 
 
 @st.composite
-def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
+def damaged(draw, content):
     """Draw a valid file with one to three parts overwritten, cut out, repeated or put in."""
     for _ in range(draw(st.integers(1, 3))):
         size = len(content)
@@ -42,7 +39,7 @@ def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
 
 
 @st.composite
-def edited(draw: Callable[[Any], Any], content: bytes, separators: str) -> bytes:
+def edited(draw, content, separators):
     """Draw a valid text file with one to three of its cells replaced by odd ones."""
     lines = content.decode().split("\n")
     for _ in range(draw(st.integers(1, 3))):
@@ -54,15 +51,13 @@ def edited(draw: Callable[[Any], Any], content: bytes, separators: str) -> bytes
     return "\n".join(lines).encode()
 
 
-def files(content: bytes, separators: str = "") -> st.SearchStrategy[bytes]:
+def files(content, separators=""):
     """Return arbitrary and damaged files, of a text format edited ones as well."""
     text = [edited(content, separators)] * 2 if separators else []
     return st.one_of(st.binary(max_size=200), damaged(content), *text)
 
 
-def read_or_refuse(
-    read: Callable[[Path], Any], path: Path, content: bytes, *documented: type[Exception]
-) -> Any:
+def read_or_refuse(read, path, content, *documented):
     """Return what a reader makes of a file, or None if it refuses it as documented.
 
     A refusal is one sentence or a few, and names the file.

@@ -12,11 +12,11 @@ WITHOUT_END = (
 )
 
 
-def most_negative_rows(a, b, most: int) -> list[int]:
+def most_negative_rows(a, b, most):
     """Rows of the most negative free term, by Jordan exclusions in fractions: no rounding."""
     n = len(b)
     table = [[Fraction(int(v)) for v in (*row, c)] for row, c in zip(a, b, strict=True)]
-    rows: list[int] = []
+    rows = []
     while len(rows) < most and min(line[n] for line in table) < 0:
         r = min(range(n), key=lambda i: table[i][n])
         rows.append(r)

@@ -5,18 +5,18 @@ import signal
 from pathlib import Path
 
 
-def double(number: int) -> int:
+def double(number):
     """Return twice a number."""
     return 2 * number
 
 
-def process_of(number: int) -> int:
+def process_of(number):
     """Return the process that a job is carried out in."""
     del number
     return os.getpid()
 
 
-def die_once(mark: str, number: int) -> int:
+def die_once(mark, number):
     """Return twice a number; the first process to come to number 2 dies of it."""
     if number == 2:
         try:
@@ -28,6 +28,6 @@ def die_once(mark: str, number: int) -> int:
     return 2 * number
 
 
-def refuse(number: int) -> int:
+def refuse(number):
     """Raise an error of the job itself."""
     raise ValueError(f"no answer to {number}")

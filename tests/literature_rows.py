@@ -1,6 +1,5 @@
 """Statements of the literature: a test of rows, and simulations that statements share."""
 
-from collections.abc import Callable
 from functools import cache, wraps
 from inspect import signature
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 
-def row_test(rows: list[tuple]) -> Callable:
+def row_test(rows):
     """Return a test of rows: place and claim, what is computed, the value, how far off it may be.
 
     The place, up to the colon, names the row in the output of pytest.
@@ -26,7 +25,7 @@ def row_test(rows: list[tuple]) -> Callable:
     return test_row
 
 
-def shared(function: Callable) -> Callable:
+def shared(function):
     """Return a function that keeps its results by all arguments, stated or by default."""
     kept, parameters = cache(function), signature(function)
 

@@ -8,9 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.mechanics.chains import (
     GROUND,
-    Assembly,
     Attachment,
-    ChainSegment,
     FreeBase,
     Instant,
     Joint,
@@ -19,18 +17,18 @@ from dynamics.mechanics.chains import (
 )
 
 
-def text(*numbers: float) -> str:
+def text(*numbers):
     return " ".join(repr(float(each)) for each in numbers)
 
 
-def name_of(where: tuple[str, str]) -> str:
+def name_of(where):
     return "world" if where == GROUND else ".".join(where)
 
 
 class Tree:
     """Bodies of an assembly: parents, places and joints by name, and the text of the model."""
 
-    def __init__(self, assembly: Assembly, links: bool = True, step: float = 1e-3):
+    def __init__(self, assembly, links=True, step=1e-3):
         self.assembly, self.links, self.step = assembly, links, step
         self.parent, self.joint, self.segment = {}, {}, {}
         self.place, self.moving = {}, []
@@ -51,7 +49,7 @@ class Tree:
         self.model = mujoco.MjModel.from_xml_string(self.xml())
         self.data = mujoco.MjData(self.model)
 
-    def sites(self, name: str) -> str:
+    def sites(self, name):
         ends = [(link, each) for link in self.assembly.links for each in enumerate(link.ends)]
         ends += [(pin, each) for pin in self.assembly.closures for each in enumerate(pin.ends)]
         return "".join(
@@ -60,7 +58,7 @@ class Tree:
             if name_of(where) == name
         )
 
-    def body(self, name: str) -> str:
+    def body(self, name):
         segment, joint, out = self.segment[name], self.joint[name], ""
         turn = joint.angle if isinstance(joint, SlidingJoint) else 0.0
         out += f'<body name="{name}" pos="{text(*self.place[name], 0.0)}" '
@@ -81,16 +79,16 @@ class Tree:
         return out + self.bodies(name) + "</body>"
 
     @staticmethod
-    def inertial(segment: ChainSegment) -> str:
+    def inertial(segment):
         return (
             f'<inertial pos="{text(*segment.centre, 0.0)}" mass="{text(segment.mass)}" '
             f'diaginertia="{text(*[segment.inertia] * 3)}"/>'
         )
 
-    def bodies(self, parent: str) -> str:
+    def bodies(self, parent):
         return "".join(self.body(name) for name, at in self.parent.items() if at == parent)
 
-    def turns(self, name: str) -> tuple[dict[str, float], float]:
+    def turns(self, name):
         """Return the hinges whose angles add up to the angle of a body, and a constant."""
         hinges, constant = {}, 0.0
         while name != "world":
@@ -102,7 +100,7 @@ class Tree:
             name = self.parent[name]
         return hinges, constant
 
-    def link(self, link) -> str:
+    def link(self, link):
         """Return the tendons of a link; `bushings` takes the forces that no tendon has."""
         tendons = ""
         ends = (f"{link.name}.0", f"{link.name}.1")
@@ -133,7 +131,7 @@ class Tree:
             tendons += "</fixed>"
         return tendons
 
-    def xml(self) -> str:
+    def xml(self):
         tendons = [self.link(link) for link in self.assembly.links] if self.links else []
         return f"""<mujoco><compiler angle="radian" inertiafromgeom="false"/>
         <option integrator="RK4" timestep="{self.step!r}"
@@ -142,7 +140,7 @@ class Tree:
         <worldbody>{self.sites("world")}{self.bodies("world")}</worldbody>
         <tendon>{"".join(tendons)}</tendon></mujoco>"""
 
-    def bushings(self, model, data) -> None:
+    def bushings(self, model, data):
         """Add the forces of bushings to MuJoCo's passive ones (a callback of the engine)."""
         for link in self.assembly.links:
             if link.kind != "bushing":
@@ -162,10 +160,10 @@ class Tree:
                     model, data, sign * force, np.zeros(3), place, body, data.qfrc_passive
                 )
 
-    def at(self, joint: str) -> int:
+    def at(self, joint):
         return int(self.model.joint(joint).dofadr[0])
 
-    def pack(self, angles, slides, bases) -> np.ndarray:
+    def pack(self, angles, slides, bases):
         """Return positions, rates or accelerations of MuJoCo's joints.
 
         From absolute angles of all segments, displacements of all sliding joints and bases of all
@@ -185,7 +183,7 @@ class Tree:
                 out[self.at(f"{first} x")], out[self.at(f"{first} y")] = base
         return out
 
-    def absolute(self, joints: np.ndarray) -> np.ndarray:
+    def absolute(self, joints):
         """Return the absolute angles, or their rates, of the segments."""
         return np.array(
             [
@@ -194,11 +192,11 @@ class Tree:
             ]
         )
 
-    def set(self, positions, rates) -> None:
+    def set(self, positions, rates):
         self.data.qpos[:], self.data.qvel[:] = positions, rates
         self.run(mujoco.mj_forward)
 
-    def run(self, function, *arguments) -> None:
+    def run(self, function, *arguments):
         """Call a function of the engine with bushings acting."""
         mujoco.set_mjcb_passive(self.bushings if self.links else None)
         try:
@@ -206,10 +204,10 @@ class Tree:
         finally:
             mujoco.set_mjcb_passive(None)
 
-    def body_id(self, name: str) -> int:
+    def body_id(self, name):
         return self.model.body(name).id
 
-    def push(self, name: str, point, force, torque: float = 0.0) -> None:
+    def push(self, name, point, force, torque=0.0):
         """Apply a force at a point of a body (global frame) and a torque, once more."""
         if name == "world":
             return
@@ -218,7 +216,7 @@ class Tree:
         wrench[:2] += force
         wrench[5] += torque + arm[0] * force[1] - arm[1] * force[0]
 
-    def push_members(self, link_forces, link_torques, closure_forces) -> None:
+    def push_members(self, link_forces, link_torques, closure_forces):
         """Apply the forces of links and closures to the bodies."""
         self.data.xfrc_applied[:] = 0.0
         loads = list(zip(self.assembly.links, link_forces, link_torques, strict=True))
@@ -229,7 +227,7 @@ class Tree:
                 self.push(name_of(where), site, sign * np.asarray(force), sign * torque)
 
 
-def motion(tree: Tree, positions, rates, times) -> tuple[np.ndarray, np.ndarray]:
+def motion(tree, positions, rates, times):
     """Return positions and rates of MuJoCo's joints at equidistant times by its RK4."""
     tree.set(positions, rates)
     data = tree.data
@@ -241,7 +239,7 @@ def motion(tree: Tree, positions, rates, times) -> tuple[np.ndarray, np.ndarray]
     return joints, joint_rates
 
 
-def inverse(tree: Tree, positions, rates, accelerations, *loads) -> np.ndarray:
+def inverse(tree, positions, rates, accelerations, *loads):
     """Return the forces at MuJoCo's joints that accelerations need beside loads (`push_members`).
 
     Passive forces of the joints count as known, so that they are not part of the result. What the
@@ -262,7 +260,7 @@ def inverse(tree: Tree, positions, rates, accelerations, *loads) -> np.ndarray:
     return needed - applied
 
 
-def joints_of(tree: Tree, found) -> tuple[np.ndarray, np.ndarray]:
+def joints_of(tree, found):
     """Return positions and rates of MuJoCo's joints at an instant of ours."""
     offsets = tree.absolute(np.zeros(tree.model.nv)) + [
         tree.turns(name)[1] for name in tree.assembly.columns
@@ -273,7 +271,7 @@ def joints_of(tree: Tree, found) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def check_reactions(tree: Tree, found, atol: float = 1e-8) -> None:
+def check_reactions(tree, found, atol=1e-8):
     """Compare forces at the joints with those that MuJoCo's bodies transmit."""
     for row, name in enumerate(tree.assembly.columns):
         wrench = tree.data.cfrc_int[tree.body_id(name)]
@@ -285,12 +283,12 @@ def check_reactions(tree: Tree, found, atol: float = 1e-8) -> None:
         assert_allclose(found.joint_moments[row], moment, rtol=1e-9, atol=atol)
 
 
-def at_row(found, row: int) -> Instant:
+def at_row(found, row):
     """Return the instant of a row of a result."""
     return Instant(**{each.name: getattr(found, each.name)[row] for each in fields(Instant)})
 
 
-def needed_forces(assembly: Assembly, found: Instant) -> tuple[Tree, np.ndarray]:
+def needed_forces(assembly, found):
     """Return MuJoCo's forces at its joints for the accelerations and loads of an instant."""
     tree = Tree(assembly, links=False)
     accelerations = tree.pack(

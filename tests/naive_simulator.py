@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from dynamics import AppliedLoads, KneeSimulator, Ligament
-from foundation.base.pose import Pose, generalised_force
+from foundation.base.pose import generalised_force
 
 
-def applied_wrench(simulator: KneeSimulator, pose: Pose, applied: AppliedLoads) -> np.ndarray:
+def applied_wrench(simulator, pose, applied):
     """Axial force on its line, AP force through the femoral origin, torque: on the femur."""
     down = np.array([0.0, -applied.axial_force, 0.0])
     back = np.array([-applied.ap_force, 0.0, 0.0])
@@ -17,7 +16,7 @@ def applied_wrench(simulator: KneeSimulator, pose: Pose, applied: AppliedLoads) 
     return np.concatenate([down + back, moment])
 
 
-def restraint(simulator: KneeSimulator, pose: Pose) -> np.ndarray:
+def restraint(simulator, pose):
     """Generalised forces (6,) of the springs."""
     names = ("adduction", "rotation", "anterior", "superior", "lateral")
     neutral, force = simulator.neutral_at(pose.flexion), np.zeros(6)
@@ -32,7 +31,7 @@ def restraint(simulator: KneeSimulator, pose: Pose) -> np.ndarray:
     return force
 
 
-def restraint_energy(simulator: KneeSimulator, pose: Pose) -> float:
+def restraint_energy(simulator, pose):
     """Energy stored in the springs [J]: half the force times the stretch of each."""
     force, energy = restraint(simulator, pose), 0.0
     for name, pull in zip(("rotation", "anterior", "lateral", "adduction"), force[[2, 3, 5, 1]],
@@ -42,26 +41,26 @@ def restraint_energy(simulator: KneeSimulator, pose: Pose) -> float:
     return energy
 
 
-def tension(ligament: Ligament, length: float) -> float:
+def tension(ligament, length):
     """Tension of a linear or quadratic bundle [N]."""
     stretch = max(length - ligament.rest_length, 0.0)
     return ligament.stiffness * (stretch if ligament.kind == "linear" else stretch**2)
 
 
-def ligament_energy(ligament: Ligament, length: float) -> float:
+def ligament_energy(ligament, length):
     """Energy of a linear or quadratic bundle [J]."""
     stretch = max(length - ligament.rest_length, 0.0)
     power = 2 if ligament.kind == "linear" else 3
     return ligament.stiffness * stretch**power / power
 
 
-def line(ligament: Ligament, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
+def line(ligament, pose):
     """Femoral end of a bundle in the tibial frame, and the way from there to its tibial end."""
     end = pose.translation + pose.rotation_matrix @ ligament.femoral
     return end, ligament.tibial - end
 
 
-def ligament_wrench(ligament: Ligament, pose: Pose) -> np.ndarray:
+def ligament_wrench(ligament, pose):
     """What a bundle does to the femur, about the tibial origin."""
     end, way = line(ligament, pose)
     length = float(np.linalg.norm(way))
@@ -69,9 +68,7 @@ def ligament_wrench(ligament: Ligament, pose: Pose) -> np.ndarray:
     return np.concatenate([pull, np.cross(end, pull)])
 
 
-def force(
-    simulator: KneeSimulator, pose: Pose, contact_wrench: np.ndarray, applied: AppliedLoads
-) -> np.ndarray:
+def force(simulator, pose, contact_wrench, applied):
     """Q (6,) of contact, applied loads, springs and ligaments."""
     wrench = contact_wrench + applied_wrench(simulator, pose, applied)
     for each in simulator.ligaments:
@@ -79,7 +76,7 @@ def force(
     return generalised_force(pose, wrench) + restraint(simulator, pose)
 
 
-def stored_energy(simulator: KneeSimulator, pose: Pose) -> float:
+def stored_energy(simulator, pose):
     """Energy of springs and ligaments [J]."""
     bundles = (
         ligament_energy(each, float(np.linalg.norm(line(each, pose)[1])))
@@ -88,7 +85,7 @@ def stored_energy(simulator: KneeSimulator, pose: Pose) -> float:
     return restraint_energy(simulator, pose) + sum(bundles)
 
 
-def load_energy(pose: Pose, applied: AppliedLoads) -> float:
+def load_energy(pose, applied):
     """Potential of constant AP force and torque [J].
 
     The axial force has none: it is fixed to its line in the tibia, and its moment about a femur

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from surrogates.formulations.compartment import CompartmentSurrogate
-
 #: Roundings of a feature and of its product with a weight, for which a tolerance allows.
 ROUNDINGS = 8
 
 
-def rounding(*compartments: CompartmentSurrogate) -> float:
+def rounding(*compartments):
     """Return how far two evaluations may differ, over the size of what is evaluated.
 
     An output is y_offset + y_scale * sum(weights * features) with features of about 1 at most, so

@@ -13,7 +13,7 @@ from foundation.surfaces.triangle_mesh import (
 )
 
 
-def closed_insert(rows: int = 40, columns: int = 64) -> tuple[TriangleMesh, int]:
+def closed_insert(rows=40, columns=64):
     """Return a closed insert with two dishes (y up, z right), and the number of its top triangles.
 
     The top triangles come first.
@@ -41,7 +41,7 @@ def closed_insert(rows: int = 40, columns: int = 64) -> tuple[TriangleMesh, int]
     return TriangleMesh(np.concatenate([top, base]), faces, "insert"), len(upper)
 
 
-def joined(*meshes: TriangleMesh) -> TriangleMesh:
+def joined(*meshes):
     """Return several meshes as one, triangles in their order."""
     first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     vertices = np.concatenate([mesh.vertices for mesh in meshes])
@@ -49,7 +49,7 @@ def joined(*meshes: TriangleMesh) -> TriangleMesh:
     return TriangleMesh(vertices, np.concatenate(faces), meshes[0].name)
 
 
-def shell(sheet: TriangleMesh, thickness: float) -> TriangleMesh:
+def shell(sheet, thickness):
     """Return a closed layer below an open surface: outer wall, inner wall, rim."""
     count = len(sheet.vertices)
     normals = angle_weighted_normals(sheet.vertices, sheet.faces)
@@ -60,14 +60,7 @@ def shell(sheet: TriangleMesh, thickness: float) -> TriangleMesh:
     return TriangleMesh(vertices, np.concatenate(faces), sheet.name)
 
 
-def bone(
-    sheet: TriangleMesh,
-    along: float,
-    length: float,
-    *,
-    rings: int = 30,
-    cut: bool = True,
-) -> TriangleMesh:
+def bone(sheet, along, length, *, rings=30, cut=True):
     """Return a bone below an open surface: walls that narrow to a shaft along y, and its cut.
 
     `along` is the direction of the shaft on y, 1 or -1; with `cut`, a plane closes the shaft.
@@ -97,7 +90,7 @@ def bone(
     return TriangleMesh(np.concatenate(points), np.concatenate(faces), sheet.name)
 
 
-def stray_pieces(mesh: TriangleMesh, count: int = 12) -> TriangleMesh:
+def stray_pieces(mesh, count=12):
     """Return a mesh with loose triangles of about 1 mm beside it."""
     generator = np.random.default_rng(0)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
@@ -107,19 +100,19 @@ def stray_pieces(mesh: TriangleMesh, count: int = 12) -> TriangleMesh:
     return joined(mesh, loose)
 
 
-def turned(mesh: TriangleMesh, seed: int) -> TriangleMesh:
+def turned(mesh, seed):
     """Return a mesh in a random position."""
     turn = Rotation.random(random_state=seed).as_matrix()
     return TriangleMesh(mesh.vertices @ turn.T + [0.1, -0.2, 0.05], mesh.faces, mesh.name)
 
 
-def taken(part: TriangleMesh, mesh: TriangleMesh) -> np.ndarray:
+def taken(part, mesh):
     """Return which triangles (F,) of a mesh a part of it has."""
-    distance: np.ndarray = KDTree(part.centroids).query(mesh.centroids)[0]
+    distance = KDTree(part.centroids).query(mesh.centroids)[0]
     return distance < 1e-9
 
 
-def _rim(sheet: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:
+def _rim(sheet):
     """Return start and end (E,) of the edges of one triangle, in its sense."""
     start, end, key = half_edges(sheet.faces, len(sheet.vertices))
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
@@ -127,7 +120,7 @@ def _rim(sheet: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:
     return start[single], end[single]
 
 
-def whole_femur(length: float, step: float = 1.5e-3, lean: float = 0.0) -> TriangleMesh:
+def whole_femur(length, step=1.5e-3, lean=0.0):
     """Return a distal femur (y up, x anterior, axis z at the origin) with a shaft up to y = length.
 
     The shaft leans towards z by the tangent `lean`.
@@ -176,7 +169,7 @@ def whole_femur(length: float, step: float = 1.5e-3, lean: float = 0.0) -> Trian
     return TriangleMesh(vertices, faces if volume > 0.0 else faces[:, ::-1], "femur")
 
 
-def rounded_disc(radius: float, half: float, slope: float = 0.0) -> tuple[TriangleMesh, np.ndarray]:
+def rounded_disc(radius, half, slope=0.0):
     """Return a disc with a round edge (y up), and the vertices (V,) of its flat top.
 
     Flat walls of a radius are `half` above and below the middle; the edge is half a circle. The

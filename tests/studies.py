@@ -6,16 +6,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import tomli_w
 import trimesh
-from matplotlib.figure import Figure
 from shapes import plate
 
 from foundation.implant.condylar_implant import CondylarImplant
@@ -48,7 +45,7 @@ TINY = (
 )
 
 #: What makes a run over two parameters of the built-in implant take few seconds.
-TINY_DESIGNS: dict[str, Any] = {
+TINY_DESIGNS = {
     "run": {"name": "tiny_designs", "workers": 1, "chunk": 80},
     "knee": {"implant": {"edge_mm": 3.0, "femur_edge_mm": 2.0, "dish_sagittal_radius_mm": 70.0}},
     "feasibility": {"peak_pressure_MPa": 120.0},
@@ -69,23 +66,23 @@ TINY_DESIGNS: dict[str, Any] = {
 }
 
 
-def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str]:
+def run_command(folder, *overrides, config=SMOKE):
     """Return the arguments of a run into `folder`."""
     pairs = [part for text in overrides for part in ("--set", text)]
     return ["run", str(config), "--out", str(folder), "--quiet", *pairs]
 
 
-def without_figures() -> AbstractContextManager[Any]:
+def without_figures():
     """Leave out what takes longest of a page: its figures."""
     return patch.object(drawings, "data_uri", lambda draw, kind: f"data:{kind}")
 
 
 @contextmanager
-def kept_figures() -> Iterator[list[Figure]]:
+def kept_figures():
     """Keep the figures of pages in place of their files, which take longest."""
-    figures: list[Figure] = []
+    figures = []
 
-    def keep(draw: Callable[[], Figure], kind: str) -> str:
+    def keep(draw, kind):
         figures.append(draw())
         return f"data:{kind}"
 
@@ -93,7 +90,7 @@ def kept_figures() -> Iterator[list[Figure]]:
         yield figures
 
 
-def stored_samples(file: Path) -> int:
+def stored_samples(file):
     """Return the number of results that a file of samples has, also while a run writes to it."""
     if not file.exists():
         return 0
@@ -105,7 +102,7 @@ def stored_samples(file: Path) -> int:
     return 0
 
 
-def kill_at_first_chunk(samples: Path, arguments: list[str]) -> int:
+def kill_at_first_chunk(samples, arguments):
     """Start a command, kill it as soon as it has stored results; return how many it has stored."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
@@ -124,13 +121,13 @@ def kill_at_first_chunk(samples: Path, arguments: list[str]) -> int:
     return stored_samples(samples)
 
 
-def surrogate_arrays(folder: Path) -> dict[str, Any]:
+def surrogate_arrays(folder):
     """Return all arrays of a run's surrogate, its header among them."""
     with np.load(folder / "knee.npz", allow_pickle=False) as data:
         return {name: data[name] for name in data.files}
 
 
-def assert_same_run(one: Path, other: Path) -> None:
+def assert_same_run(one, other):
     """Check that two runs hold exactly the same samples and the same surrogate."""
     for name in TABLES:
         path = Path("samples") / f"{name}.parquet"
@@ -143,7 +140,7 @@ def assert_same_run(one: Path, other: Path) -> None:
         assert array.tobytes() == right[name].tobytes(), name
 
 
-def implant_meshes() -> dict[str, TriangleMesh]:
+def implant_meshes():
     """Return coarse surfaces of the built-in implant [m]."""
     implant = CondylarImplant()
     femur, _, _ = implant.tessellate(2e-3)
@@ -151,7 +148,7 @@ def implant_meshes() -> dict[str, TriangleMesh]:
     return {"femur": femur, "tibia": tibia}
 
 
-def export(mesh: TriangleMesh, path: Path, *, scale: float = 1.0, turn: Any = (1, 1, 1)) -> Path:
+def export(mesh, path, *, scale=1.0, turn=(1, 1, 1)):
     """Write a mesh file with its coordinates scaled and turned by signs."""
     vertices = scale * mesh.vertices * np.asarray(turn)
     body = trimesh.Trimesh(vertices, mesh.faces, process=False)
@@ -160,7 +157,7 @@ def export(mesh: TriangleMesh, path: Path, *, scale: float = 1.0, turn: Any = (1
     return path
 
 
-def mesh_study(folder: Path, femur: dict[str, Any], tibia: dict[str, Any], **knee: Any) -> Path:
+def mesh_study(folder, femur, tibia, **knee):
     """Write a study of two meshes and return its file."""
     tree = {
         "knee": {"source": "meshes", "femur": femur, "tibia": tibia, **knee},
@@ -172,7 +169,7 @@ def mesh_study(folder: Path, femur: dict[str, Any], tibia: dict[str, Any], **kne
     return path
 
 
-def slab_study(folder: Path, **knee: Any) -> Path:
+def slab_study(folder, **knee):
     """Write a study of the implant's femur on two plates, and of a wedge below them (in mm).
 
     Its underside is the plane y = -7 mm + 0.05 z of the files.

@@ -20,7 +20,7 @@ LINES = {
 WORDS = 45_000
 
 
-def lines_in(folder: str) -> int:
+def lines_in(folder):
     files = (file for file in (ROOT / folder).rglob("*") if file.suffix in CODE)
     return sum(len(file.read_text("utf-8").splitlines()) for file in files)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,6 +140,16 @@ _RANGES = {
 Place = Callable[[FloatArray], FloatArray]
 _STIFFNESSES = tuple(column for column, _ in STIFFNESS_COLUMNS.values())
 _OPTIONAL = (*_LENGTHS, *_STIFFNESSES, "transition_strain")
+#: Column of tables of draws with the number of the draw, and that of the restraint of the menisci.
+DRAW, MENISCI_COLUMN = "draw", "menisci_N_per_mm"
+
+
+class LigamentDraw(NamedTuple):
+    """Bundles of a knee, drawn from a distribution."""
+
+    ligaments: tuple[Ligament, ...]
+    #: AP restraint of the menisci of the draw [N/m], None if the table has none.
+    menisci: float | None
 
 
 def load_ligaments(
@@ -184,11 +195,41 @@ def load_ligaments(
     FileNotFoundError
         If the file does not exist.
     """
-    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
     table = read_csv_table(Path(path))
     table.check_columns(_NEEDED, _OPTIONAL)
-    ligaments: dict[str, Ligament] = {}
+    return _bundles(table, table.rows(), side, femur, tibia)
+
+
+def load_ligament_draws(path: str | Path, **places: Any) -> tuple[LigamentDraw, ...]:
+    """Read a table of draws in the order of their numbers; `places` as of `load_ligaments`."""
+    table = read_csv_table(Path(path))
+    table.check_columns((*_NEEDED, DRAW), (*_OPTIONAL, MENISCI_COLUMN))
+    draws: dict[float, list[tuple[int, dict[str, str]]]] = {}
     for line, row in table.rows():
+        draws.setdefault(table.number(line, DRAW, row[DRAW]), []).append((line, row))
+    found = []
+    for _, rows in sorted(draws.items()):
+        line, first = rows[0]
+        menisci = None
+        if MENISCI_COLUMN in first:
+            menisci = 1e3 * table.number(line, MENISCI_COLUMN, first[MENISCI_COLUMN])
+            check_number(table.where(line, MENISCI_COLUMN), menisci, at_least=0.0)
+        ligaments = _bundles(table, rows, **({"side": "right"} | places))
+        found.append(LigamentDraw(ligaments, menisci))
+    return tuple(found)
+
+
+def _bundles(
+    table: TextTable,
+    rows: Iterable[tuple[int, Mapping[str, str]]],
+    side: str,
+    femur: Place | None = None,
+    tibia: Place | None = None,
+) -> tuple[Ligament, ...]:
+    """Return the bundles of rows of a table; arguments and errors as of `load_ligaments`."""
+    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
+    ligaments: dict[str, Ligament] = {}
+    for line, row in rows:
         name = row["name"]
         if not name or name in ligaments:
             found = f"{name} a second time" if name else "an empty cell"

@@ -19,7 +19,8 @@ from dynamics.mechanics.chains.assembly import Assembly
 from dynamics.mechanics.chains.links import Terms
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, IntArray, check_in, check_number
+from foundation.base.checks import FloatArray, IntArray, check_in, check_number, check_numbers
+from foundation.base.errors import InputError
 from foundation.contact_laws import CompliantFriction, ContactLaw
 
 BoolArray = NDArray[np.bool_]
@@ -60,17 +61,32 @@ class Contacts(Protocol):
         ...
 
 
-class SurfaceLaw:
-    """Normal law and friction of P contacts; rates and forces (P, 2) [m/s, N], tangent first."""
+@dataclass(frozen=True)
+class CompliantGround:
+    """Compliant ground, or another contact, with any normal law.
 
-    # Where a surface leaves faster than the other follows, the energy left in the spring is lost.
+    Where a surface leaves faster than the other follows, the energy left in the spring is lost.
 
-    #: Normal force over indentation and rate.
+    Parameters
+    ----------
+    normal : ContactLaw
+        Normal force over indentation and rate.
+    friction : CompliantFriction, optional
+        Friction; by default none.
+    least_approach : float
+        Lower limit of the impact rate of the law [m/s], > 0.
+    """
+
     normal: ContactLaw
-    #: Friction, None without.
-    friction: CompliantFriction | None
-    #: Lower limit of the impact rate of the law [m/s].
+    friction: CompliantFriction | None = None
     least_approach: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_numbers(self, above=0.0, least_approach="m/s")
+        if not isinstance(self.normal, ContactLaw):
+            raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
+        if not isinstance(self.friction, CompliantFriction | None):
+            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(
         self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
@@ -219,7 +235,7 @@ class ContactProblem:
 
     assembly: Assembly
     contacts: Contacts
-    law: SurfaceLaw
+    law: CompliantGround
     load: Callable[[float], FloatArray] | None = None
     mode: Mode = field(init=False)
     changes: list[ContactChange] = field(default_factory=list)

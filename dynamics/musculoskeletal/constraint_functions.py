@@ -252,7 +252,7 @@ def passive_functions(
             activation=_ACTIVATION,
         )
         tensions = _ACTIVATION * system.muscles.max_force
-        found = simulate_forward(along(motion), tensions, settled.values, kind=sweep.kind)
+        found = simulate_forward(along(motion), tensions, settled, kind=sweep.kind)
     if found.failure is not None:
         raise PoseError(found.failure)
     at = np.linspace(sweep.start, sweep.stop, sweep.points)

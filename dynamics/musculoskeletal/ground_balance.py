@@ -1,4 +1,4 @@
-"""Balance of a whole walking body: residual force and moment on the pelvis.
+"""Balance of a whole walking body: residual force and moment on the pelvis, and wrong loads.
 
 Muscles, ligaments and joint contact act between bodies of the model: gravity and external loads
 alone accelerate the whole body. If measured motion and external loads do not agree, a residual
@@ -6,26 +6,30 @@ force and moment on the pelvis remain, the standard measure of such data. Hicks 
 Biomech Eng 137:020905) recommend residual forces below 5 % of the largest external force, and
 residual moments below 1 % of this force times the height of the centre of mass, after the motion
 has been adapted to the forces; measured data without this step have several times as much. The
-limits here are those of wrong data: unit, sign, time, plate, body.
+limits here are those of wrong data: unit, sign, time, plate, body. Where a simple change of the
+loads makes them fit, the flag names the change.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.constants import g as STANDARD_GRAVITY
+from scipy.constants import kilogram_force, pound_force
 
 from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import MotionTable
 from dynamics.motion.plates import CONTACT_THRESHOLD, FARTHEST, Plate, contacts, find_plates
 from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
+from dynamics.musculoskeletal.leg_sides import counterpart
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
@@ -150,9 +154,215 @@ class GroundBalance:
         if not found and np.ptp(self.time) >= _LEAST_TIME and not low <= self.share <= high:
             found.append(
                 f"vertical external force: expected a mean of {low:g} to {high:g} times that which "
-                f"the motion of {self.mass:.1f} kg needs, found {self.share:.2f} times"
+                f"the motion of {self.mass:.1f} kg needs, found {self.share:.2f} times: check the "
+                "mass of the model, and the unit of the forces"
             )
         return tuple(found)
+
+
+#: Largest shift of time, that up to which steps are fine, and the steps [s].
+_LATEST, _NEAR, _STEP, _COARSE = 10.0, 1.5, 0.01, 0.05
+#: Units of force by the newtons that they stand for, and the opposite sign.
+_SCALES = {
+    "the forces look like kilonewtons: convert them to newtons": 1000.0,
+    "the forces look like kilograms-force: convert them to newtons": kilogram_force,
+    "the forces look like pounds-force: convert them to newtons": pound_force,
+    "the forces look reversed: they must act on the feet, upwards": -1.0,
+}
+#: Factors of points and torques.
+_OTHERS = {
+    "the points of application look like millimetres: convert them to metres": (1e-3, 1.0),
+    "the points of application look like centimetres: convert them to metres": (1e-2, 1.0),
+    "the free torques look like newton millimetres: convert them to N m": (1.0, 1e-3),
+}
+_UP, _LEVEL = (
+    f"the {axes} look exchanged: turn the axes so that x is forward, y up and z right"
+    for axes in ("vertical and the lateral axis", "fore-aft and the lateral axis")
+)
+#: Matrices that put axes right: exchanged ones, of either sense, and reversed ones.
+_TURNED = (
+    *((_UP, np.array([[1, 0, 0], [0, 0, s], [0, t, 0]])) for s in (1, -1) for t in (1, -1)),
+    *((_LEVEL, np.array([[0, 0, s], [0, 1, 0], [t, 0, 0]])) for s in (1, -1) for t in (1, -1)),
+    ("the fore-aft forces look reversed", np.diag([-1, 1, 1])),
+    ("the lateral forces look reversed", np.diag([1, 1, -1])),
+    ("the horizontal axes look reversed", np.diag([-1, 1, -1])),
+    *(
+        ("the vertical forces look reversed", np.diag([x, -1, z]))
+        for x, z in ((1, 1), (-1, 1), (1, -1))
+    ),
+)
+#: A change is a cause if it leaves at most this part of the limits, and of the score before.
+_FITS, _BETTER = 0.9, 0.6
+#: A plate carries a foot above this part of the weight [1].
+_BEARS = 0.2
+#: A centre of pressure is nearer to another body by more than this distance [m], and farther from
+#: its own than toes are from a heel [m].
+_NEARER, _OFF_FOOT = 0.1, 0.25
+
+
+def load_changes(
+    forces: Sequence[AppliedForce], mass: float, time: FloatArray
+) -> Iterator[tuple[str, list[Plate]]]:
+    """Yield mistakes, each with the loads at instants (N,) [s] with the mistake put right."""
+    plates = [force.at(time) for force in forces]
+    of_mass = {
+        "the forces look divided by the mass: multiply them by the mass": mass,
+        "the forces look like body weights: convert them to newtons": mass * STANDARD_GRAVITY,
+    }
+    for text, factor in (_SCALES | of_mass).items():
+        # Some files have forces in another unit than torques.
+        for turn in (factor, 1.0):
+            yield text, [replace(p, force=factor * p.force, torque=turn * p.torque) for p in plates]
+    for text, (point, turn) in _OTHERS.items():
+        yield text, [replace(p, point=point * p.point, torque=turn * p.torque) for p in plates]
+    for text, matrix in _TURNED:
+        m = matrix.T
+        yield text, [Plate(p.name, p.force @ m, p.point @ m, p.torque @ m) for p in plates]
+        yield text, [replace(p, force=p.force @ m) for p in plates]
+    for one, other in combinations(range(len(forces)), 2):
+        swapped = list(plates)
+        swapped[one] = replace(plates[one], force=plates[other].force)
+        swapped[other] = replace(plates[other], force=plates[one].force)
+        names = f"{plates[one].name} and {plates[other].name}"
+        yield f"the forces of {names} look exchanged, without their points", swapped
+    latest = min(_LATEST, float(np.ptp(forces[0].time)))
+    steps = _STEP * np.arange(2.0, round(min(latest, _NEAR) / _STEP) + 1.0)
+    steps = np.concatenate([steps, np.arange(_NEAR + _COARSE, latest, _COARSE)])
+    for shift in np.column_stack([steps, -steps]).ravel().tolist():
+        when = "early" if shift < 0.0 else "late"
+        yield (
+            f"the forces look {abs(shift):.2f} s {when} against the motion: check the times of "
+            "both files",
+            [force.at(time + shift) for force in forces],
+        )
+
+
+def misplaced(
+    forces: Sequence[AppliedForce], balance: GroundBalance, feet: Mapping[str, FloatArray]
+) -> Iterator[str]:
+    """Yield a flag for each force that is not under its body, by centres of mass (N, 3) [m]."""
+    for force in forces:
+        plate, up = force.at(balance.time), balance.up
+        bears = np.maximum(plate.force @ up - _BEARS * balance.weight, 0.0)
+        if not force.in_ground or force.body not in feet or not bears.any():
+            continue
+        off = {body: plate.point - place for body, place in feet.items()}
+        away = {
+            body: float(np.average(np.linalg.norm(vectors, axis=1), weights=bears))
+            for body, vectors in off.items()
+        }
+        level = off[force.body] - (off[force.body] @ up)[:, None] * up
+        beside = float(np.average(np.linalg.norm(level, axis=1), weights=bears))
+        own, other = away[force.body], counterpart(force.body)
+        if own > _OFF_FOOT and away.get(other, np.inf) > own - _NEARER:
+            other = min(away, key=away.__getitem__)
+        said = f"{plate.name}: expected a centre of pressure under {force.body}, found a mean "
+        if away.get(other, np.inf) <= min(own - _NEARER, FARTHEST):
+            yield (
+                f"{said}distance of {own:.2f} m, and {away[other]:.2f} m from {other}; "
+                "check applied_to_body of the external loads"
+            )
+        elif beside > FARTHEST:
+            yield f"{said}distance of {beside:.2f} m; check time, unit and axes of the points"
+
+
+def load_flags(
+    balance: GroundBalance,
+    origins: FloatArray,
+    forces: Sequence[AppliedForce],
+    feet: Mapping[str, FloatArray],
+) -> tuple[str, ...]:
+    """Return flags on residuals, with a likely cause, and on misplaced forces.
+
+    `origins` (N, 3) [m] are those of the body with the residual, `feet` the centres of mass (N, 3)
+    [m] of bodies that may bear a force.
+    """
+    faults = balance.faults
+    if faults:
+        faults = (f"{faults[0]}; {_cause(balance, origins, forces)}", *faults[1:])
+    return (*faults, *misplaced(forces, balance, feet))
+
+
+def _cause(balance: GroundBalance, origins: FloatArray, forces: Sequence[AppliedForce]) -> str:
+    """Return the change of the loads that leaves the least residual, or what to check."""
+    if not forces:
+        return "no external loads are stated: set walk.external_loads"
+    unknown = "check unit, sign, axes, time and bodies of the external loads, and mass and motion"
+    if not all(force.in_ground for force in forces):  # changes suppose axes of the ground
+        return unknown
+
+    def wrench(plates: Sequence[Plate]) -> FloatArray:
+        turns = [np.cross(p.point - origins, p.force) + p.torque for p in plates]
+        return np.hstack([np.sum([p.force for p in plates], axis=0), np.sum(turns, axis=0)])
+
+    applied = wrench([force.at(balance.time) for force in forces])
+
+    def score(plates: Sequence[Plate]) -> float:
+        found = wrench(plates) - applied
+        left = replace(
+            balance,
+            residual=balance.residual - found,
+            external=balance.external + found[:, :3],
+        )
+        return max(left.parts[0] / LARGEST_FORCE, left.parts[1] / LARGEST_MOMENT)
+
+    now = max(balance.parts[0] / LARGEST_FORCE, balance.parts[1] / LARGEST_MOMENT)
+    changes = load_changes(forces, balance.mass, balance.time)
+    best, text = min(((score(plates), text) for text, plates in changes), key=lambda pair: pair[0])
+    if best <= min(_FITS, _BETTER * now):
+        return text
+    given = balance.external @ balance.up
+    needed = given + balance.residual[:, :3] @ balance.up
+    bare = (needed > _BEARS * balance.weight) & (given < 0.5 * needed)
+    if not bare.any():
+        return unknown
+    bodies = " and ".join(dict.fromkeys(force.body for force in forces))
+    return (
+        f"the forces carry less than half of what the motion needs in {bare.sum()} of "
+        f"{len(bare)} frames: a foot is without its plate (forces act on {bodies})"
+    )
+
+
+#: Least height of a centre of mass, for models that lie [m].
+_LEAST_HEIGHT = 0.1
+
+
+def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBalance | None:
+    """Return the residual of a motion, with flags; None for a model that no coordinates move."""
+    body, places = system.root
+    mass = system.body_mass
+    if not places or not mass > 0.0:
+        return None
+    forces = () if system.external_loads is None else system.external_loads.forces
+    up, known = system.up, system.bodies
+    feet: dict[str, list[FloatArray]] = {name: [] for name in known} if forces else {}
+    wrenches, origins, heights = [], [], []
+    for time, values, speeds, accelerations in zip(
+        motion.time.tolist(), motion.values, motion.speeds, motion.accelerations, strict=True
+    ):
+        system.set(time, values, speeds)
+        loaded = system.needed_forces(accelerations)
+        with system.unloaded():
+            bare = system.needed_forces(accelerations)
+        wrenches.append(system.wrench_on(body, places, np.array([loaded, bare])))
+        origins.append(system.origin(body))
+        heights.append(float(system.mass_centre() @ up))
+        for name, path in feet.items():
+            path.append(system.mass_centre(name))
+    system.set(float(motion.time[0]), motion.values[0], motion.speeds[0])
+    lowest = min(float(system.origin(name) @ up) for name in known)
+    residual, needed = np.array(wrenches).transpose(1, 0, 2)
+    found = GroundBalance(
+        body,
+        motion.time,
+        residual,
+        (needed - residual)[:, :3],
+        np.maximum(np.array(heights) - lowest, _LEAST_HEIGHT),
+        up,
+        mass,
+    )
+    paths = {name: np.array(path) for name, path in feet.items()}
+    return replace(found, flags=load_flags(found, np.array(origins), forces, paths))
 
 
 _FOOT = re.compile("calc|foot", re.I)

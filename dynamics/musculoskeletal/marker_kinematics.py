@@ -221,7 +221,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
                 f"{measured.source.name}: OpenSim finds the motion with the accuracy {accuracy:g}, "
                 f"and not with {settings.accuracy:g}",
             )
-        error = misfit(measured, fits, lambda other: tool.follow(other)[1])
+        error = misfit(measured, fits)
         if error is not None:
             raise error
     unknown = tuple(name for name in weights if name not in known)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +48,12 @@ def check_seconds(source: object, time: FloatArray) -> None:
     )
 
 
-#: Largest angle of a motion [rad].
-_LARGEST_ANGLE = 4.0 * np.pi
 #: Angles in radians: all move by at most half a turn, in which a heading may be more than a turn,
 #: and one by more than 10 degrees, or, where fewer than three move, by more than 70 degrees [rad].
 _HALF_TURN, _TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 7.0, 0.18, 1.2, 3
-#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn.
-_BEYOND_HALF_TURN = 3.5
+#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn, or
+#: one beyond two turns.
+_BEYOND_HALF_TURN, _LARGEST_ANGLE = 3.5, 4.0 * np.pi
 #: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
 _FAR, _FAR_IN_JOINT = 100.0, 1.0
 
@@ -66,102 +64,65 @@ class CoordinateTable:
     def __init__(
         self, table: MotionTable, system: OpenSimSystem, *, unstated_degrees: bool = False
     ) -> None:
-        self.table, self._unstated_degrees = table, unstated_degrees
-        self._angles = {
-            n for n, turns in zip(system.coordinates, system.rotational, strict=True) if turns
-        }
+        self.table = table
         #: Column of each coordinate that the table has, by the name of the coordinate.
         self.columns: dict[str, int] = {}
         for k, label in enumerate(table.names):
             name = label.removesuffix(STATE_VALUE).rsplit("/", 1)[-1]
             if name in system.coordinates:
                 self.columns[name] = k
+        turns = dict(zip(system.coordinates, system.rotational, strict=True))
+        self._angles = [name for name in self.columns if turns[name]]
+        states = [n for n in self._angles if table.names[self.columns[n]].endswith(STATE_VALUE)]
+        radians = not table.in_degrees
+        if table.in_degrees is None and unstated_degrees:
+            self._radians = states
+        else:
+            self._radians = self._angles if radians else []
 
     def _column(self, name: str) -> FloatArray:
         return self.table.values[:, self.columns[name]]
 
-    def _largest(self, name: str) -> float:
-        return float(np.abs(self._column(name)).max())
-
-    @cached_property
-    def _radians(self) -> dict[str, str]:
-        """Angles that the file states as radians, each with the reason."""
-        stated, angles = self.table.in_degrees, [n for n in self.columns if n in self._angles]
-        if stated is not None:
-            return {} if stated else dict.fromkeys(angles, "as the header has inDegrees=no")
-        if not self._unstated_degrees:
-            return dict.fromkeys(angles, "as the header has no inDegrees=yes")
-        paths = [n for n in angles if self.table.names[self.columns[n]].endswith(STATE_VALUE)]
-        return dict.fromkeys(paths, "as its name ends in /value")
-
-    @cached_property
-    def _disguised(self) -> tuple[str, ...]:
-        """Angles that are stated as degrees and move like radians; single columns are not found."""
-        names = [n for n in self.columns if n in self._angles and n not in self._radians]
-        if not names:
-            return ()
-        ranges = np.array([np.ptp(self._column(name)) for name in names])
-        far = max(map(self._largest, names)) > _TURN
-        least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
-        return () if far or not least <= ranges.max() <= _HALF_TURN else tuple(names)
-
-    @property
-    def _widest(self) -> float:
-        """Largest range of the disguised angles, in the unit of the file."""
-        return float(max(np.ptp(self._column(name)) for name in self._disguised))
-
     def in_si(self, name: str) -> FloatArray:
-        """Return the values (N,) of a coordinate [rad, m], in the unit that they tell."""
-        values, angle = self._column(name), name in self._angles
-        degrees = angle and name not in self._disguised and name not in self._radians
-        return np.radians(values) if degrees else values
+        """Return the values (N,) of a coordinate [rad, m]."""
+        degrees = name in self._angles and name not in self._radians
+        return np.radians(self._column(name)) if degrees else self._column(name)
 
     def check_angles(self) -> None:
-        """Refuse angles that are stated as radians and can only be degrees, or may be either."""
-        moving = {n: self._largest(n) for n in self._angles if n in self.columns}
-        moving = {n: far for n, far in moving.items() if np.ptp(self._column(n)) > 0.0}
-        few = [name for name in self._disguised if name in moving]
-        if 0 < len(few) < _FEW:
+        """Refuse angles whose values are those of the other unit."""
+        moving = [name for name in self._angles if np.ptp(self._column(name)) > 0.0]
+        far = {name: float(np.abs(self._column(name)).max()) for name in self._angles}
+        stated = [name for name in moving if name in self._radians]
+        beyond = [name for name in stated if far[name] > _BEYOND_HALF_TURN]
+        worst = max(self._radians, key=far.__getitem__, default="")
+        if 0 < len(stated) <= 2 * len(beyond) or far.get(worst, 0.0) > _LARGEST_ANGLE:
             raise InputError(
-                f"{self.table.source}: expected degrees, found angles ({', '.join(few)}) that move "
-                f"by at most {self._widest:.3g}, which may be radians; state inDegrees=no in the "
-                "header, and convert the angles to radians if they are in degrees"
+                f"{self.table.source}: expected radians, as the header has no inDegrees=yes, found "
+                f"{len(beyond)} of {len(stated)} angles beyond half a turn, such as {worst} up to "
+                f"{far[worst]:.3g}; state inDegrees=yes in the header if the angles are in degrees"
             )
-        stated = [name for name in self._radians if name in moving]
-        far = [name for name in stated if moving[name] > _BEYOND_HALF_TURN]
-        worst = max(self._radians, key=self._largest, default="")
-        impossible = worst and self._largest(worst) > _LARGEST_ANGLE
-        if impossible or 0 < len(stated) <= 2 * len(far):
+        others = [name for name in moving if name not in self._radians]
+        widest = max((float(np.ptp(self._column(name))) for name in others), default=0.0)
+        least = _MOVING if len(others) >= _FEW else _MOVING_ALONE
+        turned = max((far[name] for name in self._angles if name not in self._radians), default=0.0)
+        if least <= widest <= _HALF_TURN and turned <= _TURN:
             raise InputError(
-                f"{self.table.source}: expected radians, {self._radians[worst]}, found {len(far)} "
-                f"of {len(stated)} angles beyond half a turn, such as {worst} up to "
-                f"{self._largest(worst):.3g}; state inDegrees=yes in the header if the angles are "
-                "in degrees"
+                f"{self.table.source}: expected degrees, found angles that move by at most "
+                f"{widest:.3g}, which is typical of radians; state inDegrees=no in the header, and "
+                "convert the angles to radians if they are in degrees"
             )
 
     def check_lengths(self, secondary: tuple[str, ...]) -> None:
         """Refuse translations that can only be millimetres."""
         for name in self.columns:
             limit = _FAR_IN_JOINT if name in secondary else _FAR
-            if name not in self._angles and self._largest(name) > limit:
+            far = float(np.abs(self._column(name)).max())
+            if name not in self._angles and far > limit:
                 raise InputError(
                     f"{self.table.source}, column {name}: expected metres, at most {limit:g}, "
-                    f"found {self._largest(name):.4g}; the motion's translations look like "
-                    "millimetres: divide them by 1000"
+                    f"found {far:.4g}; the motion's translations look like millimetres: divide "
+                    "them by 1000"
                 )
-
-    def unit_notes(self) -> tuple[str, ...]:
-        """Return no or one sentence on angles that are read in radians against their header."""
-        if not self._disguised:
-            return ()
-        stated = "the header states inDegrees=yes"
-        if self.table.in_degrees is None:
-            stated = "the header states no unit, which stands for degrees"
-        return (
-            f"{self.table.source}: {stated}, but no angle moves by more than {self._widest:.3g}, "
-            "which is typical of radians: the angles are read in radians; correct the header "
-            "(inDegrees=no), or write so small a motion in radians",
-        )
 
 
 #: Slack of instants relative to the time step, and of frequencies.

@@ -487,30 +487,6 @@ class OpenSimSystem:
         )
         return wrench.get(1).to_numpy(), wrench.get(0).to_numpy(), parent, child
 
-    def body_forces(self, body: str, wrench: FloatArray) -> FloatArray:
-        """Return the forces (n,) [N m, N] of a wrench (6,) about the origin of a body."""
-        osim = opensim()
-        self._model.realizePosition(self._state)
-        zero = osim.SpatialVec(osim.Vec3(0.0), osim.Vec3(0.0))
-        on_bodies = osim.VectorOfSpatialVec(self._bodies, zero)
-        force, moment = (osim.Vec3(*part.tolist()) for part in (wrench[:3], wrench[3:]))
-        place = int(self._model.getBodySet().get(body).getMobilizedBodyIndex())
-        on_bodies.set(place, osim.SpatialVec(moment, force))
-        forces = osim.Vector()
-        self._matter.multiplyBySystemJacobianTranspose(self._state, on_bodies, forces)
-        return np.asarray(forces.to_numpy())[self._order]
-
-    def forces_of_mass(self, accelerations: FloatArray) -> FloatArray:
-        """Return the forces (n,) [N m, N] of weight and accelerations, without centrifugal ones."""
-        gravity = np.asarray(self._model.getGravity().to_numpy())
-        weights = np.zeros(len(self.coordinates))
-        for body in _members(self._model.getBodySet()):
-            name = body.getName()
-            weight = body.getMass() * gravity
-            arm = self.mass_centre(name) - self.origin(name)
-            weights += self.body_forces(name, np.concatenate([weight, np.cross(arm, weight)]))
-        return self.mass() @ accelerations - weights
-
     def arms(self) -> FloatArray:
         """Return the generalised forces (n, M) per newton of each muscle [m, 1]."""
         return self._path_arms(self._paths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,14 @@ from foundation.base.pose import COORDINATE_UNITS, COORDINATES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def find_column(name: str, columns: Iterable[str]) -> str:
+    """Return the column of a name, with or without its unit; of a force, the axial component."""
+    known = tuple(columns)
+    found = [each for each in known if each.startswith(f"{name}_") and "_rate_" not in each]
+    found = [each for each in found if each.endswith("_force_y_N")] or found
+    return found[0] if len(found) == 1 else check_in("column", name, known)
 
 
 @dataclass(frozen=True)
@@ -116,15 +125,17 @@ class SimulationResult:
 
         return pd.DataFrame(self.columns())
 
-    def plot(self, column: str, over: str = "gait_percent", axes: Any = None) -> Any:
-        """Draw a column over another one (`columns`); return the axes of matplotlib."""
+    def plot(
+        self, column: str = "total_force", over: str = "gait_percent", axes: Any = None
+    ) -> Any:
+        """Draw a column over another one (`find_column`); return the axes of matplotlib."""
         import matplotlib.pyplot as plt
 
         axes = plt.gca() if axes is None else axes
         table = self.columns()
-        x, y = (table[check_in("column", name, table)] for name in (over, column))
-        axes.plot(x, y)
-        axes.set(xlabel=over, ylabel=column)
+        names = [find_column(name, table) for name in (over, column)]
+        axes.plot(*(table[name] for name in names))
+        axes.set(xlabel=names[0], ylabel=names[1])
         return axes
 
     @cached_property

@@ -41,7 +41,8 @@ def simulate() -> chains.ChainsResult:
     system = assembly()
     angles, rates, _ = system.chains[0].angles.at(0.0)
     times = np.linspace(0.0, 1.0, 101)
-    return chains.simulate_chains(system, times, angles, rates, bases=[HIP], rtol=1e-6, atol=1e-8)
+    start, speed = [*angles, *HIP], [*rates, 0.0, 0.0]
+    return chains.simulate_chains(system, times, start, speed, rtol=1e-6, atol=1e-8)
 
 
 def main() -> dict[str, float]:

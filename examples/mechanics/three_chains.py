@@ -11,7 +11,7 @@ chosen, not measured.
 import numpy as np
 
 from dynamics.mechanics import chains
-from dynamics.mechanics.segments import leg_segments
+from dynamics.mechanics.ground.legs import leg_segments
 
 MASS, HEIGHT = 75.0, 1.75  # [kg, m]
 LEG = leg_segments(MASS, HEIGHT)
@@ -46,13 +46,12 @@ def rod(name: str, mass: float, length: float) -> chains.ChainSegment:
 
 def leg(upwards: bool) -> list[chains.ChainSegment]:
     """Return foot, shank and thigh from the ball upwards, or thigh, shank and foot downwards."""
-    parts = {"foot": LEG.foot, "shank": LEG.shank, "thigh": LEG.thigh}
     found = []
-    for name, part in parts.items():
-        down = float(np.linalg.norm(part.centre_of_mass))
-        centre = [part.length - down if upwards else down, 0.0]
-        found.append(chains.ChainSegment(name, part.length, part.mass, part.inertia, centre))
-    return found if upwards else found[::-1]
+    for part in LEG:
+        length, down = (float(np.linalg.norm(each)) for each in (part.length, part.centre))
+        centre = [length - down if upwards else down, 0.0]
+        found.append(chains.ChainSegment(part.name, length, part.mass, part.inertia, centre))
+    return found[::-1] if upwards else found
 
 
 def body() -> tuple[chains.Chain, ...]:
@@ -106,13 +105,13 @@ def assembly(share: float = 1.0) -> chains.Assembly:
     return chains.Assembly((*body(), *(orthosis(name, torques) for name in LINKED)), tuple(links()))
 
 
-def start() -> dict[str, np.ndarray]:
+def start() -> dict[str, list[float]]:
     """Return the state in which the orthoses lie on the body and move with the body."""
     at = chains.Assembly(body()).evaluate(0.0, [], [])
     angles = at.angles.copy()
     angles[4] = SHELL
-    bases = {"bases": at.bases[:2], "base_rates": at.base_rates[:2]}  # ball and waist
-    return {"angles": angles, "rates": at.rates, **bases}
+    bases, speeds = (each[:2].ravel() for each in (at.bases, at.base_rates))  # ball and waist
+    return {"position": [*angles, *bases], "velocity": [*at.rates, *speeds]}
 
 
 def simulate(share: float = 1.0) -> chains.ChainsResult:

@@ -27,7 +27,7 @@ def structure() -> PlanarStructure:
 def main() -> dict[str, float]:
     muscles = structure()
     load = [0.0, 10.0, 0.0, 0.0]
-    found = solve_structure(muscles.balance, muscles.stiffness, load, order="force")
+    found = solve_structure(muscles.balance, muscles.stiffness, load)
     print("forces of the muscles:", np.round(found.forces, 3))
     print("slack in the order   :", [member + 1 for member in found.exclusions])
     reactions = muscles.joint_reactions(found.forces)

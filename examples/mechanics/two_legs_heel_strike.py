@@ -6,7 +6,7 @@ contact while the heel of the swing leg strikes. Postures and speeds are chosen,
 
 import numpy as np
 
-from dynamics.mechanics.ground import PenaltyGround, simulate_strike, standing_start, striking_legs
+from dynamics.mechanics.ground import penalty_ground, simulate_strike, standing_start, striking_legs
 
 #: Stiffness [N m/rad] and damping [N m s/rad] of hip, knee and ankle.
 STIFFNESS, DAMPING = (60.0, 400.0, 400.0), (2.0, 15.0, 10.0)
@@ -20,7 +20,7 @@ STANDING = ("stance heel", "stance ball")
 
 def main() -> dict[str, float]:
     """Simulate 0.2 s; return times of contact [s], peak reaction [1] and energies [J]."""
-    ground = PenaltyGround()
+    ground = penalty_ground()
     legs, points = striking_legs(
         ankle="hinged",
         joint_stiffness=STIFFNESS,

@@ -352,6 +352,11 @@ def femoral_layer(
     chart = _chart(femur, around)
     directions = chart.lines(chart.coordinates(femur.centroids))[1]
     faces_out = (directions * femur.normals).sum(axis=1) > _STEEPEST
+    if not (inside & faces_out).any():
+        raise InputError(
+            f"{femur.name}: no triangle opposite to the compartment faces away from the femur; "
+            "flip its normals"
+        )
     meshed = meshed_layer(
         femur, inside & faces_out, around & faces_out, chart, layer, spacing, growth
     )

@@ -171,6 +171,8 @@ def node_groups(
 
 #: Longest edge of a piece of a triangle, in median edge lengths of the surface.
 _COMMON = 2.0
+#: Most pieces of a round over the triangles, beside a block: specks beside huge triangles.
+_MOST_PIECES = 4
 #: Number of pairs of points and pieces of a block, to bound the memory.
 _BLOCK = 200_000
 
@@ -214,12 +216,11 @@ def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size."""
     # No large triangle then has its centroid far from its points.
     triangle = np.arange(len(corners))
-    limit = None
+    limit, most = _COMMON * np.median(_lengths(corners)), _MOST_PIECES * len(corners) + _BLOCK
     centroids, owners = [], []
     while len(corners):
         lengths = _lengths(corners)
-        limit = _COMMON * np.median(lengths) if limit is None else limit
-        long = lengths.max(axis=1) > limit
+        long = (lengths.max(axis=1) > limit) & (len(corners) < most)
         centroids.append(corners[~long].mean(axis=1))
         owners.append(triangle[~long])
         # Corners turned so that the longest edge is that from the first to the second one.

@@ -83,6 +83,9 @@ class TriangleMesh:
             normals = _checked_normals(self.name, self.vertex_normals, vertices, faces)
             object.__setattr__(self, "vertex_normals", frozen(normals))
 
+    def __repr__(self) -> str:
+        return f"<TriangleMesh {self.name}: {len(self.vertices)} vertices, {len(self.faces)} faces>"
+
     @cached_property
     def centroids(self) -> FloatArray:
         """Centroid of each triangle, (F, 3) [m]."""

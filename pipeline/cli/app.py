@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import version
 from itertools import count
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 PREPARE = Group("Prepare a study", sort_key=1)
 TRAIN = Group("Train a surrogate", sort_key=2)
 USE = Group("Use a surrogate", sort_key=3)
-OTHER = Group("Other commands", sort_key=4)
 COMMON = Group("Options of every command", sort_key=5)
 
 _OVERVIEW = f"""\
@@ -95,10 +94,8 @@ class Answer(NamedTuple):
 Command = Callable[..., Answer]
 
 
-def command(
-    group: Group | None = None, parent: App = app, *, files: bool = False
-) -> Callable[[Command], Command]:
-    """Return a decorator that registers a function as a command of `parent`, in a help group.
+def command(group: Group, *, files: bool = False) -> Callable[[Command], Command]:
+    """Return a decorator that registers a function as a command, in a help group.
 
     A command that writes `files` has the option --force, without which it replaces no files of
     other contents.
@@ -109,7 +106,7 @@ def command(
             function = _with_force(function)
         _, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
         epilogue = "Examples:\n" + textwrap.indent(examples.replace("$ ", ""), "  ")
-        parent.command(function, group=group, help_epilogue=epilogue, sort_key=next(_ORDER))
+        app.command(function, group=group, help_epilogue=epilogue, sort_key=next(_ORDER))
         return function
 
     return register
@@ -137,9 +134,3 @@ def _with_force(function: Command) -> Command:
 def answer_of(conducted: Conducted) -> Answer:
     """Return the answer of a command that carried out a configuration."""
     return Answer(conducted.text, conducted.document)
-
-
-def files_answer(files: Iterable[Path]) -> Answer:
-    """Return the answer of a command that wrote files."""
-    paths = [str(path) for path in files]
-    return Answer("\n".join(paths), {"files": paths})

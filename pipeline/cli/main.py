@@ -15,20 +15,13 @@ from cyclopts import App, CycloptsError, Parameter
 
 from foundation.base.errors import InputError, PoseError
 from pipeline.advice import PROGRAM, of_configuration
-from pipeline.cli import prepare, samples, train, use
+from pipeline.cli import prepare, train, use
 from pipeline.cli.app import Answer, Command, app
 from pipeline.errors import INTERRUPTED
 from pipeline.progress import drop, or_silent
 
 #: Modules that register the commands.
-COMMAND_MODULES = (prepare, train, use, samples)
-#: Earlier commands, and what a user types instead; `run FILE` carries out the section of the file.
-EARLIER = {
-    **dict.fromkeys(("study", "walk", "forward", "optimise"), "run FILE"),
-    "compare-models": "run FILE --set comparison={}",
-    "calibrate": "run FILE --set calibration={}",
-    **dict.fromkeys(("validate", "simulate"), "run FOLDER/config.toml --out FOLDER --resume"),
-}
+COMMAND_MODULES = (prepare, train, use)
 #: Exit status of a fault of the program (EX_SOFTWARE of sysexits.h).
 FAULT = 70
 _REPORT = (
@@ -103,11 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = getattr(error, "exception_message", "") or str(error)
         # The help lists all commands, the error only some.
         reason = reason.partition(" Available commands")[0].rstrip(".")
-        text = f"{reason}; see `{program} --help`"
-        if given := next((word for word in words if word in EARLIER), ""):
-            now = "factors" if "--factors" in words else EARLIER[given]
-            text = f"{given}: is no command of its own any more; use `{PROGRAM} {now}`"
-        sys.exit(_fail(text, 2, as_json="--json" in words))
+        sys.exit(_fail(f"{reason}; see `{program} --help`", 2, as_json="--json" in words))
     if request is None:
         return 0
     try:
@@ -140,7 +129,7 @@ def _resumption(request: Request, words: Sequence[str]) -> str:
 
 def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     """Report the error that is being handled and return the exit status."""
-    # Imported late: help and completion need none of these packages.
+    # Imported late: help needs none of these packages.
     from pipeline.execution import is_of_memory, memory_error_text
 
     if is_of_memory(error):

@@ -10,16 +10,7 @@ from cyclopts import Parameter
 
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
-from pipeline.advice import PROGRAM
-from pipeline.cli.app import (
-    OTHER,
-    USE,
-    Answer,
-    RunFolder,
-    SurrogateSource,
-    app,
-    command,
-)
+from pipeline.cli.app import USE, Answer, RunFolder, SurrogateSource, command
 
 if TYPE_CHECKING:
     from dynamics.motion.knee_motion import KneeColumns
@@ -337,7 +328,7 @@ def loads(
     time, poses = read_knee_poses(motion, names)
     model = contact_of(source, original=original)
     table, flags = loads_along(model, time, poses)
-    check_some_trusted(model, table, flags, motion, names)
+    check_some_trusted(table, flags, motion)
     files = write_loads(table, out, bodies)
     pressure = table["total_peak_pressure_Pa"]
     content = {
@@ -410,21 +401,42 @@ def motion(
     return _judged([counted(rows, "instant")], content, folder, model, f"motion: {out}")
 
 
-@command(OTHER)
-def completion(shell: Literal["bash", "zsh", "fish"], /) -> Answer:
-    """Print a script that makes a shell complete these commands.
+@command(USE, files=True)
+def tables(
+    source: Annotated[Path, Parameter(help="Run directory, or Parquet file.")],
+    /,
+    *,
+    out: Path,
+    table: Annotated[tuple[str, ...], Parameter(metavar="NAME", consume_multiple=False)] = (),
+    format: Literal["csv", "parquet"] = "csv",
+    units: Literal["si", "people"] = "si",
+) -> Answer:
+    r"""Write sample tables and the simulated cycles of a run as CSV or Parquet.
 
     Parameters
     ----------
-    shell : {"bash", "zsh", "fish"}
-        Shell that reads the script.
+    source : Path
+        Run directory, or Parquet file.
+    out : Path
+        File to write; a folder for several tables.
+    table : tuple of str
+        Name of a table; repeat the option for more (default: all tables).
+    format : {"csv", "parquet"}
+        File format.
+    units : {"si", "people"}
+        SI units and radians, or degrees, mm, N mm, mm² and MPa.
 
     Examples
     --------
-    $ knee-contact completion bash > ~/.knee-contact.bash
-    $ echo 'source ~/.knee-contact.bash' >> ~/.bashrc
-    $ knee-contact completion zsh > ~/.zfunc/_knee-contact
-    $ knee-contact completion fish | source
+    $ knee-contact tables runs/implant --out tables
+    $ knee-contact tables runs/implant --table simulation --units people \
+        --out cycle.csv
     """
-    script = app.meta.generate_completion(prog_name=PROGRAM, shell=shell)
-    return Answer(script, {"shell": shell, "script": script})
+    from pipeline.reports.judgement import judgement_lines, stored_judgement
+    from pipeline.store.samples import export_tables
+
+    files = export_tables(source, format, out, wanted=table, people=units == "people")
+    paths = [str(path) for path in files]
+    found = stored_judgement(source) if source.is_dir() else None
+    known = {} if found is None else {"verdict": found}
+    return Answer("\n".join([*paths, *judgement_lines(found)]), {"files": paths, **known})

@@ -10,27 +10,10 @@ from collections.abc import Sequence
 from pipeline.advice import command_line
 from pipeline.files import WriteError
 
-_NO_ROOM = "free disk space"
-_NO_RIGHT = "make the folder writable"
-#: What cures an error of writing, by error number.
-_CURES = {
-    errno.ENOSPC: _NO_ROOM,
-    errno.EDQUOT: "free disk space of your quota",
-    errno.EFBIG: "raise the largest size of a file (`ulimit -f`)",
-    errno.EROFS: _NO_RIGHT,
-    errno.EACCES: _NO_RIGHT,
-    errno.EPERM: _NO_RIGHT,
-    errno.EIO: "check the disk and its connection",
-    errno.ESTALE: "connect the disk of the folder again",
-    errno.ENOENT: "restore the folder",
-    errno.ENOTDIR: "remove or rename the file in the place of the folder",
-    errno.EEXIST: "remove or rename the file in the place of the folder",
-    errno.EISDIR: "remove or rename the folder in the place of the file",
-}
 #: Errors that only writing has, whatever raised them.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-#: Reasons for which another folder serves as well.
-_OF_PLACE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
+#: Those of the size of files.
+_OF_SIZE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_of_writing(error: OSError) -> bool:
@@ -50,14 +33,13 @@ def write_error_text(error: OSError, words: Sequence[str], parameters: Sequence[
     parameters : sequence of str
         Names of the parameters of the command; with "resume" the command can continue.
     """
-    number = error.errno or 0
     resumable = "resume" in parameters
     otherwise = "the files that were written before are kept"
     if not resumable:
         otherwise = "no file is left half written"
     kept = getattr(error, "kept", "") or otherwise
-    cure = _CURES.get(number, "make the file writable")
-    if number in _OF_PLACE and "out" in parameters:
+    cure = "free disk space" if error.errno in _OF_SIZE else "make the folder writable"
+    if "out" in parameters:
         cure += ", or choose another folder with --out"
     then = f"continue with `{resumed(words)}`" if resumable else f"repeat `{command_line(*words)}`"
     return f"{_what(error)}; {kept}; {cure}, then {then}"

@@ -244,7 +244,7 @@ class CalibrationConfig(Section):
     seed: int = Field(0, ge=0, description="seed of the samples")
 
 
-#: Names of the compared models, the rows of `pipeline.studies.contact_models.content.MODELS`.
+#: Names of the compared models, the rows of `pipeline.studies.contact_models.compare.MODELS`.
 ComparedModel = Literal[
     "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
     "modified_calibrated", "coupled", "coupled_calibrated", "springs_surrogate",

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 import surrogates
+from dynamics.simulator.result import find_column
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
@@ -252,6 +253,9 @@ class PressureMap:
     #: Pressure at the middle of each triangle (F,) [Pa].
     pressure: FloatArray
 
+    def __repr__(self) -> str:
+        return f"<PressureMap of {self.tibia.name}: at most {1e-6 * self.pressure.max():.3g} MPa>"
+
     def plot(self, axes: Any = None) -> Any:
         """Draw the pressure [MPa] on the plateau seen from above; return the axes of matplotlib."""
         axes = _current(axes)
@@ -304,13 +308,19 @@ class TrainedRun:
         values = pd.json_normalize(self.report).iloc[0]
         return values[[isinstance(v, (int, float)) for v in values]].astype(float).to_frame("value")
 
-    def plot(self, column: str, over: str = "gait_percent", axes: Any = None) -> Any:
-        """Draw a column of `simulation.parquet` for both models; return the axes of matplotlib."""
+    def plot(
+        self, column: str = "total_force", over: str = "gait_percent", axes: Any = None
+    ) -> Any:
+        """Draw a column of `simulation.parquet` for both models; return the axes of matplotlib.
+
+        Names may lack the unit (`dynamics.simulator.result.find_column`).
+        """
         axes = _current(axes)
-        cycle = read_table(self.folder / "simulation.parquet", ("model", column, over))
+        cycle = read_table(self.folder / "simulation.parquet", ("model",))
+        x, y = (find_column(name, cycle.columns) for name in (over, column))
         for model, rows in cycle.groupby("model", sort=False):
-            axes.plot(rows[over], rows[column], label=model)
-        axes.set(xlabel=over, ylabel=column)
+            axes.plot(rows[x], rows[y], label=model)
+        axes.set(xlabel=x, ylabel=y)
         axes.legend()
         return axes
 

@@ -1,4 +1,4 @@
-"""Sample tables: one row per sample, columns with units, written atomically; summary and export."""
+"""Sample tables: one row per sample, columns with units, written atomically; export."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Field
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
 from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
 from foundation.base.quantities import QUANTITIES, unit_token
-from foundation.base.wording import counted
 from pipeline.files import replacing
 from pipeline.store.documents import make_again
 from pipeline.store.job import check_configuration
-from pipeline.store.run_documents import Computed
 
 #: Units that a column may end with, by the SI unit that they measure: factor to the SI unit.
 UNITS: dict[str, dict[str, float]] = {
@@ -220,96 +217,6 @@ def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
     return {name: tables[name] for name in wanted or tables}
 
 
-class ColumnSummary(Computed):
-    """Range of a numeric column, and the number of rows without a value."""
-
-    column: str
-    least: float | None
-    greatest: float | None
-    missing: int
-
-
-class TableSummary(Computed):
-    """Counts of a stored table, and the ranges of its numeric columns.
-
-    `damaged` says what is wrong with a table, which then has no counts. `ok` and `failed` are None
-    without a status; `reasons` are the numbers of failed rows.
-    """
-
-    table: str
-    file: str
-    damaged: str = ""
-    rows: int | None = None
-    ok: int | None = None
-    failed: int | None = None
-    reasons: dict[str, int] = Field(default_factory=dict)
-    columns: list[ColumnSummary] = Field(default_factory=list)
-
-
-def summary(source: Path) -> list[TableSummary]:
-    """Return a summary of the tables of a run directory, or of a single Parquet file.
-
-    Raises
-    ------
-    StoreError
-        If there are no tables.
-    RunError
-        If `config.toml` of the run directory was changed since the run was made.
-    """
-    return [_summary(name, file) for name, file in _table_files(source).items()]
-
-
-def _summary(name: str, file: Path) -> TableSummary:
-    try:
-        table = read_table(file)
-    except StoreError as error:
-        return TableSummary(table=name, file=str(file), damaged=str(error))
-    ok, failed, reasons = None, None, {}
-    if "status" in table.columns:
-        ok, failed = (int((table["status"] == status).sum()) for status in (OK, FAILED))
-        told = table.loc[table["status"] == FAILED, "reason"].astype(str).value_counts()
-        reasons = {str(reason): int(count) for reason, count in told.items()}
-    numeric = [c for c in table.columns if pd.api.types.is_numeric_dtype(table[c])]
-    return TableSummary(
-        table=name,
-        file=str(file),
-        rows=len(table),
-        ok=ok,
-        failed=failed,
-        reasons=reasons,
-        columns=[_range(table[column]) for column in numeric],
-    )
-
-
-def _range(values: pd.Series[float]) -> ColumnSummary:
-    known = values.dropna().to_numpy(dtype=np.float64)
-    return ColumnSummary(
-        column=str(values.name),
-        least=known.min() if len(known) else None,
-        greatest=known.max() if len(known) else None,
-        missing=len(values) - len(known),
-    )
-
-
-def summary_text(rows: Sequence[TableSummary]) -> str:
-    """Return the lines on the terminal for a summary."""
-    lines = []
-    for row in rows:
-        if row.rows is None:
-            lines.append(f"{row.table}: damaged: {row.damaged}")
-            continue
-        counts = "" if row.ok is None else f", {row.ok} ok, {row.failed} failed"
-        lines.append(f"{row.table}: {counted(row.rows, 'row')}{counts}")
-        lines += [f"  {count} x {reason}" for reason, count in row.reasons.items()]
-        for column in row.columns:
-            span = "no value"
-            if column.least is not None:
-                span = f"{column.least:.6g} to {column.greatest:.6g}"
-            missing = f", {column.missing} missing" if column.missing else ""
-            lines.append(f"  {column.column:24} {span}{missing}")
-    return "\n".join(lines)
-
-
 def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table in degrees, mm, N, N mm, mm² and MPa, with these units in the names."""
     columns = {}
@@ -344,7 +251,7 @@ def export_tables(
     Raises
     ------
     StoreError, RunError
-        As `summary`, or if a table is missing or damaged.
+        If a table is missing or damaged, or `config.toml` was changed since the run was made.
     InputError
         If `out` is a file and should be a folder.
     """

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import least_squares
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
+from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.base.threads import one_thread
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
@@ -30,7 +29,7 @@ from pipeline.progress import say
 from pipeline.reports.units import number
 from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed
-from pipeline.studies.conduct import Outcome, Study, Table
+from pipeline.studies.conduct import Outcome, Study
 from pipeline.studies.contact_models.knee import (
     TIMES,
     CalibrationSamples,
@@ -162,11 +161,9 @@ def free_springs(
     return FreeSprings(FREE_LAWS[name], given, bed, law, indentation)
 
 
-#: What is compared, as logarithm of the ratio: force and stiffness at a given pose, peak pressure
-#: and area at a given load; the centre of pressure at a given load by its distance [m].
-FIGURES = ("force", "stiffness", "peak_pressure", "area", "centre")
-#: Figures that are fitted, each with the same weight.
-FITTED = (0, 2, 3)
+#: What is fitted with the same weights, as logarithm of the ratio: force at a given pose, peak
+#: pressure and area at a given load.
+FIGURES = ("force", "peak_pressure", "area")
 #: Ratio of a figure that the springs do not have: out of contact, or without an answer.
 _NONE = 1e-2
 #: Steps of Newton's method to a load, and when they end [1].
@@ -190,8 +187,8 @@ class Fit(NamedTuple):
 
 
 def errors_of(bed: ElasticFoundation, samples: CalibrationSamples) -> FloatArray:
-    """Return the `FIGURES` of springs compared with samples, (N, 5) [1, m]."""
-    columns = samples.poses, samples.compartments.tolist(), samples.loads, samples.stiffness
+    """Return the `FIGURES` of springs compared with samples, (N, 3) [1]."""
+    columns = samples.poses, samples.compartments.tolist(), samples.loads
     rows = [_errors_at(bed, Pose.from_array(p), *rest) for p, *rest in zip(*columns, strict=True)]
     return np.array(rows)
 
@@ -203,7 +200,7 @@ def fit_law(law: FreeLaw, bed_of: BedOf, samples: CalibrationSamples) -> Fit:
 
 
 def held_out_errors(fit: Fit, bed_of: BedOf, samples: CalibrationSamples, folds: int) -> FloatArray:
-    """Return the `FIGURES` (N, 5) [1, m] of each of `folds` parts by a fit to the other parts.
+    """Return the `FIGURES` (N, 3) [1] of each of `folds` parts by a fit to the other parts.
 
     The parts are taken in turn along the samples, so that the result does not depend on chance.
     """
@@ -221,7 +218,7 @@ def _fitted(
     """Return the fit of a search from a start."""
 
     def residuals(values: FloatArray) -> FloatArray:
-        return errors_of(bed_of(values), samples)[:, FITTED].ravel()
+        return errors_of(bed_of(values), samples).ravel()
 
     found = least_squares(
         residuals,
@@ -238,23 +235,20 @@ def _fitted(
 
 
 def _errors_at(
-    bed: ElasticFoundation, pose: Pose, compartment: str, target: FloatArray, stiffness: float
+    bed: ElasticFoundation, pose: Pose, compartment: str, target: FloatArray
 ) -> FloatArray:
-    """Return the `FIGURES` (5,) at one sample."""
+    """Return the `FIGURES` (3,) [1] at one sample."""
     errors = np.full(len(FIGURES), np.log(_NONE))
-    errors[-1] = np.nan
     try:
         loads, jacobian, _ = bed.compartment_loads(pose, compartment)
         if loads[AXIAL_FORCE] <= 0.0:
             return errors
         errors[0] = np.log(loads[AXIAL_FORCE] / target[AXIAL_FORCE])
-        errors[1] = np.log(max(-jacobian[1, 4] / stiffness, _NONE))
         under = _at_load(bed, pose, compartment, target[AXIAL_FORCE], loads, -jacobian[1, 4])
     except PoseError:
         return errors
-    for place, column in ((2, PEAK_PRESSURE), (3, AREA)):
+    for place, column in ((1, PEAK_PRESSURE), (2, AREA)):
         errors[place] = np.log(max(under[column] / target[column], _NONE))
-    errors[4] = np.linalg.norm(under[CENTRE] - target[CENTRE])
     return errors
 
 
@@ -281,42 +275,32 @@ CALIBRATED = "calibrated.toml"
 
 
 class CalibratedRow(NamedTuple):
-    """A law and its errors (N, 5) [1, m] at the samples."""
+    """A law and its errors (N, 3) [1] at the samples."""
 
     law: str
     #: Whether the law was fitted to the samples; its errors are those at held-out samples.
     calibrated: bool
     #: Keys of the law in a configuration.
     keys: Keys
-    #: `pipeline.studies.calibration.FIGURES` at each sample, (N, 5) [1, m].
+    #: `FIGURES` at each sample, (N, 3) [1].
     errors: FloatArray
-    #: The same by the law that was fitted to all samples.
-    fitted: FloatArray | None = None
 
     @property
     def distance(self) -> float:
-        """Root mean square of the logarithms of the fitted figures [1]."""
-        return float(np.sqrt(np.mean(self.errors[:, FITTED] ** 2)))
-
-
-class LawErrors(Computed):
-    """RMS errors of `FIGURES` over samples."""
-
-    force_percent: float | None
-    stiffness_percent: float | None
-    peak_pressure_percent: float | None
-    area_percent: float | None
-    centre_mm: float | None
+        """Root mean square of the logarithms of the figures [1]."""
+        return float(np.sqrt(np.mean(self.errors**2)))
 
 
 class CalibratedLaw(Computed):
-    """Keys and errors of a law, at held-out samples if calibrated; an infinite key is None."""
+    """Keys of a law, and its RMS errors [%] by `FIGURES`, at held-out samples if calibrated.
+
+    An infinite key is None.
+    """
 
     law: str
     calibrated: bool
     keys: dict[str, int | float | None]
-    errors: LawErrors
-    errors_at_fitted_samples: LawErrors | None = None
+    errors_percent: dict[str, float]
 
 
 class Calibration(Computed):
@@ -338,20 +322,25 @@ def _prepare(config: Config, job: Job) -> ComparedKnee:
 
 
 def _carry_out(knee: ComparedKnee, job: Job) -> Outcome:
-    """Calibrate the laws, and write a configuration of each, and of the closest."""
+    """Calibrate the laws, and write the configuration of the closest."""
     with one_thread:
         samples = knee.samples.value
         start = time.perf_counter()
         rows = list(calibrated_rows(knee, samples, settings_of(knee.config)))
         seconds = time.perf_counter() - start
         closest = min((row for row in rows if row.calibrated), key=lambda row: row.distance)
-        for row in rows:
-            if row.calibrated:
-                _write_config(knee, row, job.folder / f"{row.law}.toml")
         _write_config(knee, closest, job.folder / CALIBRATED)
-    content = _content(rows, closest, samples, seconds)
-    tables = {"calibration.csv": Table(_table(samples, rows), "%.5g")}
-    return Outcome(content, summary_lines(content, job.folder), tables=tables)
+    laws = [
+        CalibratedLaw(
+            law=row.law,
+            calibrated=row.calibrated,
+            keys=dict(row.keys),
+            errors_percent=percentages(row.errors),
+        )
+        for row in rows
+    ]
+    content = Calibration(closest=closest.law, samples=len(samples), seconds=seconds, laws=laws)
+    return Outcome(content, summary_lines(content, job.folder))
 
 
 def settings_of(config: Config) -> CalibrationConfig:
@@ -371,8 +360,7 @@ def calibrated_rows(
         yield CalibratedRow(name, False, springs.given, errors_of(springs.bed, samples))
         fit = fit_law(springs.free, springs.at, samples)
         errors = held_out_errors(fit, springs.at, samples, settings.folds)
-        fitted = errors_of(springs.at(fit.values), samples)
-        yield CalibratedRow(name, True, springs.keys(fit.values), errors, fitted)
+        yield CalibratedRow(name, True, springs.keys(fit.values), errors)
 
 
 def _write_config(knee: ComparedKnee, row: CalibratedRow, file: Path) -> None:
@@ -382,41 +370,10 @@ def _write_config(knee: ComparedKnee, row: CalibratedRow, file: Path) -> None:
     write_text(file, dump_config(config.model_copy(update={"run": run})))
 
 
-def _table(samples: CalibrationSamples, rows: list[CalibratedRow]) -> pd.DataFrame:
-    """Return the errors of each sample by each law."""
-    parts = []
-    for row in rows:
-        ratios = np.expm1(row.errors[:, :-1]) * 100.0
-        columns = {f"{name}_percent": ratios[:, k] for k, name in enumerate(FIGURES[:-1])}
-        kind = "calibrated" if row.calibrated else "given"
-        part = pd.DataFrame({"law": row.law, "kind": kind, "compartment": samples.compartments})
-        part["load_N"] = samples.loads[:, 1]
-        parts.append(part.assign(**columns, centre_mm=1e3 * row.errors[:, -1]))
-    return pd.concat(parts)
-
-
-def _content(
-    rows: list[CalibratedRow], closest: CalibratedRow, samples: CalibrationSamples, seconds: float
-) -> Calibration:
-    laws = []
-    for row in rows:
-        law = CalibratedLaw(
-            law=row.law,
-            calibrated=row.calibrated,
-            keys=dict(row.keys),
-            errors=figures_of(row.errors),
-        )
-        if row.fitted is not None:
-            law.errors_at_fitted_samples = figures_of(row.fitted)
-        laws.append(law)
-    return Calibration(closest=closest.law, samples=len(samples), seconds=seconds, laws=laws)
-
-
-def figures_of(errors: FloatArray) -> LawErrors:
-    """Return RMS errors of `FIGURES` over samples (N, 5) [1, m]."""
-    rms = np.sqrt(np.mean(np.expm1(errors[:, :-1]) ** 2, axis=0)) * 100.0
-    found = {f"{name}_percent": float(rms[k]) for k, name in enumerate(FIGURES[:-1])}
-    return LawErrors(**found, centre_mm=float(1e3 * np.sqrt(np.nanmean(errors[:, -1] ** 2))))
+def percentages(errors: FloatArray) -> dict[str, float]:
+    """Return RMS errors [%] by `FIGURES` over samples (N, 3) [1]."""
+    rms = np.sqrt(np.mean(np.expm1(errors) ** 2, axis=0)) * 100.0
+    return dict(zip(FIGURES, rms.tolist(), strict=True))
 
 
 def summary_lines(content: Calibration, folder: Path) -> list[str]:
@@ -424,13 +381,11 @@ def summary_lines(content: Calibration, folder: Path) -> list[str]:
     lines = []
     for row in content.laws:
         kind = "calibrated, at held-out samples" if row.calibrated else "as given"
-        e = row.errors
-        lines.append(
-            f"{row.law} law, {kind}: force {number(e.force_percent)} %, stiffness "
-            f"{number(e.stiffness_percent)} %, peak pressure "
-            f"{number(e.peak_pressure_percent)} %, area {number(e.area_percent)} %, centre "
-            f"{number(e.centre_mm)} mm"
+        figures = (
+            f"{name.replace('_', ' ')} {number(error)} %"
+            for name, error in row.errors_percent.items()
         )
+        lines.append(f"{row.law} law, {kind}: {', '.join(figures)}")
     lines.append(f"closest: {content.closest} law, written to {folder / CALIBRATED}")
     lines.append(f"next: use the law: {command_line('run', folder / CALIBRATED)}")
     return lines
@@ -444,7 +399,7 @@ LAW_CALIBRATION = Study(
     "",
     _prepare,
     _carry_out,
-    files=("calibration.csv", CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)),
+    files=(CALIBRATED,),
     kept=(CONDENSED, TIMES),
     ending="_calibration",
 )

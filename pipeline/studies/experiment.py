@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
@@ -31,7 +30,6 @@ from pipeline.studies.factors import Catalogue
 from pipeline.studies.schema import PARAMETERS, DesignConfig
 from pipeline.studies.summary import (
     QUANTILES,
-    Convergence,
     Sensitivity,
     SobolIndex,
     StudySummary,
@@ -70,7 +68,6 @@ def study_page(
             ],
             "bands": list(_bands(folder / "waveforms.npz", catalogue)),
             "sensitivity": list(_tornados(summary.sensitivity, catalogue)),
-            "convergence": list(_convergences(summary.convergence, catalogue)),
         },
     }
 
@@ -83,7 +80,10 @@ def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[st
         "name": name,
         "text": catalogue.factors[name].text,
         "kind": kind.replace("_", " "),
-        "spread": ", ".join(f"{key} {factor[key]:g}" for key in keys),
+        "spread": ", ".join(
+            f"{key} {value if isinstance(value := factor[key], str) else f'{value:g}'}"
+            for key in keys
+        ),
     }
 
 
@@ -180,35 +180,6 @@ def _tornado(
     axes.axvline(0.0, color=fig.GREY, lw=1.0)
     axes.set_yticks(rows, names)
     axes.invert_yaxis()
-    return figure
-
-
-def _convergences(curves: dict[str, Convergence], catalogue: Catalogue) -> Iterator[Picture]:
-    """Yield the mean of each key output over the number of runs."""
-    for name, curve in curves.items():
-        if len(curve.runs) > 1:
-            output = catalogue.outputs[name]
-            yield _convergence(f"mean of {output.label} over the number of runs", output, curve)
-
-
-@picture("svg")
-def _convergence(output: Output, curve: Convergence) -> Figure:
-    """Draw the mean over the first runs with its interval."""
-    figure, axes = fig.panel(x="runs", y=output.axis)
-    runs, mean, half = (
-        np.asarray(row, float) for row in (curve.runs, curve.mean, curve.half_width)
-    )
-    axes.fill_between(runs, mean - half, mean + half, color=fig.BLUE, alpha=0.2, lw=0, label="95 %")
-    axes.plot(runs, mean, color=fig.BLUE, lw=1.8, label="mean")
-    # The interval of the first few runs would determine the scale.
-    last = max(half[len(half) // 3], 1e-9 * abs(mean[-1]), 1e-12)
-    axes.set_ylim(mean[-1] - 3.0 * last, mean[-1] + 3.0 * last)
-    axes.set_xscale("log")
-    # In less than two decades, ticks at powers of ten are too few.
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(fig.plain_number))
-    axes.xaxis.set_minor_locator(NullLocator())
-    fig.legend_above(axes, 2)
     return figure
 
 

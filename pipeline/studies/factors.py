@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynamics.ligaments.bundle_tables import LigamentDraw
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray
@@ -45,6 +46,8 @@ _UNITS = {
 }
 
 
+#: Name of the factor that takes ligaments from a table of draws.
+LIGAMENT_DRAW = "ligament_draw"
 #: Beginning of the names of parameters of the design (`pipeline.studies.study`).
 DESIGN = "design_"
 
@@ -66,6 +69,8 @@ class Inputs:
     stiffness: float = 1.0
     #: Archard's wear factor [1/Pa].
     wear_factor: float = 1e-16
+    #: Ligaments that the factor `LIGAMENT_DRAW` takes.
+    draws: tuple[LigamentDraw, ...] = ()
 
 
 class Factor(NamedTuple):
@@ -74,7 +79,8 @@ class Factor(NamedTuple):
     Kinds and their targets: "scale", "shift" and "add" of a signal of the cycle (for "add" with the
     function of the phase angle, or None, and the harmonic), "cycle", "simulator" and "input" of a
     field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral" of a coordinate in which the
-    restraints are slack, "align" of a coordinate of the contact, "design" of a parameter.
+    restraints are slack, "align" of a coordinate of the contact, "draw" of ligaments,
+    "design" of a parameter.
     """
 
     #: Unit of the values, which is part of the name, "" if dimensionless.
@@ -156,6 +162,8 @@ def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
     text = "factor on Young's modulus; loads and pressures are linear in the modulus at a pose"
     yield "modulus_scale", "input", "stiffness", text, ">"
     yield "wear_factor_mm3_per_Nm", "input", "wear_factor", "Archard's wear factor", ">="
+    text = "ligaments and AP restraint: number of a draw in a table of [laxity]"
+    yield LIGAMENT_DRAW, "draw", "ligaments", text, ">="
 
 
 #: Every factor by name.
@@ -179,7 +187,7 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
         factor = FACTORS[name]
         changes.setdefault(factor.kind, {})[factor.target] = factor.si * value
     simulator = nominal.simulator
-    fields: dict[str, Any] = dict(changes.get("simulator", {}))
+    fields: dict[str, Any] = _drawn(nominal, changes) | changes.get("simulator", {})
     if neutral := changes.get("neutral", {}):
         if not isinstance(simulator.neutral, Pose):
             raise InputError(
@@ -195,6 +203,17 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     own: dict[str, Any] = changes.get("input", {})
     cycle = _changed_cycle(nominal.cycle, changes)
     return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
+
+
+def _drawn(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> dict[str, Any]:
+    """Return the fields of the simulator with the ligaments of a draw."""
+    if "draw" not in changes:
+        return {}
+    if not nominal.draws:
+        raise InputError("expected a factor of [study], which has a table of draws, found none")
+    draw = nominal.draws[int(changes["draw"]["ligaments"])]
+    restraint = {} if draw.menisci is None else {"anterior_stiffness": draw.menisci}
+    return {"ligaments": draw.ligaments, **restraint}
 
 
 def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]]) -> GaitCycle:

@@ -21,7 +21,6 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.forward_simulation import ForwardFrames
 from dynamics.musculoskeletal.joint_contact import PlantContacts
-from dynamics.musculoskeletal.motion_input import CoordinateTable
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
 from dynamics.musculoskeletal.prescribed_motion import (
@@ -62,13 +61,12 @@ from pipeline.studies.muscle_walks.frames import (
     shared_text,
     sign_of,
 )
-from pipeline.studies.muscle_walks.schema import ArticularModelConfig
-from pipeline.studies.muscle_walks.setup import (
-    facing_contacts,
-    side_notes,
+from pipeline.studies.muscle_walks.schema import (
+    ArticularModelConfig,
     stated_fields,
     stated_files,
 )
+from pipeline.studies.muscle_walks.setup import facing_contacts, side_notes
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 _Vector = tuple[Finite, Finite, Finite]
@@ -260,7 +258,6 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     if files.prescribed is not None:
         table = read_course_table(files.prescribed)
         prescribed = read_prescribed(table, system)
-        warnings += CoordinateTable(table, system, unstated_degrees=True).unit_notes()
         warnings += _start_notes(table, prescribed, settings.secondary)
     courses = prescribed | _courses(forward, settings, system)
     time = instants(

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
+from dynamics.ligaments.bundle_tables import LigamentDraw, load_ligament_draws
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import SimulationResult
@@ -27,7 +28,7 @@ from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain, shipped_configs
 from pipeline.config.stage_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
-from pipeline.simulation import GaitSimulation
+from pipeline.simulation import GaitSimulation, ligament_places
 from pipeline.stages.model_cycles import FAILURES, ModelCycle, cycle_outputs, cycle_waves
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import make_results, read_arrays
@@ -49,12 +50,20 @@ class Task:
     simulation: SimulationConfig
     #: What becomes of a run that leaves the trained domain: "flag" or "fail".
     outside: str
-    #: SHA-256 of these settings and the files of the run.
+    #: SHA-256 of these settings, the files of the run, and the draws.
     source: str
+    #: Table of draws of ligaments; "" for none.
+    draws: str = ""
 
     @classmethod
     def of(
-        cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
+        cls,
+        folder: Path,
+        model: str,
+        changes: Mapping[str, Any],
+        *,
+        outside: str = "flag",
+        draws: str = "",
     ) -> Self:
         """Return the task of a finished run with `changes` of its [simulation], key -> value."""
         check_single_knee(folder)
@@ -65,9 +74,16 @@ class Task:
                 command = command_line("run", folder.name, "--out", folder)
             raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
         simulation = replaced(TrainedRun.open(folder).config.simulation, changes)
-        names = "knee.npz", "path.json", "config.toml", "wear.npz"
+        names = "knee.npz", "path.json", "config.toml", "wear.npz", draws
         source = task_source(folder, model, simulation, outside, names)
-        return cls(str(folder.resolve()), model, simulation, outside, source)
+        return cls(str(folder.resolve()), model, simulation, outside, source, draws)
+
+    @property
+    def ligament_draws(self) -> tuple[LigamentDraw, ...]:
+        """Draws of ligaments in the frames of the bones."""
+        if not self.draws:
+            return ()
+        return load_ligament_draws(self.draws, **ligament_places(self.simulation))
 
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a run, and the values of the factors that change its inputs."""
@@ -81,7 +97,7 @@ def task_source(
     content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
     for name in names:
         file = folder / name
-        content.update(file.read_bytes() if file.exists() else b"")
+        content.update(file.read_bytes() if file.is_file() else b"")
     return content.hexdigest()
 
 
@@ -105,6 +121,8 @@ class CycleSetup:
     patch: Patch
     #: Why no instant can be trusted.
     flags: tuple[Flag, ...] = ()
+    #: Ligaments that runs draw.
+    draws: tuple[LigamentDraw, ...] = ()
 
     @classmethod
     @lru_cache(maxsize=2)
@@ -125,12 +143,12 @@ class CycleSetup:
         patch = Patch(np.ones(2), None)
         if (file := folder / "wear.npz").exists():
             patch = Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
-        return cls(model, replace(gait, start=start), patch)
+        return cls(model, replace(gait, start=start), patch, draws=task.ligament_draws)
 
     @property
     def nominal(self) -> Inputs:
         """Inputs without changes."""
-        return nominal_inputs(self.gait)
+        return nominal_inputs(self.gait, self.draws)
 
     def simulate(self, inputs: Inputs) -> SimulationResult:
         """Simulate the cycle from near the nominal equilibrium of the contact."""
@@ -149,9 +167,9 @@ class CycleSetup:
         return cycle_outputs(result, ModelCycle(self.model, at_contact, law, self.patch).wear)
 
 
-def nominal_inputs(gait: GaitSimulation) -> Inputs:
-    """Return the inputs of a gait cycle without changes."""
-    return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
+def nominal_inputs(gait: GaitSimulation, draws: tuple[LigamentDraw, ...] = ()) -> Inputs:
+    """Return the inputs of a gait cycle without changes, and ligaments to draw."""
+    return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor, draws=draws)
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from dynamics.simulator.waveform_tables import ACTIVITIES
 from foundation.base.errors import InputError
 from pipeline.config.schema import ExecutionConfig
-from pipeline.config.schema_base import Finite, Positive, Section, absolute, name_field
-from pipeline.studies.factors import check_factor
+from pipeline.config.schema_base import File, Finite, Positive, Section, absolute, name_field
+from pipeline.studies.factors import LIGAMENT_DRAW, check_factor
 
 #: Keys of each distribution.
 PARAMETERS = {
@@ -19,6 +19,7 @@ PARAMETERS = {
     "truncated_normal": ("mean", "sd", "low", "high"),
     "uniform": ("low", "high"),
     "fixed": ("value",),
+    "table": ("table",),
 }
 
 
@@ -26,9 +27,9 @@ class DistributionConfig(Section):
     """A named input and its distribution, with values in the unit of the name."""
 
     name: str = Field(description="named input")
-    distribution: Literal["normal", "uniform", "lognormal", "truncated_normal", "fixed"] = Field(
-        "normal", description="distribution of the values"
-    )
+    distribution: Literal[
+        "normal", "uniform", "lognormal", "truncated_normal", "fixed", "table"
+    ] = Field("normal", description="distribution of the values")
     mean: Finite | None = Field(
         None, description="mean; for a truncated normal, the mean before truncation"
     )
@@ -41,6 +42,9 @@ class DistributionConfig(Section):
     low: Finite | None = Field(None, description="least value")
     high: Finite | None = Field(None, description="largest value")
     value: Finite | None = Field(None, description="value of a fixed input")
+    table: File | None = Field(
+        None, description="table of draws of ligament_draw, relative to the configuration"
+    )
 
     @model_validator(mode="after")
     def _parameters_fit(self) -> Self:
@@ -50,6 +54,11 @@ class DistributionConfig(Section):
             raise InputError(
                 f"{self.name}: expected {', '.join(needed)} for a {self.distribution} "
                 f"distribution, found {', '.join(sorted(stated)) or 'none'}"
+            )
+        if (self.name == LIGAMENT_DRAW) != (self.distribution == "table"):
+            raise InputError(
+                f'{self.name}: expected distribution = "table" for {LIGAMENT_DRAW} alone, found '
+                f"{self.distribution}"
             )
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise InputError(

@@ -14,6 +14,7 @@ from scipy import stats
 from dynamics.protocol import ContactModel
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError, design_space_of
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
@@ -37,6 +38,7 @@ from pipeline.studies.factors import (
     CYCLES,
     DESIGN,
     FACTORS,
+    LIGAMENT_DRAW,
     Catalogue,
     Factor,
     check_applicable,
@@ -147,12 +149,19 @@ class DesignTask(Task):
 
     @classmethod
     def of(
-        cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
+        cls,
+        folder: Path,
+        model: str,
+        changes: Mapping[str, Any],
+        *,
+        outside: str = "flag",
+        draws: str = "",
     ) -> Self:
         """Return the task of a finished run over designs; arguments as of `Task.of`."""
         simulation = replaced(TrainedDesigns.open(folder).config.simulation, changes)
-        source = task_source(folder, model, simulation, outside, ("knee.npz", "config.toml"))
-        return cls(str(folder.resolve()), model, simulation, outside, source)
+        names = "knee.npz", "config.toml", draws
+        source = task_source(folder, model, simulation, outside, names)
+        return cls(str(folder.resolve()), model, simulation, outside, source, draws)
 
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a design, and the values of the other factors."""
@@ -186,7 +195,8 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
         expected = expected_errors(run.knee, design)
         if doubts(expected):
             flags = (Flag(FlagKind.OUTSIDE_DESIGN, _PLACE, (largest_share(expected),)),)
-    return CycleSetup(model, gait.about(path), patch_at(run.knee, design), flags)
+    patch = patch_at(run.knee, design)
+    return CycleSetup(model, gait.about(path), patch, flags, task.ligament_draws)
 
 
 def design_catalogue(run: TrainedDesigns) -> Catalogue:
@@ -206,7 +216,7 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     table = study_table(whole, catalogue)
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
-    check_applicable(nominal_inputs(gait), others)
+    check_applicable(nominal_inputs(gait, task.ligament_draws), others)
     nominal, told = _nominal(task, run)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
@@ -239,7 +249,13 @@ def study_task(file: StudyFile) -> Task:
     """Return the common settings of the runs of a study; raises as `Task.of` does."""
     study, folder = file.study, Path(file.study.run)
     kind = DesignTask if is_over_designs(folder) else Task
-    return kind.of(folder, study.model, file.simulation, outside=study.outside)
+    draws = next((str(data_file(each.table)) for each in study.factor if each.table), "")
+    if draws and not Path(draws).is_file():
+        raise ConfigError(
+            f"study.factor: {LIGAMENT_DRAW}: expected a table of draws of a study with [laxity], "
+            f"found no file {draws}; name its ligament_draws.csv or prior_draws.csv"
+        )
+    return kind.of(folder, study.model, file.simulation, outside=study.outside, draws=draws)
 
 
 def _prepare(file: StudyFile, _: Job) -> Experiment:

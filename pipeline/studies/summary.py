@@ -12,16 +12,23 @@ import pandas as pd
 from pydantic import Field
 from scipy import stats
 
+from dynamics.csv_table import read_csv_table
+from dynamics.ligaments.bundle_tables import DRAW
 from foundation.base.checks import FloatArray
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import flagged_sentence, kinds_of
 from pipeline.stages.model_cycles import model_errors
 from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
-from pipeline.studies.factors import CYCLES, Catalogue
+from pipeline.studies.factors import CYCLES, LIGAMENT_DRAW, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig
-from surrogates.families.cross_validation import NORMAL_95
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
+
+
+def draw_count(table: str) -> int:
+    """Return the number of draws in a table of ligaments."""
+    return len(np.unique(read_csv_table(data_file(table)).column(DRAW)))
 
 
 def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
@@ -30,6 +37,8 @@ def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
     mean, sd, low, high = np.array(keys, dtype=np.float64)  # NaN for None
     if factor.distribution == "fixed":
         return np.full(len(share), factor.value)
+    if factor.table is not None:
+        return np.floor(share * draw_count(factor.table))
     if factor.distribution == "uniform":
         values = low + (high - low) * share
     elif factor.distribution == "normal":
@@ -87,8 +96,6 @@ def base_runs(config: DesignConfig, count: int) -> Any:
 
 #: Reported quantiles [%].
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)
-# Points of a convergence curve.
-_CURVE = 24
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -118,14 +125,6 @@ class Sensitivity(Computed):
     outputs: dict[str, dict[str, SobolIndex | float | None] | None]
 
 
-class Convergence(Computed):
-    """Mean over the first runs and half width of its 95 % interval [unit of the output]."""
-
-    runs: list[int]
-    mean: list[float]
-    half_width: list[float]
-
-
 class StudySummary(Computed):
     """`summary.json`: the runs of a study, its outputs and their sensitivity to the inputs.
 
@@ -146,7 +145,6 @@ class StudySummary(Computed):
     nominal: dict[str, float | None]
     outputs: dict[str, dict[str, float | None] | None]
     sensitivity: Sensitivity
-    convergence: dict[str, Convergence]
     seconds_per_run: float
     verdict: Judgement | None
     notes: list[str] = Field(default_factory=list)
@@ -192,7 +190,6 @@ def summarise(
         nominal=dict(nominal),
         outputs=_distributions(good, catalogue, judged, errors),
         sensitivity=sensitivity(config, table, catalogue),
-        convergence={name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
         seconds_per_run=float(table["seconds"].median()),
         verdict=judged,
         notes=list(notes),
@@ -242,23 +239,6 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
     return {name: float(value) for name, value in statistics.items()}
 
 
-def convergence(values: FloatArray) -> Convergence:
-    """Return the mean over the first runs of an output (N,) of all runs in any unit [1].
-
-    Up to 24 values each; empty if N < 2. The interval is that of independent draws. A Latin
-    hypercube or Sobol's design is spread more evenly, so that the error of the mean is smaller.
-    """
-    if len(values) < 2:
-        return Convergence(runs=[], mean=[], half_width=[])
-    counts = np.unique(np.geomspace(2, len(values), _CURVE).round().astype(int))
-    parts = [values[:count] for count in counts]
-    return Convergence(
-        runs=counts.tolist(),
-        mean=[float(part.mean()) for part in parts],
-        half_width=[float(NORMAL_95 * part.std(ddof=1) / np.sqrt(len(part))) for part in parts],
-    )
-
-
 def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue) -> Sensitivity:
     """Return the Sobol indices of a Sobol study, or Spearman's rank correlations."""
     names, good = varying(config), (table["status"] == OK).to_numpy()
@@ -269,7 +249,9 @@ def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue)
             outputs[name] = sobol_indices(names, values, config.seed)
         return Sensitivity.model_validate({"measure": "sobol", "outputs": outputs})
     rows = table[good]
-    if len(rows) > 2:
+    # Draws have no order.
+    names = [name for name in names if name != LIGAMENT_DRAW]
+    if len(rows) > 2 and names:
         correlations = rank_correlations(
             rows[names].to_numpy(), rows[list(catalogue.outputs)].to_numpy()
         )

@@ -25,7 +25,7 @@ from surrogates.expressions.jax_knee import jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
-from surrogates.formulations.training_data import Samples
+from surrogates.formulations.training_data import Samples, samples_of
 from surrogates.sampling.parameters import NO_PARAMETERS, Design, Parameters
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -302,13 +302,17 @@ class ContactSurrogate(ArrayRecord):
         errors[beyond(loads.variables[0]).any(axis=1)] = np.nan
         return errors
 
-    def errors(self, samples: Mapping[str, Samples]) -> pd.DataFrame:
+    def errors(
+        self, samples: Mapping[str, Samples] | ArrayLike, loads: ContactLoads | None = None
+    ) -> pd.DataFrame:
         """Return the errors at samples that the fit did not use.
 
         Parameters
         ----------
-        samples : mapping
-            Samples of each compartment by its name (`surrogates.samples_of`).
+        samples : mapping, or (N, 6) array_like
+            Samples of each compartment by its name, or poses of the femur [rad, m].
+        loads : ContactLoads, optional
+            True loads at the poses.
 
         Returns
         -------
@@ -319,7 +323,8 @@ class ContactSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If a name is unknown, or a compartment has fewer than two samples.
+            If a name is unknown, poses come without loads, or a compartment has fewer than two
+            samples.
         """
         import pandas as pd
 
@@ -327,7 +332,7 @@ class ContactSurrogate(ArrayRecord):
 
         rows = {
             (name, quantity): figures.to_dict()
-            for name, own in samples.items()
+            for name, own in samples_of(samples, loads).items()
             for quantity, figures in errors_at_pose(
                 self.compartment(name), own.poses, own.loads
             ).items()

@@ -9,14 +9,17 @@ pressure from the point are learnt too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
+from foundation.base.loads import AXIAL_FORCE, ContactLoads
+from foundation.base.pose import pose_array
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 
 
@@ -48,6 +51,26 @@ class Samples:
                 f"loads: expected an axial load > 0 in every sample, found {loads[:, 1].min():g} N"
             )
         check_fields(self, poses=(None, 6), loads=(None, 12), weights=(len(poses),))
+
+
+def samples_of(
+    samples: Mapping[str, Samples] | ArrayLike, loads: ContactLoads | None
+) -> Mapping[str, Samples]:
+    """Return the samples of each compartment, or those of poses (N, 6) [rad, m] with loads."""
+    if loads is None and isinstance(samples, Mapping):
+        return samples
+    if isinstance(samples, Mapping) or not isinstance(loads, ContactLoads):
+        raise InputError(
+            "loads: expected ContactLoads at poses, or samples of each compartment by its name "
+            f"alone, found {type(loads).__name__}; "
+            "surrogates.families.registry.fit_family fits other outputs"
+        )
+    poses, found = np.atleast_2d(pose_array(samples)), {}
+    for place, name in enumerate(loads.compartments):
+        own = loads.values[:, place]
+        pressed = own[:, AXIAL_FORCE] > 0.0
+        found[name] = Samples(poses[pressed], own[pressed])
+    return found
 
 
 class TrainingData(NamedTuple):

@@ -1,6 +1,5 @@
 """A knee with exact answers: two spheres in shallow parabolic dishes."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -12,12 +11,12 @@ from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose, rotation_axes
 
 
-def _load(wrench: np.ndarray) -> np.ndarray:
+def _load(wrench):
     touching = wrench[1] != 0.0
     return np.concatenate([wrench, [1e-4 if touching else 0.0] * 3, np.zeros(3)])
 
 
-def _cross(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _cross(x, y, z):
     """Return the matrices of a cross product from the left, (..., 3, 3)."""
     zero = np.zeros_like(x)
     return np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(
@@ -47,13 +46,13 @@ class DishKnee:
     leap: tuple[float, float] = (0.0, np.inf)
     calls: list[str] = field(default_factory=list)
 
-    def energy(self, pose: Pose) -> float:
+    def energy(self, pose):
         return sum(
             self.stiffness * self._depth(c) ** (self.exponent + 1.0) / (self.exponent + 1.0)
             for c, _ in self._centres(pose)
         )
 
-    def _centres(self, pose: Pose) -> list[tuple[np.ndarray, float]]:
+    def _centres(self, pose):
         """Return (centre relative to its dish; z0), medial first."""
         centres = []
         for z0 in (-self.half_width, self.half_width):
@@ -61,16 +60,16 @@ class DishKnee:
             centres.append((pose.translation + arm - np.array([0.0, 0.0, z0]), z0))
         return centres
 
-    def _slope(self, centre: np.ndarray) -> np.ndarray:
+    def _slope(self, centre):
         """Return minus the gradient of s - y, the direction of the force."""
         return np.array([-centre[0] / self.along, 1.0, -centre[2] / self.across])
 
-    def _depth(self, centre: np.ndarray) -> float:
+    def _depth(self, centre):
         x, y, z = centre
         depth = 0.5 * x * x / self.along + 0.5 * z * z / self.across - y
         return depth if self.always else max(depth, 0.0)
 
-    def loads(self, pose: Pose, order: int = 0) -> ContactLoads:
+    def loads(self, pose, order=0):
         self.calls.append("jacobian" if order else "loads")
         turned = _cross(*rotation_axes(pose.adduction, pose.rotation))
         parts, jacobians = [], np.zeros((2, 6, 6))
@@ -96,13 +95,13 @@ class DishKnee:
 
 
 @pytest.fixture
-def knee() -> Callable[..., DishKnee]:
+def knee():
     """Return the builder of `DishKnee`; as it stands it has the stiffness of an implant."""
     return DishKnee
 
 
 @pytest.fixture
-def constant() -> Callable[..., GaitCycle]:
+def constant():
     """Return a builder of cycles in which nothing changes."""
 
     def build(period=1.0, *, flexion=0.0, axial=1000.0, ap=0.0, torque=0.0):
@@ -113,7 +112,7 @@ def constant() -> Callable[..., GaitCycle]:
 
 
 @pytest.fixture
-def waves() -> Callable[..., GaitCycle]:
+def waves():
     """Return a builder of cycles of harmonics, with loads or with prescribed motions.
 
     A motion is given by its amplitude [rad, m]; what is neither moved nor loaded has no load.
@@ -134,10 +133,10 @@ def waves() -> Callable[..., GaitCycle]:
 
 
 @pytest.fixture
-def resting() -> Callable[..., Pose]:
+def resting():
     """Return the function that finds the equilibrium at one instant of a gait cycle."""
 
-    def at(model, simulator, cycle, time, **options) -> Pose:
+    def at(model, simulator, cycle, time, **options):
         flexion, applied = cycle.at(time)
         options = {"start": Pose()} | asdict(applied) | options
         return settle(model, simulator, flexion=flexion, **options)

@@ -1,7 +1,5 @@
 """Expressions of the simulator's forces against the library, in three packages."""
 
-import math
-
 import numpy as np
 import pytest
 from lazily import casadi
@@ -12,14 +10,11 @@ from dynamics.expressions import (
     Elementary,
     KneeExpressions,
     ligament_tensions,
-    plus,
 )
 from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from surrogates.expressions.functions import plus_integral
 from surrogates.sampling.space import ReferencePath
 
 SIZE = np.array([1.0, 0.1, 0.2, 0.006, 0.01, 0.004])
@@ -150,28 +145,6 @@ def test_equations_of_motion_are_those_of_the_library(waves):
         assert_allclose(left, 0.0, atol=1e-10 * np.abs(force).max())
 
 
-def test_plus_is_smooth_and_exact_beyond_its_width():
-    functions = Elementary.of(np)
-    assert [float(plus(functions, x, 0.1)) for x in (-1.0, -0.1, 0.1, 2.0)] == [0, 0, 0.1, 2.0]
-    assert [float(plus(functions, x, 0.0)) for x in (-1.0, 0.0, 2.0)] == [0.0, 0.0, 2.0]
-    # Even part: with the width 0.1, half of |x|; hence a gap of zero stays a spring.
-    for x in (0.0, 0.03, 0.09):
-        both = plus(functions, x, 0.1), plus(functions, -x, 0.1)
-        assert_allclose(both[0] - both[1], x, atol=1e-16)
-    fine = np.linspace(-0.2, 0.2, 4001)
-    step = fine[1] - fine[0]
-    values = np.array([float(plus(functions, x, 0.1)) for x in fine])
-    third = np.diff(values, 3) / step**3
-    # Third derivative (10 - 15 t + 6 t^2) t^3 twice derived: at most 5.774 / (2 width)^2 in size.
-    assert 5.7 < np.abs(third).max() * 0.2**2 < 5.8
-    # Continuous: it changes by at most its slope of 60 / (2 width)^3 a step.
-    assert np.abs(np.diff(third)).max() < 1.05 * 60.0 / 0.2**3 * step
-    integral = np.array([float(plus_integral(functions, x, 0.1)) for x in fine])
-    middle = 0.5 * (values[1:] + values[:-1])
-    assert_allclose(np.diff(integral), middle * step, atol=step**3 * 20.0)
-    assert_allclose(integral[-1], 0.5 * 0.2**2 + 0.1**2 / 14.0, rtol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["linear", "quadratic", "toe"])
 def test_smoothed_laws_keep_their_tension_away_from_kinks(kind):
     one = bundles.Ligament("one", np.zeros(3), np.zeros(3), 0.04, 5e4, kind)
@@ -195,19 +168,6 @@ def test_smoothed_laws_keep_their_tension_away_from_kinks(kind):
     assert np.abs(np.diff(second)).max() < 0.1 * np.abs(np.diff(rough)).max()
 
 
-@pytest.mark.parametrize(("away", "same"), [(0.0, True), (2.5e-3, True), (2e-3, False)])
-def test_smoothed_gaps_keep_the_spring_away_from_their_ends(waves, away, same):
-    sprung = KneeSimulator(neutral=Pose(), anterior_gap=2e-3, rotation_stiffness=0.0)
-    problem = sprung.problem(*waves().pieces(Pose()))
-    pose, still = [0.3, 0.0, 0.0, away, 0.0, 0.0], (np.zeros(4), np.zeros(6))
-    smooth, sharp = (
-        KneeExpressions(Elementary.of(np), problem, smoothing=width).forces(pose, *still)[3]
-        for width in (0.2, 0.0)
-    )
-    assert (abs(smooth - sharp) < 1e-10) == same
-    assert sharp == pytest.approx(-30e3 * max(away - 2e-3, 0.0), abs=1e-10)
-
-
 def test_forces_of_springs_and_ligaments_have_a_potential(waves):
     problem = simulator(neutral=Pose()).problem(*waves().pieces(Pose()))
     pose = casadi.SX.sym("q", 6)
@@ -217,8 +177,3 @@ def test_forces_of_springs_and_ligaments_have_a_potential(waves):
     for row in poses(5, seed=7):
         found = np.array(jacobian(row))
         assert_allclose(found, found.T, atol=1e-11 * np.abs(found).max())
-
-
-def test_a_package_without_functions_is_refused():
-    with pytest.raises(InputError, match=r"expected casadi, jax.numpy or numpy, .* found math"):
-        Elementary.of(math)

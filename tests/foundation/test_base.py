@@ -18,7 +18,7 @@ def test_an_error_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
-    def fail() -> None:
+    def fail():
         with replacing(path) as partial:
             partial.write_text("half")
             raise KeyError

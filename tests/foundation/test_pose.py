@@ -34,7 +34,7 @@ POINT = np.array([0.02, -0.03, 0.01])
 MIRROR = np.diag([1.0, 1.0, -1.0])
 
 
-def turn(axis: int, angle: float) -> np.ndarray:
+def turn(axis, angle):
     """Right-handed rotation about a coordinate axis by the exponential series."""
     generator = np.zeros((3, 3))
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -46,7 +46,7 @@ def turn(axis: int, angle: float) -> np.ndarray:
     return total
 
 
-def spins(pose: Pose) -> np.ndarray:
+def spins(pose):
     """Angular velocities (3, 6) of the coordinates, by differences of the rotation."""
     change = differences(lambda p: p.rotation_matrix, pose)
     spin = np.einsum("ijk,lj->ilk", change, pose.rotation_matrix)
@@ -87,7 +87,7 @@ TIBIAL = np.array([[0.01, 0.005, 0.02], [0.0, 0.0, -0.025]])
 SPRINGS = np.array([4e4, 9e4])
 
 
-def spring_wrench(pose: Pose) -> np.ndarray:
+def spring_wrench(pose):
     points = FEMORAL @ pose.rotation_matrix.T + pose.translation
     forces = -SPRINGS[:, None] * (points - TIBIAL)
     return np.concatenate([forces.sum(axis=0), np.cross(points, forces).sum(axis=0)])
@@ -136,11 +136,11 @@ def test_arrays_of_another_shape_are_named(call, message):
 # ---- identities over all angles ----
 
 
-def placed(pose: Pose, point: np.ndarray) -> np.ndarray:
+def placed(pose, point):
     return pose.rotation_matrix @ point + pose.translation
 
 
-def mirrored(pose: Pose) -> Pose:
+def mirrored(pose):
     """Return the pose of the other knee: z, and the two turns out of the plane, change sign."""
     return Pose.from_array(pose.array * [1, -1, -1, 1, 1, -1])
 

@@ -13,14 +13,15 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.ground import (
-    PenaltyGround,
+    CompliantGround,
     newton_impact,
+    penalty_ground,
     simulate_strike,
     standing_start,
     striking_legs,
 )
 from dynamics.motion.motion_tables import read_motion_table
-from foundation.contact_laws import CompliantFriction
+from foundation.contact_laws import CompliantFriction, ContactLaw
 from tests.oracles.heel_strike import (
     FRICTION,
     heel_strike,
@@ -34,16 +35,21 @@ from tests.oracles.heel_strike import (
 #: ε [m/N], β [N s/m] and μ of the default ground.
 COMPLIANCE, DAMPING, MU = 1e-5, 500.0, 0.8
 WEIGHT = 75.0 * 9.81
+OURS = penalty_ground()
 
 
 @dataclass(frozen=True)
-class PrintedGround(PenaltyGround):
+class PrintedGround(CompliantGround):
     """Ground by eq. 3 and 4 with one ε and one β, which may pull and pass Coulomb's limit.
 
     `direction` of friction: ḋ_t/‖d_t‖ ("printed", in seconds), ḋ_t/‖ḋ_t‖ ("rate") or d_t/‖d_t‖
     ("distance"); ḋ_t/√(ḋ_t² + v₀²) in place of the second, which is open at ḋ_t = 0.
     """
 
+    normal: ContactLaw = OURS.normal
+    friction: CompliantFriction = OURS.friction
+    compliance: float = COMPLIANCE
+    damping: float = DAMPING
     direction: str = "rate"
     reversal_speed: float = 1e-3
 
@@ -78,7 +84,7 @@ def ground(law, friction=0.8):
     """Return ground by eq. 3 and 4 with a direction of friction, or "ours"."""
     tangential = CompliantFriction(1e5, 200.0, friction)
     if law == "ours":
-        return PenaltyGround(friction=tangential)
+        return penalty_ground(friction=tangential)
     return PrintedGround(friction=tangential, direction=law)
 
 
@@ -100,7 +106,7 @@ def two_legs(law="rate"):
     wanted = [*np.radians([-8.0, -22.0, 0.6, 25.0, 20.0, 20.0]), 0.0, 0.9]
     rates = (-1.5, -1.5, 0.0, -0.5, -0.5, -0.5, 0.8, -0.1)
     feet = ("stance heel", "stance ball")
-    start = standing_start(legs, points, PenaltyGround(), wanted, rates, feet)
+    start = standing_start(legs, points, penalty_ground(), wanted, rates, feet)
     return simulate_strike(legs, points, ground(law), *start, 0.2, samples=801)
 
 
@@ -145,7 +151,7 @@ def test_eq_1_has_the_other_sign():
     cone = normal_cone(0.0, np.inf, 0.0)
     for compliance in (1e-5, 1e-9):  # ever harder ground
         gap = np.array([-WEIGHT * compliance])
-        force = PenaltyGround(compliance, 0.0).normal_force(gap, np.zeros(1))[0]
+        force = penalty_ground(compliance, 0.0).normal_force(gap, np.zeros(1))[0]
         assert force == pytest.approx(WEIGHT)
         assert outside(force, cone) == pytest.approx(WEIGHT)
         assert outside(-force, cone) == 0.0
@@ -154,7 +160,7 @@ def test_eq_1_has_the_other_sign():
 
 def test_eq_2_needs_the_negative_velocity():
     """Eq. 2: v_s in ∂ψ of C at F_t; neither magnitude nor velocity of the slip, but -v_s is."""
-    law = PenaltyGround().friction
+    law = penalty_ground().friction
     speeds = (1.0, -1.0)
     forces = [law.evaluate([0.0], [v], np.array(100.0))[0][0] for v in speeds]
     assert_allclose(forces, (-80.0, 80.0))
@@ -206,13 +212,13 @@ def test_external_forces_count_in_lasting_contact():
 
 def rebound_of(mass, damping=DAMPING):
     """Return the speed after over that before an impact of a mass [kg], without weight."""
-    law = PenaltyGround(damping=damping)
+    law = penalty_ground(damping=damping)
 
     def rate(time, state):
         force = law.normal_force(state[:1], state[1:])[0] if state[0] <= 0.0 else 0.0
         return [state[1], force / mass]
 
-    length = 10.0 * np.sqrt(mass * law.compliance)
+    length = 10.0 * np.sqrt(mass * COMPLIANCE)
     found = solve_ivp(rate, (0.0, length), [0.0, -0.2], rtol=1e-9, atol=1e-12,
                       max_step=length / 200.0)  # fmt: skip
     return float(found.y[1, -1] / 0.2)
@@ -246,7 +252,7 @@ def test_forces_depend_on_the_rates_too():
 def test_eq_3_leaves_out_that_the_ground_does_not_pull():
     """Eq. 3: F_n = -d_n/ε - β ḋ_n; an omission, as such a spring and damper pull at separation."""
     assert forces_of(PrintedGround(), -1e-3, (0.0, 0.5), 0.0)[1] == pytest.approx(-150.0)
-    assert forces_of(PenaltyGround(), -1e-3, (0.0, 0.5), 0.0)[1] == 0.0
+    assert forces_of(penalty_ground(), -1e-3, (0.0, 0.5), 0.0)[1] == 0.0
     assert two_legs().forces[..., 1].min() == pytest.approx(-49.0, abs=3.0)
 
 
@@ -285,7 +291,7 @@ def test_eq_4_has_the_wrong_direction():
     # Damping beside the bound of 80 N: 580 N, where Coulomb admits 0.8 of 200 N.
     whole = forces_of(PrintedGround(reversal_speed=0.0), -1e-3, (1.0, -0.2), 5e-3)
     assert_allclose(whole, (-580.0, 200.0), rtol=1e-12)
-    assert_allclose(forces_of(PenaltyGround(), -1e-3, (1.0, -0.2), 5e-3), (-160.0, 200.0))
+    assert_allclose(forces_of(penalty_ground(), -1e-3, (1.0, -0.2), 5e-3), (-160.0, 200.0))
     # Sticking at rest, 0.2 mm: the stiffness 1/ε, or nothing.
     still = np.array([-1e-3]), np.array([2e-4]), np.zeros(1)
     assert PrintedGround(direction="distance").tangential_force(*still)[0] == pytest.approx(-20.0)

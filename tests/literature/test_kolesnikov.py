@@ -24,7 +24,8 @@ from dynamics.mechanics.unilateral import (
     simulate_links,
     solve_structure,
 )
-from dynamics.mechanics.unilateral.complementarity import free_terms, solve_complementarity
+from dynamics.mechanics.unilateral.complementarity import free_terms
+from dynamics.mechanics.unilateral.complementarity import solve_complementarity as by_rows
 from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "mechanics"
@@ -40,11 +41,6 @@ THREE_ROWS = (
 def example(name):
     """Return what an example of `examples/mechanics` defines."""
     return runpy.run_path(str(EXAMPLES / f"{name}.py"))
-
-
-def by_rows(a, b):
-    """Return the solution by the most negative row."""
-    return solve_complementarity(a, b, rule="most_negative")
 
 
 def energy(a, b, x):
@@ -269,7 +265,7 @@ def test_five_links_step_by_step():
             break
         assert forces.argmin() == drops
         left.remove(drops)
-    found = solve_structure(matrix, np.ones(5), -load, order="force")
+    found = solve_structure(matrix, np.ones(5), -load)
     assert list(found.exclusions) == [4, 3]
     assert_allclose(found.forces, FIVE_LINKS[-1], atol=6e-4)
     # Step 3 by moments: links 1 and 2 about each other's corner.
@@ -365,7 +361,7 @@ def test_equalities_are_eliminated_first():
         factor = np.linalg.solve(a[:3, :3], a[:3]).T
         rest = by_rows(a[3:, 3:] - factor[3:] @ a[:3, 3:], b[3:] - factor[3:] @ b[:3]).x
         first = -np.linalg.solve(a[:3, :3], b[:3] + a[:3, 3:] @ rest)
-        ours = solve_complementarity(a, b, equalities=[0, 1, 2]).x
+        ours = by_rows(a, b, equalities=[0, 1, 2]).x
         assert_allclose(ours, [*first, *rest], rtol=0.0, atol=1e-9)
 
 
@@ -393,10 +389,10 @@ def two_joint_muscles():
     return example("two_joint_muscles")["structure"]()
 
 
-def muscle_forces(order="force"):
+def muscle_forces():
     """Return the solution of fig. 13."""
     muscles = two_joint_muscles()
-    return solve_structure(muscles.balance, muscles.stiffness, MOMENT, order=order)
+    return solve_structure(muscles.balance, muscles.stiffness, MOMENT)
 
 
 def complete_system(members, extra=()):

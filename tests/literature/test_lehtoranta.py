@@ -22,7 +22,6 @@ from scipy.special import ellipe, ellipk
 from studies import ROOT
 
 from dynamics.mechanics.planar_knee import (
-    LigamentLimitWarning,
     machado_knee,
     machado_ligaments,
     machado_state,
@@ -657,10 +656,8 @@ def test_h_is_the_inverse_function_of_g(deflection, velocity):
 @cache
 def runs(restitution):
     """Return the planar knee of Machado et al. at 50 N under the four laws."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LigamentLimitWarning)
-        laws, start = machado_laws(restitution=restitution), machado_state()
-        return {n: simulate_planar_knee(machado_knee(50.0, law), start) for n, law in laws.items()}
+    laws, start = machado_laws(restitution=restitution), machado_state()
+    return {n: simulate_planar_knee(machado_knee(50.0, law), start) for n, law in laws.items()}
 
 
 def deepest_contact(motion):

@@ -1,16 +1,11 @@
 """Corresponding knees: one of the real knees in many smooth shapes, with the same triangles."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import tomli_w
 import trimesh
 
 from foundation.anatomy.shape_modes import moved_onto
-from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config, read_tree, shipped_config
 from pipeline.originals.knee_surfaces import load_surfaces
@@ -26,13 +21,8 @@ _COMMON, _OWN = (0.7e-3, 32e-3), (0.08e-3, 25e-3)
 _LARGEST = 2.5
 _SHIPPED = {"lenhart": "lenhart", "grand challenge": "grand_challenge"}
 
-Pair = tuple[TriangleMesh, TriangleMesh]
-_Field = Callable[[FloatArray, FloatArray], FloatArray]
 
-
-def corresponding_knees(
-    femur: TriangleMesh, tibia: TriangleMesh, count: int, seed: int = 1
-) -> list[Pair]:
+def corresponding_knees(femur, tibia, count, seed=1):
     """Return knees with the triangles of a given one, in smooth random shapes.
 
     The knees of a population differ in size, width and four smooth warps, whose weights are normal;
@@ -58,24 +48,22 @@ def corresponding_knees(
     return knees
 
 
-def _size(points: FloatArray, place: FloatArray) -> FloatArray:
+def _size(points, place):
     del place
     return _SIZE * points
 
 
-def _width(points: FloatArray, place: FloatArray) -> FloatArray:
+def _width(points, place):
     del place
     return _WIDTH * points * [0.0, 0.0, 1.0]
 
 
-def _warp(rng: np.random.Generator, deviation: float, length: float) -> _Field:
+def _warp(rng, deviation, length):
     warp = smooth_warp(rng, deviation, length)
     return lambda points, place: moved_onto(points + warp(points + place), points) - points
 
 
-def write_corresponding_knees(
-    folder: Path, base: str = "lenhart", count: int = 16, seed: int = 1, **shape: Any
-) -> Path:
+def write_corresponding_knees(folder, base="lenhart", count=16, seed=1, **shape):
     """Write knees and a configuration with [knee.shape] and its further keys; return its path."""
     real = load_knee(base)
     if real is None:
@@ -102,7 +90,7 @@ def write_corresponding_knees(
     return config
 
 
-def _written(knee: Pair, folder: Path, name: str) -> dict[str, str]:
+def _written(knee, folder, name):
     """Write the meshes of a knee [mm]; return the names of the files by body."""
     names = {}
     for body, mesh in zip(("femur", "tibia"), knee, strict=True):
@@ -112,7 +100,7 @@ def _written(knee: Pair, folder: Path, name: str) -> dict[str, str]:
     return names
 
 
-def _thickness(base: str, folder: Path) -> str:
+def _thickness(base, folder):
     """Write the measured thickness under each vertex of the real tibia [mm]; return the name."""
     measured = load_surfaces(load_config(shipped_config(_SHIPPED[base]))).measured_thickness()
     pd.DataFrame({"thickness_mm": 1e3 * measured}).to_csv(folder / "thickness.csv", index=False)

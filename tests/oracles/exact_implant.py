@@ -6,17 +6,15 @@ Gauss-Legendre nodes along each spoke and the trapezoidal rule round the spokes 
 no load suffers from cells cut by the edge.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.checks import check_in, check_number
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import LinearLaw
-from foundation.implant import CondylarImplant
 from foundation.implant.condyle import Condyle, Dish
 
 #: Polyethylene 8 mm thick under a rigid femur [Pa, -, m].
@@ -53,56 +51,56 @@ class CondyleOnDish:
     pose: Pose
 
     @property
-    def limits(self) -> FloatArray:
+    def limits(self):
         """Lowest and highest parameters, (2, 2) [m]."""
         along = self.dish.sagittal_radius * self.dish.limits
         across = self.dish.coronal_radius * self.dish.half_angle
         return np.array([[along[0], -across], [along[1], across]])
 
-    def points(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def points(self, at):
         """Return points [m] and upward normals of the dish, tibial frame, (N, 3) each."""
         u, v = at[:, 0] / self.dish.sagittal_radius, at[:, 1] / self.dish.coronal_radius
         points, normals = self.dish.surface(u, v, self.bottom)
         points[:, 2] += self.half_spacing
         return points * (1.0, 1.0, self.sign), normals * (1.0, 1.0, self.sign)
 
-    def stretch(self, at: FloatArray) -> FloatArray:
+    def stretch(self, at):
         """Return the area of the dish per area of its parameters, (N,)."""
         outer, inner = self.dish.sagittal_radius, self.dish.coronal_radius
         return (outer - inner + inner * np.cos(at[:, 1] / inner)) / outer
 
-    def spread(self, at: FloatArray, depth: FloatArray) -> FloatArray:
+    def spread(self, at, depth):
         """Return the area of the surface parallel to the dish at a depth, per area of it, (N,)."""
         inner = self.dish.coronal_radius
         other = (self.dish.sagittal_radius - inner) / np.cos(at[:, 1] / inner) + inner
         return (1.0 + depth / inner) * (1.0 + depth / other)
 
-    def distance(self, at: FloatArray) -> FloatArray:
+    def distance(self, at):
         """Return the signed distance of dish points to the condyle, (N,) [m], negative inside."""
         return self.condyle.locate(self._to_condyle(self.points(at)[0]))[0]
 
-    def depth(self, at: FloatArray) -> FloatArray:
+    def depth(self, at):
         """Return the indentation along minus the dish's normal, (N,) [m]."""
         points, normals = self.points(at)
         return self.depth_of(points, -normals)
 
-    def depth_of(self, points: FloatArray, directions: FloatArray) -> FloatArray:
+    def depth_of(self, points, directions):
         """Return the distance of points (N, 3) [m] to the exit along directions [1], (N,) [m]."""
         along = directions @ self.pose.rotation_matrix * (1.0, 1.0, self.sign)
         return self.condyle.depth(self._to_condyle(points), along, _REACH)
 
-    def femoral_normal(self, points: FloatArray) -> FloatArray:
+    def femoral_normal(self, points):
         """Return the condyle's outward normal at points on it, tibial frame, (N, 3)."""
         normals = self.condyle.locate(self._to_condyle(points))[1] * (1.0, 1.0, self.sign)
         return normals @ self.pose.rotation_matrix.T
 
-    def _to_condyle(self, points: FloatArray) -> FloatArray:
+    def _to_condyle(self, points):
         """Return tibial points as (x, y, across) of the condyle."""
         femoral = (points - self.pose.translation) @ self.pose.rotation_matrix
         return femoral * (1.0, 1.0, self.sign) - (0.0, 0.0, self.half_spacing)
 
 
-def deepest_point(side: CondyleOnDish) -> FloatArray | None:
+def deepest_point(side):
     """Return the parameters of the point of the dish deepest in the condyle, or None."""
     low, high = side.limits
     scan = _grid(low, high, np.ceil((high - low) / _SCAN).astype(int) + 1)
@@ -111,12 +109,7 @@ def deepest_point(side: CondyleOnDish) -> FloatArray | None:
     return deepest if value > 0.0 else None
 
 
-def largest(
-    function: Callable[[FloatArray], FloatArray],
-    start: FloatArray,
-    limits: FloatArray,
-    zooms: int = 12,
-) -> tuple[FloatArray, float]:
+def largest(function, start, limits, zooms=12):
     """Return place and value of the maximum next to `start`, by ever finer grids round the best."""
     best, half = start, 2.0 * _SCAN
     value = -np.inf
@@ -129,14 +122,12 @@ def largest(
     return best, value
 
 
-def _grid(low: FloatArray, high: FloatArray, counts: np.ndarray) -> FloatArray:
+def _grid(low, high, counts):
     axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True)]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def patch_rule(
-    side: CondyleOnDish, spokes: int, nodes: int
-) -> tuple[FloatArray, FloatArray] | None:
+def patch_rule(side, spokes, nodes):
     """Return nodes (N, 2) [m] and weights (N,) [m²] over the patch's parameters, None without."""
     centre = deepest_point(side)
     if centre is None:
@@ -156,9 +147,7 @@ def patch_rule(
     return at.reshape(-1, 2), weights.reshape(-1)
 
 
-def _edge(
-    side: CondyleOnDish, centre: FloatArray, directions: FloatArray, rim: FloatArray
-) -> FloatArray:
+def _edge(side, centre, directions, rim):
     """Return how far the patch reaches along each spoke, (N,) [m]."""
     steps = np.arange(1, _RUNGS + 1) / _RUNGS
     lengths = rim[:, None] * steps
@@ -177,25 +166,17 @@ def _edge(
     return 0.5 * (near + far)
 
 
-def polyethylene(thickness: float = THICKNESS) -> LinearLaw:
+def polyethylene(thickness=THICKNESS):
     """Return the spring law, uniform over the insert."""
     return LinearLaw(MODULUS, RATIO, thickness)
 
 
-def stiffness_of(law: LinearLaw) -> float:
+def stiffness_of(law):
     """Return K = C E / h of a law of uniform thickness [Pa/m]."""
     return float(law.confined_modulus / float(np.asarray(law.thickness)))
 
 
-def exact_loads(
-    implant: CondylarImplant,
-    pose: Pose,
-    stiffness: float | None = None,
-    *,
-    rule: str = "customary",
-    spokes: int = 256,
-    nodes: int = 24,
-) -> ContactLoads:
+def exact_loads(implant, pose, stiffness=None, *, rule="customary", spokes=256, nodes=24):
     """Return the loads of the analytic surfaces at a pose, converged to about 1e-6.
 
     K of p = K d [Pa/m] is by default that of `polyethylene`. With d the indentation along minus the
@@ -220,13 +201,7 @@ def exact_loads(
     return ContactLoads(parts)
 
 
-def contact_poses(
-    implant: CondylarImplant,
-    count: int,
-    seed: int,
-    low: float = 100.0,
-    high: float = 4000.0,
-) -> list[Pose]:
+def contact_poses(implant, count, seed, low=100.0, high=4000.0):
     """Return random poses in contact, log-uniform in the exact total axial force.
 
     Flexion 0 to 60 degrees, 4 mm anterior or posterior of the dwell point, 0.7 mm to the sides,
@@ -236,7 +211,7 @@ def contact_poses(
     """
     check_number("low", low, above=0.0, below=high, unit="N")
     generator = np.random.default_rng(seed)
-    poses: list[Pose] = []
+    poses = []
     while len(poses) < count:
         force = float(np.exp(generator.uniform(np.log(low), np.log(high))))
         flexion = generator.uniform(*_FLEXION)
@@ -256,10 +231,10 @@ def contact_poses(
     return poses
 
 
-def _at_force(implant: CondylarImplant, start: Pose, force: float) -> Pose:
+def _at_force(implant, start, force):
     """Return the pose at the height that carries an axial force [N]."""
 
-    def excess(height: float) -> float:
+    def excess(height):
         pose = replace(start, superior=height)
         sides = [_side(implant, name, pose) for name in COMPARTMENTS]
         # √F is nearly straight in the height, which suits the secant.
@@ -277,15 +252,13 @@ def _at_force(implant: CondylarImplant, start: Pose, force: float) -> Pose:
     return pose
 
 
-def femur_depth(
-    implant: CondylarImplant, points: FloatArray, directions: FloatArray, pose: Pose
-) -> FloatArray:
+def femur_depth(implant, points, directions, pose):
     """Return the larger `CondyleOnDish.depth_of` of both condyles, (N,) [m]."""
     sides = (_side(implant, name, pose) for name in COMPARTMENTS)
     return np.maximum(*(side.depth_of(points, directions) for side in sides))
 
 
-def _side(implant: CondylarImplant, name: str, pose: Pose) -> CondyleOnDish:
+def _side(implant, name, pose):
     return CondyleOnDish(
         getattr(implant, name),
         getattr(implant, f"{name}_dish"),
@@ -296,7 +269,7 @@ def _side(implant: CondylarImplant, name: str, pose: Pose) -> CondyleOnDish:
     )
 
 
-def _axial_force(side: CondyleOnDish) -> float:
+def _axial_force(side):
     """Return the customary axial force of one compartment [N], to about 1e-5."""
     patch = patch_rule(side, 64, 16)
     if patch is None:
@@ -308,9 +281,7 @@ def _axial_force(side: CondyleOnDish) -> float:
     )
 
 
-def _side_loads(
-    side: CondyleOnDish, stiffness: float, rule: str, spokes: int, nodes: int
-) -> FloatArray:
+def _side_loads(side, stiffness, rule, spokes, nodes):
     """Return the (12,) values of `LOAD_COLUMNS` of one compartment."""
     patch = patch_rule(side, spokes, nodes)
     if patch is None:
@@ -338,9 +309,7 @@ def _side_loads(
     )
 
 
-def _springs(
-    side: CondyleOnDish, at: FloatArray, rule: str
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _springs(side, at, rule):
     """Return depths (N,) [m], points of application (N, 3) [m] and force directions (N, 3).
 
     A direction is the force over K times depth times the area of the dish.

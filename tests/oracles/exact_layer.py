@@ -10,7 +10,6 @@ window is not periodic: it is padded to twice the window, and its kernel is the 
 infinite layer.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +23,6 @@ from tests.oracles.exact_layer_compliance import Layer, check_demand, square_com
 _SPREAD = 0.1  # of the logarithm of load or approach, for the stiffness
 _FIGURES = ("load", "approach", "peak_pressure", "area")
 
-#: Distance of the undeformed surfaces along the direction of approach [m] at x and y [m].
-Gap = Callable[[FloatArray, FloatArray], FloatArray]
 
 _ITERATIONS = 2000
 _TOLERANCE = 1e-10  # of the load, redistributed by one iteration
@@ -65,7 +62,7 @@ class Window:
     centre: FloatArray
     half: FloatArray
 
-    def axes(self, spacing: float) -> tuple[FloatArray, FloatArray]:
+    def axes(self, spacing):
         """Return x (N,) and y (M,) of the middles of the cells [m], N and M odd."""
         counts = np.ceil(self.half / spacing - 0.5).astype(int)
         x, y = (
@@ -81,7 +78,7 @@ class Demand:
     name: str
     value: float
 
-    def scaled(self, factor: float) -> "Demand":
+    def scaled(self, factor):
         """Return the demand with its value times a factor."""
         return replace(self, value=factor * self.value)
 
@@ -99,17 +96,17 @@ class PressureField:
     approach: float
 
     @property
-    def spacing(self) -> float:
+    def spacing(self):
         """Return the side of a cell [m]."""
         return float(self.x[1] - self.x[0])
 
     @property
-    def load(self) -> float:
+    def load(self):
         """Return the normal load [N]."""
         return float(self.pressure.sum()) * self.spacing**2
 
     @property
-    def peak_pressure(self) -> float:
+    def peak_pressure(self):
         """Return the largest pressure [Pa], of the parabolas through the largest cell."""
         i, j = np.unravel_index(np.argmax(self.pressure), self.pressure.shape)
         peak = float(self.pressure[i, j])
@@ -119,11 +116,11 @@ class PressureField:
         return peak
 
     @property
-    def area(self) -> float:
+    def area(self):
         """Return the contact area [m²] within the edge of the patch."""
         return float(0.5 * (self.edge() ** 2).sum() * 2.0 * np.pi / _RAYS)
 
-    def edge(self) -> FloatArray:
+    def edge(self):
         """Return distances of the edge from the centre of pressure along 128 equal turns [m].
 
         The square of the pressure is linear in the distance from the edge: along each ray, a line
@@ -143,7 +140,7 @@ class PressureField:
         slope = (spread * radii).sum(axis=1) / (spread**2).sum(axis=1)
         return middle - slope * mean
 
-    def _last_cells(self, centre: FloatArray, rays: FloatArray) -> FloatArray:
+    def _last_cells(self, centre, rays):
         """Return how far each ray runs within cells in contact, (N,) [m]."""
         step = 0.25 * self.spacing
         reach = np.hypot(np.ptp(self.x), np.ptp(self.y))
@@ -166,9 +163,7 @@ class PressureField:
         return step * last
 
 
-def solve_on_grid(
-    layer: Layer, gap: Gap, window: Window, spacing: float, demand: Demand
-) -> PressureField:
+def solve_on_grid(layer, gap, window, spacing, demand):
     """Return the pressures of a layer on cells of a side [m] within a window, by a gap [m]."""
     x, y = window.axes(spacing)
     shape = (len(x), len(y))
@@ -178,7 +173,7 @@ def solve_on_grid(
     kernel[: 2 * shape[0] - 1, : 2 * shape[1] - 1] = square_compliance(layer, across, along)
     spectrum = rfft2(np.roll(kernel, (1 - shape[0], 1 - shape[1]), axis=(0, 1)))
 
-    def displacement(pressure: FloatArray) -> FloatArray:
+    def displacement(pressure):
         moved = irfft2(spectrum * rfft2(pressure, s=padded), s=padded)
         return moved[: shape[0], : shape[1]]
 
@@ -189,9 +184,7 @@ def solve_on_grid(
     return PressureField(x, y, pressure, approach)
 
 
-def _conjugate_gradients(
-    displacement: Callable[[FloatArray], FloatArray], gap: FloatArray, demand: Demand
-) -> tuple[FloatArray, float]:
+def _conjugate_gradients(displacement, gap, demand):
     """Return pressures [Pa] and approach [m]; a load is the sum of the pressures [Pa]."""
     at_load, value = demand.name == "load", demand.value
     pressure = _first_pressures(displacement, gap, demand)
@@ -223,9 +216,7 @@ def _conjugate_gradients(
     raise RuntimeError(f"conjugate gradients: not converged in {_ITERATIONS} iterations")
 
 
-def _first_pressures(
-    displacement: Callable[[FloatArray], FloatArray], gap: FloatArray, demand: Demand
-) -> FloatArray:
+def _first_pressures(displacement, gap, demand):
     """Return uniform pressures [Pa] to start from."""
     if demand.name == "load":
         return np.full_like(gap, demand.value / gap.size)
@@ -240,7 +231,7 @@ def _first_pressures(
     return unit * overlap / float(displacement(unit)[touching].mean())
 
 
-def patch_window(layer: Layer, gap: Gap, demand: Demand) -> tuple[Window, float]:
+def patch_window(layer, gap, demand):
     """Return a window around the contact patch, and the patch's shorter extent [m].
 
     Windows of 33 cells across are doubled where the patch reaches their border and cut where they
@@ -285,25 +276,18 @@ class ExactContact:
     field: PressureField  # Pressures on the finer grid, not extrapolated.
 
 
-def paraboloid(first: float, second: float, turn: float = 0.0) -> Gap:
+def paraboloid(first, second, turn=0.0):
     """Return the gap u²/(2 R₁) + v²/(2 R₂) [m] of radii [m], u being x turned by an angle [rad]."""
     cosine, sine = np.cos(turn), np.sin(turn)
 
-    def gap(x: FloatArray, y: FloatArray) -> FloatArray:
+    def gap(x, y):
         u, v = cosine * x + sine * y, cosine * y - sine * x
         return u**2 / (2.0 * first) + v**2 / (2.0 * second)
 
     return gap
 
 
-def exact_contact(
-    layer: Layer,
-    gap: Gap,
-    *,
-    load: float | None = None,
-    approach: float | None = None,
-    cells: int = 192,
-) -> ExactContact:
+def exact_contact(layer, gap, *, load=None, approach=None, cells=192):
     """Return the contact of a layer with a rigid body at a load or at an approach.
 
     The load [N] or the approach [m] beyond gap zero is given. The window is fitted to the patch;
@@ -316,7 +300,7 @@ def exact_contact(
     demand = Demand(*check_demand(load, approach))
     window, extent = patch_window(layer, gap, demand.scaled(np.exp(_SPREAD)))
 
-    def pair(factor: float) -> tuple[PressureField, PressureField]:
+    def pair(factor):
         coarse, fine = (
             solve_on_grid(layer, gap, window, extent / count, demand.scaled(factor))
             for count in (cells // 2, cells)
@@ -334,13 +318,13 @@ def exact_contact(
     )
 
 
-def _extrapolated(coarse: PressureField, fine: PressureField, name: str) -> float:
+def _extrapolated(coarse, fine, name):
     """Return a figure at cells of no size, the error being of second order."""
     ratio = (coarse.spacing / fine.spacing) ** 2
     return (ratio * getattr(fine, name) - getattr(coarse, name)) / (ratio - 1.0)
 
 
-def _slope(ends: list[tuple[PressureField, PressureField]]) -> float:
+def _slope(ends):
     """Return d ln F / d ln δ between two pairs of fields."""
     logarithms = [
         [np.log(_extrapolated(*pair, name)) for name in ("load", "approach")] for pair in ends
@@ -349,7 +333,7 @@ def _slope(ends: list[tuple[PressureField, PressureField]]) -> float:
     return float(rise[0] / rise[1])
 
 
-def spring_bed(case: Case) -> dict[str, float]:
+def spring_bed(case):
     """Return figures of a linear foundation under the paraboloid of a case, in closed form [SI]."""
     spring, mean = 1.0 / case.layer.confined_compliance, float(np.sqrt(np.prod(case.radii)))
     # The pressure k (δ - z) over the paraboloid z sums up to F = π k sqrt(R1 R2) δ².

@@ -10,7 +10,6 @@ with t from -a to a, g even, k from 0 to ∞, and U(x) = d/dx ∫ r (δ - s(r)) 
 5:541-551), whose kernel is smooth, so that Gauss-Legendre nodes converge exponentially.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, pi
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.polynomial import Legendre, legendre
 from scipy.optimize import brentq
 
-from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.checks import check_in, check_number
 from foundation.base.errors import InputError
 from tests.oracles.exact_layer_compliance import Layer, check_demand
 
@@ -39,39 +38,39 @@ class AxisymmetricContact:
     contact_radius: float
     shape: str = "paraboloid"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_in("shape", self.shape, SHAPES)
         check_number("radius", self.radius, above=0.0, unit="m")
         below = self.radius if self.shape == "sphere" else None
         check_number("contact_radius", self.contact_radius, above=0.0, below=below, unit="m")
 
     @property
-    def approach(self) -> float:
+    def approach(self):
         """Return δ [m]: that at which the pressure ends at the edge without a jump."""
         punch, shape = self._solutions
         return float(shape(self.contact_radius) / punch(self.contact_radius))
 
     @property
-    def load(self) -> float:
+    def load(self):
         """Return F [N]."""
         return pi * self.contact_radius * 2.0 * float(self._density.coef[0])
 
     @property
-    def peak_pressure(self) -> float:
+    def peak_pressure(self):
         """Return p(0) [Pa]."""
         return float(self.pressure(np.zeros(1))[0])
 
     @property
-    def area(self) -> float:
+    def area(self):
         """Return π a² [m²]."""
         return pi * self.contact_radius**2
 
     @property
-    def stiffness(self) -> float:
+    def stiffness(self):
         """Return dF/dδ [N/m], that of a flat punch of the radius of the patch."""
         return pi * self.contact_radius * 2.0 * float(self._solutions[0].coef[0])
 
-    def pressure(self, distance: FloatArray) -> FloatArray:
+    def pressure(self, distance):
         """Return p(r) [Pa] at distances from the axis (N,) [m], at most a."""
         nodes, weights = legendre.leggauss(_count(self.layer, self.contact_radius))
         half = 0.5 * np.sqrt(self.contact_radius**2 - np.asarray(distance) ** 2)
@@ -80,13 +79,13 @@ class AxisymmetricContact:
         return -half * ((self._density.deriv()(t) / t) @ weights)
 
     @property
-    def _density(self) -> Legendre:
+    def _density(self):
         """g of the ball [Pa m]."""
         punch, shape = self._solutions
         return self.approach * punch - shape
 
     @cached_property
-    def _solutions(self) -> tuple[Legendre, Legendre]:
+    def _solutions(self):
         """g of U = 1 and of U of the shape, over [-a, a] [Pa, Pa m]."""
         a, modulus = self.contact_radius, 0.5 * self.layer.plane_modulus
         nodes, weights = legendre.leggauss(2 * _count(self.layer, a))
@@ -103,18 +102,11 @@ class AxisymmetricContact:
         return Legendre(series[:, 0], domain=[-a, a]), Legendre(series[:, 1], domain=[-a, a])
 
 
-def press_ball(
-    layer: Layer,
-    radius: float,
-    *,
-    load: float | None = None,
-    approach: float | None = None,
-    shape: str = "paraboloid",
-) -> AxisymmetricContact:
+def press_ball(layer, radius, *, load=None, approach=None, shape="paraboloid"):
     """Return the contact of a rigid ball of a radius [m] at a load [N] or an approach [m]."""
     name, target = check_demand(load, approach)
 
-    def excess(logarithm: float) -> float:
+    def excess(logarithm):
         found = AxisymmetricContact(layer, radius, float(np.exp(logarithm)), shape)
         return float(np.log(getattr(found, name) / target))
 
@@ -127,7 +119,7 @@ def press_ball(
     return AxisymmetricContact(layer, radius, float(np.exp(logarithm)), shape)
 
 
-def _root(function: Callable[[float], float], start: float, limit: float) -> float:
+def _root(function, start, limit):
     """Return the zero of an increasing function, at most `limit`, by steps from `start`."""
     low = high = min(start, limit)
     while function(low) > 0.0:
@@ -139,6 +131,6 @@ def _root(function: Callable[[float], float], start: float, limit: float) -> flo
     return float(brentq(function, low, high, xtol=1e-13, rtol=1e-14)) if low < high else low
 
 
-def _count(layer: Layer, contact_radius: float) -> int:
+def _count(layer, contact_radius):
     """Return the number of nodes over the radius of the patch."""
     return 24 + ceil(12.0 * contact_radius / layer.thickness)

@@ -9,7 +9,6 @@ so that the layer is the half-space, whose compliance between squares is closed 
 smooth function of the distance alone.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf, pi
 
@@ -17,10 +16,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import j0
 
-from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.checks import check_array, check_number
 from foundation.base.errors import InputError
-
-Wave = Callable[[FloatArray], FloatArray]
 
 _CUT = 20.0  # 1 - φ is below 1e-13 from there on
 _PLUS = 1e-6  # thicknesses: all distances in the half-space are none
@@ -34,36 +31,36 @@ class Layer:
     poissons_ratio: float
     thickness: float
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_number("youngs_modulus", self.youngs_modulus, above=0.0, unit="Pa")
         check_number("poissons_ratio", self.poissons_ratio, at_least=0.0, at_most=0.5)
         if self.thickness != inf:
             check_number("thickness", self.thickness, above=0.0, unit="m")
 
     @property
-    def shear_modulus(self) -> float:
+    def shear_modulus(self):
         """Return G [Pa]."""
         return self.youngs_modulus / (2.0 * (1.0 + self.poissons_ratio))
 
     @property
-    def plane_modulus(self) -> float:
+    def plane_modulus(self):
         """Return E / (1 - ν²) [Pa]."""
         return self.youngs_modulus / (1.0 - self.poissons_ratio**2)
 
     @property
-    def confined_compliance(self) -> float:
+    def confined_compliance(self):
         """Return C(0) = (1 + ν)(1 - 2ν) h / ((1 - ν) E) [m/Pa], of a uniform pressure."""
         ratio = self.poissons_ratio
         return (
             (1.0 + ratio) * (1.0 - 2.0 * ratio) * self.thickness / (1.0 - ratio)
         ) / self.youngs_modulus
 
-    def compliance(self, wave_number: FloatArray) -> FloatArray:
+    def compliance(self, wave_number):
         """Return C(k) [m/Pa] of wave numbers k > 0 [1/m], any shape."""
         k = check_array("wave_number", wave_number, above=0.0, unit="1/m")
         return 2.0 / (self.plane_modulus * k) * (1.0 - self.deficit(k * self.thickness))
 
-    def deficit(self, scaled: FloatArray) -> FloatArray:
+    def deficit(self, scaled):
         """Return 1 - φ of k h [1], any shape: what the layer lacks of the half-space."""
         x, ratio = scaled, self.poissons_ratio
         fade, sharp = np.exp(-2.0 * x), 3.0 - 4.0 * ratio
@@ -75,7 +72,7 @@ class Layer:
             / (sharp * (1.0 + fade * fade) + 2.0 * fade * rest)
         )
 
-    def deficit_transform(self, wave: Wave, distance: FloatArray) -> FloatArray:
+    def deficit_transform(self, wave, distance):
         """Return ∫(1 - φ(k h)) f(k r) dk [1/m], k from 0 to ∞, at distances r [m], any shape.
 
         f oscillates no faster than the cosine.
@@ -90,7 +87,7 @@ class Layer:
         return CubicSpline(at, values)(distance / self.thickness) / self.thickness
 
 
-def square_compliance(layer: Layer, across: FloatArray, along: FloatArray) -> FloatArray:
+def square_compliance(layer, across, along):
     """Return the displacement by unit pressure on one square of a grid [m/Pa].
 
     The distances (N,) and (M,) from the middle of the square [m] have its side as spacing; the
@@ -108,11 +105,11 @@ def square_compliance(layer: Layer, across: FloatArray, along: FloatArray) -> Fl
     return (love - side**2 * layer.deficit_transform(j0, distance)) / (pi * layer.plane_modulus)
 
 
-def _extended(distances: FloatArray) -> FloatArray:
+def _extended(distances):
     return np.append(distances, 2.0 * distances[-1] - distances[-2])
 
 
-def check_demand(load: float | None, approach: float | None) -> tuple[str, float]:
+def check_demand(load, approach):
     """Return name and value of the one of load [N] and approach [m] that is given."""
     if (load is None) == (approach is None):
         raise InputError("contact: expected one of load and approach, found both or neither")

@@ -4,20 +4,17 @@ model = FlatLayer(POLYETHYLENE, (78e-3, 183e-3), spacing=0.5e-3, half=(8e-3, 10e
 model.at_load(1000.0)
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation.base.checks import FloatArray
-from foundation.base.flags import Flag
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, SpringLaw
+from foundation.elastic_foundation import CoupledLaw, ElasticFoundation
 from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surfaces import TriangleMesh
-from tests.oracles.exact_layer import Case, ExactContact
+from tests.oracles.exact_layer import Case
 from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact
 from tests.oracles.exact_layer_compliance import Layer
 
@@ -51,16 +48,7 @@ class FlatLayer:
     `FiniteElementContact`.
     """
 
-    def __init__(
-        self,
-        layer: Layer,
-        radii: tuple[float, float],
-        *,
-        spacing: float,
-        half: tuple[float, float],
-        growth: float = 1.1,
-        **options: object,
-    ) -> None:
+    def __init__(self, layer, radii, *, spacing, half, growth=1.1, **options):
         self.thickness = layer.thickness
         tibia, candidates = plates(half, BEYOND * layer.thickness, layer.thickness, 8.0 * spacing)
         elastic = ElasticLayer(layer.youngs_modulus, layer.poissons_ratio, PlaneBase())
@@ -75,11 +63,11 @@ class FlatLayer:
             **options,
         )
 
-    def pose(self, approach: float, *, turn: float = 0.0, x: float = 0.0, z: float = 0.0) -> Pose:
+    def pose(self, approach, *, turn=0.0, x=0.0, z=0.0):
         """Return the pose of an approach [m], a turn about y [rad] and a place [m]."""
         return Pose(0.0, 0.0, turn, x, self.thickness - approach, z)
 
-    def at(self, approach: float, **place: float) -> FlatContact:
+    def at(self, approach, **place):
         """Return the contact at an approach [m] and a place as of `pose`."""
         loads = self.contact.loads(self.pose(approach, **place), 1)
         found = loads.medial
@@ -87,11 +75,11 @@ class FlatLayer:
         load = float(found.force[1])
         return FlatContact(load, approach, found.peak_pressure, found.area, stiffness)
 
-    def force(self, approach: float, **place: float) -> float:
+    def force(self, approach, **place):
         """Return the load [N] at an approach [m] and a place as of `pose`."""
         return float(self.contact.loads(self.pose(approach, **place)).force[1])
 
-    def at_load(self, load: float, **place: float) -> FlatContact:
+    def at_load(self, load, **place):
         """Return the contact at a load [N] and a place as of `pose`."""
         low = high = 1e-3 * self.thickness
         while self.force(high, **place) < load:
@@ -102,9 +90,7 @@ class FlatLayer:
         return self.at(float(found), **place)
 
 
-def plates(
-    half: tuple[float, float], beyond: float, height: float, lateral_half: float
-) -> tuple[TriangleMesh, FloatArray]:
+def plates(half, beyond, height, lateral_half):
     """Return two plates at a height [m] as one surface, and the triangles that may be touched.
 
     The medial one is a rectangle of half extents [m] in a frame of a width [m]; the lateral one,
@@ -120,7 +106,7 @@ def plates(
     return tibia, inside | (tibia.centroids[:, 2] > 0.5 * _APART)
 
 
-def sheet(x: Sequence[float], z: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+def sheet(x, z):
     """Return vertices (V, 3) [m] and faces (F, 3) of a plane grid that faces up."""
     grid = np.stack(np.meshgrid(x, [0.0], z, indexing="ij"), axis=-1).reshape(-1, 3)
     index = np.arange(len(grid)).reshape(len(x), len(z))
@@ -129,7 +115,7 @@ def sheet(x: Sequence[float], z: Sequence[float]) -> tuple[FloatArray, FloatArra
     return grid, np.concatenate([np.column_stack([a, c, b]), np.column_stack([a, d, c])])
 
 
-def paraboloid_mesh(radii: tuple[float, float], half: float) -> TriangleMesh:
+def paraboloid_mesh(radii, half):
     """Return the paraboloid y = x²/(2 R₁) + z²/(2 R₂) that faces down, with its normals.
 
     Its curved patches are the paraboloid itself.
@@ -149,9 +135,7 @@ def paraboloid_mesh(radii: tuple[float, float], half: float) -> TriangleMesh:
 _MARGIN, _CELLS = 1.6, 48
 
 
-def ball(
-    ratio: float, thickness: float, size: float, radius: float
-) -> tuple[Case, AxisymmetricContact]:
+def ball(ratio, thickness, size, radius):
     """Return a ball of a radius [m] on a layer of ν and thickness [m], and its exact contact.
 
     The half width of the patch is `size` times the thickness.
@@ -160,7 +144,7 @@ def ball(
     return Case(f"ball, ν {ratio:g}", (radius, radius), exact.layer, exact.load), exact
 
 
-def law_of(case: Case, nodes: int = 8) -> SpringLaw:
+def law_of(case, nodes=8):
     """Return the coupled law of the layer of a case."""
     layer = case.layer
     return CoupledLaw(
@@ -168,7 +152,7 @@ def law_of(case: Case, nodes: int = 8) -> SpringLaw:
     )
 
 
-def flat_bed(case: Case, exact: ExactContact | AxisymmetricContact) -> ElasticFoundation:
+def flat_bed(case, exact):
     """Return the rigid paraboloid of a case on flat coupled springs; the lateral plate is apart."""
     half = _MARGIN * float(np.sqrt(2.0 * exact.approach * max(case.radii)))
     lines = list(np.linspace(-half, half, _CELLS + 1))
@@ -182,9 +166,7 @@ def flat_bed(case: Case, exact: ExactContact | AxisymmetricContact) -> ElasticFo
     )
 
 
-def flat_elements(
-    ratio: float, thickness: float, size: float, radius: float, spacing: float
-) -> tuple[float, float, tuple[Flag, ...]]:
+def flat_elements(ratio, thickness, size, radius, spacing):
     """Return relative errors of force and area of finite elements under a `ball`, and flags."""
     _, exact = ball(ratio, thickness, size, radius)
     reach = 1.25 * exact.contact_radius + 2.0 * spacing

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from foundation.contact_laws import ContactLaw
-
 
 @dataclass(frozen=True)
 class FreeImpact:
@@ -23,7 +21,7 @@ class FreeImpact:
     energy_loss: float
 
 
-def free_impact(law: ContactLaw, m: float, v: float, rtol: float = 1e-10) -> FreeImpact:
+def free_impact(law, m, v, rtol=1e-10):
     """Return the outcome of an impact of a mass [kg] at a speed [m/s] on a law."""
     power = law.exponent + 1.0
     length = float((power * m * v**2 / (2.0 * law.stiffness)) ** (1.0 / power))

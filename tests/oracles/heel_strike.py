@@ -11,8 +11,7 @@ import numpy as np
 from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.ground import (
     ContactPoint,
-    PenaltyGround,
-    StrikeResult,
+    penalty_ground,
     simulate_strike,
     striking_legs,
 )
@@ -35,24 +34,24 @@ class Start:
     velocity: FloatArray
 
 
-def places(assembly: Assembly, points, position) -> FloatArray:
+def places(assembly, points, position):
     """Return the places (P, 2) [m] of points."""
     at = GroundContacts(assembly, points).at(position, np.zeros(len(position))).position
     return np.column_stack([at.real, at.imag])
 
 
-def rows(assembly: Assembly, points, position) -> FloatArray:
+def rows(assembly, points, position):
     """Return the Jacobians (P, 2, F) of points."""
     at = GroundContacts(assembly, points).at(position, np.zeros(len(position))).jacobian
     return np.stack([at.real, at.imag], axis=1)
 
 
-def kinetic(assembly: Assembly, position, velocity) -> float:
+def kinetic(assembly, position, velocity):
     """Return the kinetic energy [J]."""
     return assembly.evaluate(0.0, position, velocity).kinetic
 
 
-def heel_strike(ankle: str = "locked") -> Start:
+def heel_strike(ankle="locked"):
     """Return the body on one leg, 1 mm above the ground, with a spring in the knee (and ankle)."""
     n = 2 if ankle == "locked" else 3
     leg, points = striking_legs(
@@ -68,7 +67,7 @@ def heel_strike(ankle: str = "locked") -> Start:
     return Start(leg, points, position, velocity)
 
 
-def reversing_impact() -> Start:
+def reversing_impact():
     """Return a leg pinned at the hip, the heel on the ground, that slides back at first."""
     position, velocity = np.radians([45.0, 39.0]), np.array([-1.5, -3.0])
     leg, points = striking_legs(sides=("leg",), anchor=[0.0, 0.0])
@@ -78,11 +77,11 @@ def reversing_impact() -> Start:
 
 
 @cache
-def soft(name: str, duration: float = 0.4) -> StrikeResult:
+def soft(name, duration=0.4):
     """Return a simulation on compliant ground: "locked", "hinged" or "reversing"."""
     reversing = name == "reversing"
     start = reversing_impact() if reversing else heel_strike(name)
-    ground = PenaltyGround(friction=CompliantFriction(1e5, 200.0, FRICTION if reversing else 0.8))
+    ground = penalty_ground(friction=CompliantFriction(1e5, 200.0, FRICTION if reversing else 0.8))
     state = start.position, start.velocity
     return simulate_strike(start.leg, start.points, ground, *state, duration, samples=2001)
 
@@ -99,7 +98,7 @@ class RigidMotion:
     energy: FloatArray
 
     @property
-    def reaction(self) -> FloatArray:
+    def reaction(self):
         """Ground reaction (T, 2) [N]."""
         return self.forces.sum(axis=1)
 
@@ -135,7 +134,7 @@ def rigid_motion(leg, points, position, velocity, duration, *, restitution, fric
 
 
 @cache
-def rigid(name: str, restitution: float, duration: float = 0.4, steps: int = 4000) -> RigidMotion:
+def rigid(name, restitution, duration=0.4, steps=4000):
     """Return a simulation on rigid ground after Newton and Coulomb."""
     reversing = name == "reversing"
     start = reversing_impact() if reversing else heel_strike(name)

@@ -1,14 +1,12 @@
 """OpenSim-JAM's solution of its walking example."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_folder
-from pipeline.studies.muscle_walks.setup import WalkSetup
 
 RESULTS = "jam_comak_walking/examples/walking/results/comak"
 #: Angles that the files have in radians, though their header says degrees.
@@ -32,7 +30,7 @@ class JamSolution:
     reserves: FloatArray
 
 
-def jam_solution(setup: WalkSetup, folder: Path | None = None) -> JamSolution:
+def jam_solution(setup, folder=None):
     """Return the solution in a folder of results, by default that of the data folder."""
     results = folder or data_folder() / RESULTS
     motion, muscles = setup.plant.motion, setup.plant.muscles.names
@@ -54,7 +52,7 @@ def jam_solution(setup: WalkSetup, folder: Path | None = None) -> JamSolution:
     )
 
 
-def _columns(table: MotionTable, ends: list[str]) -> FloatArray:
+def _columns(table, ends):
     """Return columns (N, K) by the ends of their names [unit of the file]."""
     places = [next(k for k, n in enumerate(table.names) if n.endswith(end)) for end in ends]
     return np.asarray(table.values[:, places])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from foundation.surfaces import TriangleMesh, load_mesh
+from foundation.surfaces import load_mesh
 from pipeline.config.data_folder import data_path
 
 _PLAIN = ("x", "y", "z")
@@ -21,7 +21,7 @@ _FILES = {
 }
 
 
-def load_knee(name: str) -> tuple[TriangleMesh, TriangleMesh] | None:
+def load_knee(name):
     """Return femur and tibia of a knee of `_FILES` [m], None where the data is absent."""
     *files, axes = _FILES[name]
     paths = [data_path(f"$KNEE_DATA/{file}", Path()) for file in files]

@@ -5,13 +5,11 @@ depths of the plateaus, sides, axes, origins, units and formats differ. Nothing 
 goes into this repository.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.reference_path import plateau_starts
 from tests.oracles.knees import load_knee
@@ -35,7 +33,7 @@ class MorphedKnee(NamedTuple):
     known: dict[str, Any]
 
 
-def morphed_knee(seed: int) -> MorphedKnee:
+def morphed_knee(seed):
     """Return a knee that a seed determines."""
     rng = np.random.default_rng(seed)
     base = tuple(MATERIALS)[seed % 2]
@@ -66,9 +64,7 @@ def morphed_knee(seed: int) -> MorphedKnee:
     return MorphedKnee(*files, known)
 
 
-def _morphed(
-    femur: TriangleMesh, tibia: TriangleMesh, rng: np.random.Generator
-) -> tuple[TriangleMesh, TriangleMesh]:
+def _morphed(femur, tibia, rng):
     """Return a right knee of another size and shape, its femur placed on the tibia."""
     start = plateau_starts(femur, tibia, 0.0)
     above = start[len(start) // 2].array[3:]
@@ -91,9 +87,7 @@ def _morphed(
     return placed[0], placed[1]
 
 
-def smooth_warp(
-    rng: np.random.Generator, deviation: float, length: float
-) -> Callable[[FloatArray], FloatArray]:
+def smooth_warp(rng, deviation, length):
     """Return a smooth random field of displacements of points (V, 3) [m]: few waves.
 
     `deviation` is the standard deviation of each component [m], `length` the length over which the
@@ -105,10 +99,10 @@ def smooth_warp(
     return lambda points: np.cos(points @ waves.T + phases) @ arms
 
 
-def _moves(place: str, rng: np.random.Generator) -> list[Callable[[FloatArray], FloatArray]]:
+def _moves(place, rng):
     """Return how femur and tibia come from the joint into the frames of their files."""
 
-    def move(turn: FloatArray, shift: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def move(turn, shift):
         return lambda points: points @ turn.T + shift
 
     axes = _proper_permutation(rng)
@@ -124,9 +118,9 @@ def _moves(place: str, rng: np.random.Generator) -> list[Callable[[FloatArray], 
     return [move(axes, apart * rng.normal(size=3)) for _ in range(2)]
 
 
-def _proper_permutation(rng: np.random.Generator) -> FloatArray:
+def _proper_permutation(rng):
     """Return a rotation that exchanges axes, (3, 3) [1]."""
     while True:
-        matrix: FloatArray = np.eye(3)[rng.permutation(3)] * rng.choice([-1.0, 1.0], 3)
+        matrix = np.eye(3)[rng.permutation(3)] * rng.choice([-1.0, 1.0], 3)
         if np.linalg.det(matrix) > 0.0:
             return matrix

@@ -1,26 +1,21 @@
 """A table of poses and loads with errors, its study, and what its surrogate is worth."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import tomli_w
 
 import surrogates
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
-from pipeline.config.schema import Config
-from pipeline.originals.knee import Knee, evaluate_rows
+from pipeline.originals.knee import evaluate_rows
 from pipeline.simulation import GaitSimulation, cycle_differences
 from pipeline.stages.run_folder import read_path
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, in_people_units
-from surrogates.sampling.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
 LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
 
 
-def true_table(knee: Knee, space: SampleSpace, count: int, seed: int) -> pd.DataFrame:
+def true_table(knee, space, count, seed):
     """Return `count` poses of each compartment with the loads of the original model."""
     parts = []
     rng = np.random.default_rng(seed)
@@ -33,7 +28,7 @@ def true_table(knee: Knee, space: SampleSpace, count: int, seed: int) -> pd.Data
     return table[table["status"] == OK].reset_index(drop=True)
 
 
-def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
+def with_errors(table, part, seed):
     """Return a table with `part` times the errors above."""
     rng = np.random.default_rng(seed)
     sizes = np.array([ANGLE_ERROR] * 3 + [POSITION_ERROR] * 3)
@@ -47,7 +42,7 @@ def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
     return changed
 
 
-def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sections: Any) -> Path:
+def write_study(folder, table, *, quantities, **sections):
     """Write a table as CSV in mm and degrees, and its study; return the study's file."""
     columns = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
     if not quantities:
@@ -59,7 +54,7 @@ def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sectio
     return folder / "study.toml"
 
 
-def cycle_errors(config: Config, folder: Path, knee: Knee) -> dict[str, float]:
+def cycle_errors(config, folder, knee):
     """Return RMS over range [%] of the columns of a table's cycle against the original model's."""
     gait = GaitSimulation.of(config.simulation, read_path(folder))
     found = cycle_differences(gait(knee.model), gait(surrogates.load(folder / "knee.npz")))

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from foundation.base.checks import FloatArray, IntArray
-from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
+from foundation.surfaces.triangle_mesh import area_vectors
 
 
-def unit_normals(mesh: TriangleMesh) -> FloatArray:
+def unit_normals(mesh):
     """Return the unit normal at each vertex, (V, 3): its own, or the mean of the triangles'."""
     if mesh.vertex_normals is not None:
         return mesh.vertex_normals
@@ -18,7 +17,7 @@ def unit_normals(mesh: TriangleMesh) -> FloatArray:
     return sums / np.where(lengths > 0.0, lengths, 1.0)
 
 
-def shell(mesh: TriangleMesh, depth: float) -> tuple[FloatArray, IntArray]:
+def shell(mesh, depth):
     """Return the surface of a shell: the mesh, its copy at a depth [m], and skirts between them.
 
     The first triangles are those of the mesh. A closed mesh is returned as it is.
@@ -35,7 +34,7 @@ def shell(mesh: TriangleMesh, depth: float) -> tuple[FloatArray, IntArray]:
     return np.concatenate([mesh.vertices, inner]), faces
 
 
-def layers(mesh: TriangleMesh, depth: float) -> tuple[FloatArray, IntArray]:
+def layers(mesh, depth):
     """Return two layers of tetrahedra, (T, 4), under a surface, the upper one of a given depth.
 
     The vertices of the surface and of the underside lie on the boundary, those between them at

@@ -25,7 +25,7 @@ BALL, BOWL, DEPTH = 20e-3, 23e-3, 0.15e-3
 STIFFNESS = stiffness_of(polyethylene())
 
 
-def ball_in_bowl() -> tuple[CondylarImplant, Pose]:
+def ball_in_bowl():
     """Return spheres of radius BALL in spherical dishes of radius BOWL, pressed DEPTH deep."""
     condyle = Condyle(
         posterior_radius=BALL, distal_radius=BALL, anterior_radius=BALL, coronal_radius=BALL
@@ -36,31 +36,31 @@ def ball_in_bowl() -> tuple[CondylarImplant, Pose]:
     return implant, replace(home, superior=home.superior - DEPTH)
 
 
-def along_bowl(angle: float, drop: float) -> float:
+def along_bowl(angle, drop):
     """Return the indentation along the bowl's normal, the ball's centre lying `drop` too low."""
     ahead = drop * np.cos(angle)
     return ahead + np.sqrt(BALL**2 - drop**2 + ahead**2) - BOWL
 
 
-def force_of_ball(rule: str) -> float:
+def force_of_ball(rule):
     """Return the axial force on one ball from a one-dimensional integral."""
     drop = BOWL - BALL + DEPTH
     edge = np.arccos((BOWL**2 + drop**2 - BALL**2) / (2.0 * BOWL * drop))
     ring = 2.0 * np.pi * STIFFNESS * BOWL**2
 
-    def energy(low: float) -> float:
+    def energy(low):
         rim = np.arccos((BOWL**2 + low**2 - BALL**2) / (2.0 * BOWL * low))
         return ring * quad(lambda a: 0.5 * along_bowl(a, low) ** 2 * np.sin(a), 0.0, rim)[0]
 
-    def customary(a: float) -> float:
+    def customary(a):
         return along_bowl(a, drop) * np.cos(a) * np.sin(a)
 
-    def nearest(a: float) -> float:
+    def nearest(a):
         down = BOWL * np.cos(a) - drop
         distance = np.hypot(BOWL * np.sin(a), down)
         return (BALL - distance) * down / distance * np.sin(a)
 
-    def hydroelastic(b: float) -> float:
+    def hydroelastic(b):
         # b is the angle on the ball; the depth is measured from the bowl's centre.
         from_bowl = np.sqrt(drop**2 + BALL**2 + 2.0 * drop * BALL * np.cos(b))
         return (from_bowl - BOWL) * np.cos(b) * np.sin(b)
@@ -109,12 +109,12 @@ def test_light_contact_is_a_paraboloid():
 
 
 @cache
-def general_pose() -> tuple[CondylarImplant, Pose]:
+def general_pose():
     implant = CondylarImplant()
     return implant, contact_poses(implant, 1, seed=4, low=1500.0, high=1600.0)[0]
 
 
-def midpoint_rule(implant: CondylarImplant, pose: Pose, step: float) -> tuple[np.ndarray, float]:
+def midpoint_rule(implant, pose, step):
     """Return customary force [N] and stored energy [J] from equal cells over both dishes."""
     force, energy = np.zeros(3), 0.0
     for side, dish in (("medial", implant.medial_dish), ("lateral", implant.lateral_dish)):

@@ -27,14 +27,14 @@ RADII = (78e-3, 183e-3)
 FIGURES = ("load", "approach", "peak_pressure", "area", "stiffness")
 
 
-def punch_factor(ratio: float, poissons_ratio: float) -> float:
+def punch_factor(ratio, poissons_ratio):
     """Return κ = F (1 - ν) / (4 G a w₀) of a flat punch of a/h (Hayes et al. 1972)."""
     layer = Layer(1.0, poissons_ratio, 1.0)
     stiffness = AxisymmetricContact(layer, 1.0, ratio).stiffness
     return stiffness * (1.0 - poissons_ratio) / (4.0 * layer.shear_modulus * ratio)
 
 
-def compliance_from_equilibrium(layer: Layer, wave_number: float) -> float:
+def compliance_from_equilibrium(layer, wave_number):
     """Return C(k) from displacements and stresses through the depth, by a matrix exponential.
 
     The state is (u, w, τ, σ) of u sin kx, w cos kx, τ sin kx and σ cos kx; z is upwards.

@@ -60,7 +60,7 @@ def test_everyday_tasks_as_a_script(tiny_run, monkeypatch, capsys):
 def test_pictures_of_a_run_show_its_tables(tiny_run):
     run = pipeline.open_run(tiny_run)
     assert run.figures.value["knee.medial_peak_pressure_MPa"] > 1.0
-    axes = run.plot("medial_force_y_N", over="flexion_rad", axes=Figure().subplots())
+    axes = run.plot("medial_force", over="flexion", axes=Figure().subplots())
     assert [line.get_label() for line in axes.lines] == ["surrogate", "original"]
     cycle = read_table(tiny_run / "simulation.parquet", ("model", "medial_force_y_N"))
     wanted = cycle.medial_force_y_N[cycle.model == "original"]
@@ -76,6 +76,8 @@ def test_pictures_of_a_run_show_its_tables(tiny_run):
     assert_allclose(shades.get_array(), 1e-6 * pressure.pressure, rtol=1e-12)
     with pytest.raises(InputError, match="train the surrogate with a section"):
         run.pressure_map(run.surrogate.reference_pose(20.0), model="surrogate")
+    with pytest.raises(InputError, match=r"column: expected one of .*found .heat"):
+        run.plot("heat")
     assert (run.compare(run).difference == 0.0).all()
 
 

@@ -1,8 +1,6 @@
 """Runs: their files, the same numbers from the same seed, resumption; finite elements."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 from studies import (
@@ -18,14 +16,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.surface_contact import SurfaceContact
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.files import write_json
 from pipeline.stages.run_folder import Run, TrainedRun
-from pipeline.store.samples import read_table
 
 FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
@@ -37,7 +32,7 @@ FILES = {
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 
 
-def resume(folder: Path, *overrides: str) -> int:
+def resume(folder, *overrides):
     return main([*run_command(folder, *TINY, *overrides), "--resume"])
 
 
@@ -82,20 +77,6 @@ def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path):
     assert {p.name for p in samples.iterdir()} == SAMPLES
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_a_damaged_table_is_named_and_made_again_without_evaluations(tiny_run, run_copy, capsys):
-    path = run_copy / "samples" / "screened.parquet"
-    path.write_bytes(path.read_bytes()[:200])
-    assert resume(run_copy) == 2
-    told = capsys.readouterr().err
-    assert f"{path}: the table is damaged" in told
-    assert "delete the file and continue with `knee-contact run" in told
-    path.unlink()
-    assert resume(run_copy) == 0
-    assert_same_run(run_copy, tiny_run)
-
-
 def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
     path = run_copy / "path.json"
     stored = json.loads(path.read_text())
@@ -118,24 +99,6 @@ def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
         "samples",
     }
     assert not list((run_copy / "samples").iterdir())
-
-
-def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
-    config = load_config(SMOKE)
-    begun = Run(config, tmp_path / "run")
-    begun.prepare(resume=False)
-    write_json(tmp_path / "run" / "times.json", {"knee": 100.0, "b: first evaluations": 50.0})
-    begun.close()
-    resumed = Run(config, tmp_path / "run")
-    with resumed.timed("knee"):
-        pass
-    resumed.prepare(resume=True)
-    assert 100.0 < resumed.seconds["knee"] < 101.0
-    with resumed.timed("b: first evaluations"):
-        pass
-    stored = json.loads((tmp_path / "run" / "times.json").read_text())
-    assert stored == resumed.seconds
-    assert stored["b: first evaluations"] >= 50.0
 
 
 def test_linear_algebra_of_a_run_uses_one_thread(tmp_path, monkeypatch):
@@ -188,7 +151,7 @@ ELEMENTS = (
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
+def finished(tmp_path_factory):
     """Return the folder of a finished run; not to be written to."""
     folder = tmp_path_factory.mktemp("elements") / "run"
     assert main(run_command(folder, *ELEMENTS)) == 0
@@ -212,21 +175,3 @@ def test_run_is_complete(finished):
     assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
     assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
     assert isinstance(TrainedRun.open(finished).reference_model, SurfaceContact)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
-def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatch):
-    """More samples: those of before are known, and nothing is condensed again."""
-    folder = shutil.copytree(finished, tmp_path / "run")
-
-    def condensed(self, body):
-        raise AssertionError("the compliance is stored")
-
-    monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
-    command = run_command(folder, *ELEMENTS, "design.budget=86")
-    assert main([*command, "--resume"]) == 0
-    before, after = (read_table(f / "samples" / "first.parquet") for f in (finished, folder))
-    assert after.equals(before)
-    assert surrogate_arrays(folder).keys() == surrogate_arrays(finished).keys()
-    assert json.loads((folder / "run.json").read_text())["counts"]["total"]["evaluated"] == 52

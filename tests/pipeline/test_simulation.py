@@ -15,7 +15,6 @@ from dynamics.simulator.equilibrium import settle
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
-from pipeline.config.schema import Config
 from pipeline.config.stage_schema import SimulationConfig
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import (
@@ -201,11 +200,3 @@ def test_shipped_ligaments_are_in_the_frames_of_the_bones(study):
         pack(gait_ligaments(simulation)), pack(load_ligaments(LENHART_LIGAMENTS)), strict=True
     ):
         assert_allclose(one, other, rtol=0.0, atol=0.0)
-
-
-def test_the_side_of_a_table_of_loads_is_that_of_the_ligaments(tmp_path):
-    original = {"kind": "table", "file": "rows.csv", "side": "left"}
-    tree = {"original": original, "simulation": {"ligaments": str(LENHART_LIGAMENTS)}}
-    config = Config.model_validate(tree)
-    with pytest.raises(InputError, match="MCLd1: expected on the medial side"):
-        gait_ligaments(config.simulation)

@@ -1,13 +1,11 @@
 """Precision of JAX."""
 
-from collections.abc import Iterator
-
 import pytest
 from lazily import jax
 
 
 @pytest.fixture
-def double() -> Iterator[None]:
+def double():
     """Switch JAX to double precision for a test."""
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)

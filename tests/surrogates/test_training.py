@@ -11,6 +11,8 @@ from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
 from foundation.elastic_foundation.laws import LinearLaw
 from foundation.implant import CondylarImplant
+from surrogates.formulations.training_data import samples_of
+from surrogates.training import space_of
 
 
 def test_a_fit_to_the_truth_predicts_the_truth():
@@ -18,8 +20,8 @@ def test_a_fit_to_the_truth_predicts_the_truth():
     true = manufactured.truth()
     data = {"medial": true.samples(manufactured.design())}
     options = {"family": "polynomial", "settings": manufactured.FAMILIES["polynomial"]}
-    knee = surrogates.fit(data, true.space, **options)
-    again = surrogates.fit(data, true.space, **options)
+    knee = surrogates.fit(data, space=true.space, **options)
+    again = surrogates.fit(data, space=true.space, **options)
     held_out = {"medial": true.samples(manufactured.draw(60, seed=5))}
     errors = knee.errors(held_out)
     assert errors.index.get_level_values("compartment").unique().tolist() == ["medial"]
@@ -35,14 +37,27 @@ def test_samples_leave_out_what_is_out_of_contact_and_the_box_holds_the_rest():
     rng = np.random.default_rng(1)
     poses, values = rng.uniform(0.1, 0.2, (9, 6)), rng.uniform(1.0, 2.0, (9, 2, 12))
     values[:4, 1, 1] = 0.0
-    data = surrogates.samples_of(poses, ContactLoads(values, ("medial", "lateral")))
+    data = samples_of(poses, ContactLoads(values, ("medial", "lateral")))
     assert np.array_equal(data["medial"].poses, poses)
     assert np.array_equal(data["lateral"].loads, values[4:, 1])
-    from surrogates.training import space_of
-
     x, _ = space_of(data).scaled(poses, values[:, 0, 1])
     assert np.abs(x[:, :5]).max() == pytest.approx(1.0)
     assert x[:, 5].max() <= 1.0
+
+
+def test_poses_and_loads_are_samples_and_other_outputs_are_refused():
+    true = manufactured.truth()
+    samples = true.samples(manufactured.design())
+    loads = ContactLoads(samples.loads[:, None], ("medial",))
+    options = {"family": "polynomial", "settings": manufactured.FAMILIES["polynomial"]}
+    knee = surrogates.fit(samples.poses, loads, space=true.space, **options)
+    same = surrogates.fit({"medial": samples}, space=true.space, **options)
+    assert np.array_equal(knee.loads(samples.poses).values, same.loads(samples.poses).values)
+    assert knee.errors(samples.poses, loads).equals(same.errors({"medial": samples}))
+    with pytest.raises(InputError, match=r"loads: expected ContactLoads .*found ndarray.*fit_fam"):
+        surrogates.fit(samples.poses, samples.loads)
+    with pytest.raises(InputError, match=r"loads: expected ContactLoads .*found NoneType"):
+        surrogates.fit(samples.poses)
 
 
 def test_samples_of_a_contact_model_carry_the_drawn_loads():
@@ -73,12 +88,3 @@ def test_another_material_is_the_bed_of_that_material():
     np.testing.assert_allclose(stiff.loads(pose).force, expected, rtol=1e-12, atol=1e-9)
     with pytest.raises(InputError, match="youngs_modulus"):
         model.with_material(youngs_modulus=-1.0)
-
-
-def test_export_to_a_missing_folder_names_the_folder(tmp_path):
-    knee = manufactured.knee()
-    header, source = surrogates.export_c(knee, tmp_path, "leg")
-    assert (header.name, source.name) == ("leg.h", "leg.c")
-    assert "int leg_loads(" in header.read_text(encoding="ascii")
-    with pytest.raises(InputError, match="folder: expected a folder that exists, found"):
-        surrogates.export_c(knee, tmp_path / "missing")

@@ -85,8 +85,8 @@ class Assembly:
     Raises
     ------
     InputError
-        If names are not unique, a base, link or closure refers to an unknown chain or segment, or
-        attachments form a ring.
+        If names are not unique, a base, link or closure refers to an unknown chain or segment,
+        attachments form a ring, or absolute angles are prescribed on a free segment.
     """
 
     chains: tuple[Chain, ...]
@@ -109,7 +109,15 @@ class Assembly:
             for _, where, _ in member.ends:
                 if where != GROUND:
                     self._check_segment(member.label, "", where)
-        _ = self.tree  # raises if attachments are wrong
+        # The tree raises if attachments are wrong. In some positions no torque at the joint imposes
+        # absolute angles on a free carrier.
+        reacts = self._joint_angles[:, : len(self.free)][:, self.free].any(axis=1) & ~self.free
+        for chain, part in self.parts():
+            if reacts[part].any():
+                raise InputError(
+                    f"chain {chain.name}: base: expected a relative Attachment of prescribed "
+                    "angles on a free segment, found an absolute one; set relative=True"
+                )
 
     def _check_segment(self, of: str, part: str, where: tuple[str, str]) -> None:
         """Raise an InputError unless there is this (chain, segment)."""
@@ -138,11 +146,6 @@ class Assembly:
     def free(self) -> np.ndarray:
         """Whether each segment belongs to a free chain, (N,) bool [1]."""
         return np.array([chain.angles is None for chain in self.chains for _ in chain.segments])
-
-    @property
-    def reacts_on_free(self) -> bool:
-        """Whether torques that impose absolute angles react on free segments."""
-        return bool(self._joint_angles[~self.free][:, : len(self.free)][:, self.free].any())
 
     # ---- the tree of the chains ----
 
@@ -271,49 +274,12 @@ class Assembly:
 
     # ---- equations of motion ----
 
-    def free_coordinates(
-        self,
-        angles: ArrayLike = (),
-        slides: ArrayLike = (),
-        bases: ArrayLike = (),
-        *,
-        rates: bool = False,
-    ) -> FloatArray:
-        """Return the free coordinates, or their rates, as the other methods take them.
-
-        Parameters
-        ----------
-        angles : array_like, any shape
-            Absolute angles of the free segments on pin joints [rad], in the order of the segments.
-        slides : array_like, any shape
-            Displacements of the free segments on sliding joints [m].
-        bases : (free bases, 2) array_like
-            Positions of the free bases [m].
-        rates : bool
-            Whether these are rates [rad/s, m/s], for the names in messages.
-
-        Returns
-        -------
-        coordinates : (F,) float64
-            [rad, m].
-        """
-        names = ("rates", "slide_rates", "base_rates") if rates else ("angles", "slides", "bases")
-        count, found = len(self.free), np.zeros(len(self._free))
-        sliding = self.tree.axis != 0.0
-        for name, values, kind in zip(names, (angles, slides), (~sliding, sliding), strict=False):
-            rows = np.flatnonzero(self.free & kind)
-            found[rows] = check_array(name, values, (len(rows),))
-        based = count + np.flatnonzero(self._free[count:])
-        if len(based) or np.size(bases):
-            found[based] = check_array(names[2], bases, (len(based) // 2, 2)).ravel()
-        return found[self._free]
-
     def state(self, time: float, coordinates: ArrayLike, rates: ArrayLike) -> FloatArray:
         """Return all coordinates, rates and accelerations (3, n) [rad or m]; free ones are zero."""
         check_number("time", time, unit="s")
         count = len(self.coordinate_names)
-        checked = check_array("angles", coordinates, (count,))
-        return self.complete(time, checked, check_array("rates", rates, (count,)))
+        position = check_array("position", coordinates, (count,))
+        return self.complete(time, position, check_array("velocity", rates, (count,)))
 
     def complete(self, time: float, coordinates: FloatArray, rates: FloatArray) -> FloatArray:
         """Return `state` of free coordinates (F,) [rad, m] that need no check."""
@@ -422,13 +388,7 @@ class Assembly:
             moved = np.asarray(np.linalg.solve(terms.mass, right), dtype=np.float64)
             return moved, drives, np.zeros(0, dtype=np.complex128)
         wanted = -(rows @ known) - curved - 2.0 * decay * speed - decay**2 * gap
-        try:
-            found = np.linalg.solve(self._matrix(terms.mass, rows), np.append(right, wanted))
-        except np.linalg.LinAlgError as error:
-            raise SimulationError(
-                "chains: expected joint torques that impose the prescribed angles, found a "
-                "singular system: use a relative Attachment"
-            ) from error
+        found = np.linalg.solve(self._matrix(terms.mass, rows), np.append(right, wanted))
         multipliers = found[len(free) :].reshape(2, -1)
         torques = np.where(free[:count], drives, found[:count])
         return (
@@ -447,15 +407,6 @@ class Assembly:
         matrix[:size, size:] = -rows.T
         matrix[size:, :size] = np.where(free, rows, 0.0)
         return matrix
-
-    def orientation(self, time: float, angles: ArrayLike, rates: ArrayLike) -> float:
-        """Return the sign of the determinant of the unknowns' system at coordinates (F,) [rad, m].
-
-        Where the sign changes, torques at the joints cannot impose the prescribed angles.
-        """
-        _, _, terms = self._at(time, angles, rates)
-        matrix = self._matrix(terms.mass, terms.closures.rows()[2])
-        return float(np.linalg.slogdet(matrix)[0])
 
     # ---- closures ----
 
@@ -505,8 +456,7 @@ class Assembly:
         InputError
             If closures are open by more than 1e-6 m or m/s.
         SimulationError
-            If closures depend on each other, the points of a line coincide, or torques at the
-            joints cannot impose the prescribed angles.
+            If closures depend on each other, or the points of a line coincide.
         """
         check_closed(*self.gaps(time, angles, rates))
         state, pose, terms = self._at(time, angles, rates)
@@ -527,7 +477,6 @@ class Assembly:
                  as_vectors(at.jacobian @ state[2] + at.bias)]  # fmt: skip
         for values, row in zip(bases, state, strict=True):
             values[self._moving] = row[len(mass) :].reshape(-1, 2)
-        first = [part.start for _, part in self.parts()]
         slides, slide_rates, slide_accelerations = state[:, self.tree.slides]
         return Instant(
             angles=(self.tree.turning @ state[0] + self.tree.offsets)[:-1],
@@ -550,7 +499,7 @@ class Assembly:
             bases=bases[0],
             base_rates=bases[1],
             base_accelerations=bases[2],
-            base_forces=as_vectors(forces[first]),
+            base_forces=as_vectors(forces[[part.start for _, part in self.parts()]]),
         )
 
     def _reactions(

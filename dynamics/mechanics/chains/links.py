@@ -168,7 +168,7 @@ def check_closed(gap: float, speed: float) -> None:
     """Raise an InputError if a largest gap [m] or its rate [m/s] is too large."""
     if max(gap, speed) > LARGEST_GAP:
         raise InputError(
-            f"angles, rates: expected a state that leaves closures open by at most "
+            f"position, velocity: expected a state that leaves closures open by at most "
             f"{LARGEST_GAP:g} m and opening by at most {LARGEST_GAP:g} m/s, found {gap:.3g} m and "
             f"{speed:.3g} m/s: take the nearest closed state from Assembly.close"
         )
@@ -241,23 +241,14 @@ class ChainsResult(Instant):
 
     Parameters
     ----------
-    columns : tuple of str
-        Segments in the order of the arrays, chain.segment, N.
     time : (T,) float64
         Instants [s].
     drift : (T,) float64
         Largest gap of a closure in the integration, before it was closed [m].
-    link_names, slide_names, closure_names, chain_names : tuple of str
-        Links L, segments on sliding joints M, closures C and chains K, in the order of the arrays.
     """
 
-    columns: tuple[str, ...]
     time: FloatArray
     drift: FloatArray
-    link_names: tuple[str, ...]
-    slide_names: tuple[str, ...]
-    closure_names: tuple[str, ...]
-    chain_names: tuple[str, ...]
 
     @property
     def energy(self) -> FloatArray:

@@ -68,18 +68,14 @@ class PrescribedMotion:
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return quantities, rates and accelerations (K,) [rad or m; s] at a time in the table."""
-        self.check_covers("time", time)
-        value, rate, acceleration = (spline(time) for spline in self._splines)
-        return value, rate, acceleration
-
-    def check_covers(self, name: str, time: float) -> None:
-        """Raise an InputError that calls the time by a name unless it is inside the table."""
         start, end = self.time[0], self.time[-1]
         slack = _SLACK * (end - start)
         if not start - slack <= time <= end + slack:
             raise InputError(
-                f"{name}: expected {start:g} to {end:g} s, which the table covers, found {time:g}"
+                f"time: expected {start:g} to {end:g} s, which the table covers, found {time:g}"
             )
+        value, rate, acceleration = (spline(time) for spline in self._splines)
+        return value, rate, acceleration
 
     @cached_property
     def _splines(self) -> tuple[BSpline, BSpline, BSpline]:
@@ -209,9 +205,8 @@ class Attachment:
     point : (2,) float64
         Base in the frame of this segment [m].
     relative : bool
-        Whether the prescribed angles of the chain are those from this segment; else, and for free
-        chains, they are absolute. Torques that impose absolute angles react on a free carrier: in
-        some positions no torque imposes them.
+        Whether the prescribed angles of the chain are those from this segment, as they must be on
+        a free segment; else, and for free chains, they are absolute.
     """
 
     chain: str

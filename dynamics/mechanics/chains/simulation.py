@@ -14,8 +14,6 @@ from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import DECAY, Assembly
 from dynamics.mechanics.chains.links import ChainsResult, Instant, check_closed
-from dynamics.mechanics.chains.parts import Attachment, FreeBase, PrescribedMotion
-from dynamics.mechanics.planar import as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError
@@ -26,26 +24,15 @@ METHODS = ("RK4", "DOP853", "Radau")
 LARGEST_DRIFT = 1e-5
 #: Coordinates and rates above which an integration has diverged [rad, m; per s].
 _DIVERGED = 1e9
-#: Distance under which two points count as one [m], and least turn of a segment that turns [rad].
-SAME_PLACE, LEAST_TURN = 1e-6, 1e-3
-#: Why an integration fails that otherwise would not.
-UNIMPOSED = (
-    " A chain with prescribed absolute angles is attached to a free segment, and in some positions "
-    "no torque at the joint imposes these angles: use a relative Attachment."
-)
 _Method: TypeAlias = Literal["RK4", "DOP853", "Radau"]
 
 
 def simulate_chains(
     assembly: Assembly,
     times: ArrayLike,
-    angles: ArrayLike = (),
-    rates: ArrayLike = (),
+    position: ArrayLike = (),
+    velocity: ArrayLike = (),
     *,
-    slides: ArrayLike = (),
-    slide_rates: ArrayLike = (),
-    bases: ArrayLike = (),
-    base_rates: ArrayLike | None = None,
     method: _Method = "DOP853",
     step: float = 1e-3,
     rtol: float = 1e-9,
@@ -62,14 +49,8 @@ def simulate_chains(
         Chains, links and closures.
     times : (T,) float64
         Instants of the result, increasing [s]; the motion starts at the first.
-    angles, rates : (F,) float64
-        Absolute angles of the segments of free chains on pins at the start and their rates
-        [rad, rad/s], in the order of the segments.
-    slides, slide_rates : (S,) float64
-        Displacements of the sliding joints of free chains at the start and their rates [m, m/s].
-    bases, base_rates : (B, 2) float64
-        Positions of the free bases at the start [m], in the order of the chains, and their
-        velocities [m/s], by default zero.
+    position, velocity : (F,) float64
+        Free coordinates (`Assembly.coordinate_names`) at the start [rad, m] and their rates.
     method : {"RK4", "DOP853", "Radau"}
         Integrator.
     step : float
@@ -80,9 +61,8 @@ def simulate_chains(
     Raises
     ------
     InputError
-        If an argument is out of its range, a prescribed motion does not cover the times, the start
-        leaves a closure open by more than 1e-6 m or m/s, or the path of a base moves with a segment
-        of another chain, which would not feel the base.
+        If an argument is out of its range, a prescribed motion does not cover the times, or the
+        start leaves a closure open by more than 1e-6 m or m/s.
     SimulationError
         If the integration fails, or closures depend on each other or drift apart by 1e-5 m.
     """
@@ -93,20 +73,11 @@ def simulate_chains(
     check_number("step", step, above=0.0, unit="s")
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
-    _check_tables(assembly, instants)
-    if base_rates is None:
-        floating = sum(isinstance(chain.base, FreeBase) for chain in assembly.chains)
-        base_rates = np.zeros((floating, 2))
-    start = (
-        assembly.free_coordinates(angles, slides, bases),
-        assembly.free_coordinates(rates, slide_rates, base_rates, rates=True),
+    check_closed(*assembly.gaps(instants[0], position, velocity))
+    closed = np.concatenate(assembly.close(instants[0], position, velocity))
+    return _evaluated(
+        assembly, instants, _integrate(assembly, closed, instants, method, step, rtol, atol)
     )
-    check_closed(*assembly.gaps(instants[0], *start))
-    closed = np.concatenate(assembly.close(instants[0], *start))
-    states = _integrate(assembly, closed, instants, method, step, rtol, atol)
-    result = _evaluated(assembly, instants, states)
-    _check_carried(assembly, result)
-    return result
 
 
 def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> ChainsResult:
@@ -123,53 +94,11 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
             )
         closed = assembly.close(time, state[:half], state[half:])
         evaluated.append(assembly.evaluate(time, *closed))
-    return ChainsResult(
-        **{
-            field.name: np.array([getattr(each, field.name) for each in evaluated])
-            for field in fields(Instant)
-        },
-        columns=assembly.columns,
-        time=instants,
-        drift=np.array(drift),
-        link_names=tuple(link.name for link in assembly.links),
-        slide_names=assembly.slide_names,
-        closure_names=tuple(each.name for each in assembly.closures),
-        chain_names=tuple(each.name for each in assembly.chains),
-    )
-
-
-def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
-    """Raise an InputError if the path of a base moves with a segment of another chain."""
-    joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
-    for index, chain in enumerate(assembly.chains):
-        base = as_complex(result.bases[:, index])
-        moves = np.abs(base - base[0]).max() >= SAME_PLACE
-        if not (moves and isinstance(chain.base, PrescribedMotion)):
-            continue
-        for other, part in assembly.parts():
-            for k, segment in zip(range(part.start, part.stop), other.segments, strict=True):
-                place = (base - joints[:, k]) / turned[:, k]
-                grounded = k == part.start and not isinstance(other.base, Attachment)
-                shared = grounded and np.abs(place).max() < SAME_PLACE
-                ends = np.abs(place - segment.end).max() < SAME_PLACE
-                turns = np.ptp(result.angles[:, k]) > LEAST_TURN
-                fixed = turns and np.abs(place - place[0]).max() < SAME_PLACE
-                if other is not chain and not shared and (ends or fixed):
-                    raise InputError(
-                        f"chain {chain.name}: base: expected an Attachment, since the base moves "
-                        f"with the point ({place[0].real:.6g}, {place[0].imag:.6g}) m of "
-                        f"{result.columns[k]}, found a separate path: the ground would carry the "
-                        "chain, not the segment"
-                    )
-
-
-def _check_tables(assembly: Assembly, instants: FloatArray) -> None:
-    """Raise an InputError unless every prescribed motion covers the instants."""
-    for chain in assembly.chains:
-        for name, motion in (("angles", chain.angles), ("base", chain.base)):
-            if isinstance(motion, PrescribedMotion):
-                for time in (instants[0], instants[-1]):
-                    motion.check_covers(f"chain {chain.name}: {name}: time", float(time))
+    columns = {
+        field.name: np.array([getattr(each, field.name) for each in evaluated])
+        for field in fields(Instant)
+    }
+    return ChainsResult(**columns, time=instants, drift=np.array(drift))
 
 
 def _integrate(
@@ -185,9 +114,6 @@ def _integrate(
     half = len(start) // 2
     if half == 0:
         return np.empty((len(instants), 0))
-    # An adaptive integrator fails at a singular position; equal steps would leap over the position.
-    watched = method == "RK4" and assembly.reacts_on_free
-    first = assembly.orientation(instants[0], start[:half], start[half:])
 
     def derivative(time: float, state: FloatArray) -> FloatArray:
         # NaN is not below the limit either.
@@ -197,8 +123,6 @@ def _integrate(
                 "step or the tolerances"
             )
         at, rates = state[:half], state[half:]
-        if watched and assembly.orientation(time, at, rates) != first:
-            raise SimulationError(f"{method} failed at {time:g} s.{UNIMPOSED}")
         return np.concatenate([rates, assembly.accelerations(time, at, rates, decay=DECAY)])
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -209,10 +133,7 @@ def _integrate(
         span = (instants[0], instants[-1])
         solution = solve_ivp(derivative, span, start, method, t_eval=instants, rtol=rtol, atol=atol)
     if not solution.success:
-        reason = UNIMPOSED if assembly.reacts_on_free else ""
-        raise SimulationError(
-            f"{method} failed at {solution.t[-1]:g} s: {solution.message}{reason}"
-        )
+        raise SimulationError(f"{method} failed at {solution.t[-1]:g} s: {solution.message}")
     return solution.y.T
 
 

@@ -8,15 +8,10 @@ After Newton, at every point with normal and tangential velocities vn, vt and im
 as in Moreau (1988, in Nonsmooth Mechanics and Applications, CISM 302), one complementarity problem
 (Glocker & Pfeiffer 1995, Nonlinear Dyn 7:471-497). The result need not be unique for several
 points. Kinetic energy can grow where sliding reverses (Kane 1984; docs/mechanics.md).
-
-Restitution after Poisson or Stronge (1990, Proc R Soc A 431:169-181) is that along the path of the
-normal impulse p of one point (Routh 1905): the tangential impulse follows Coulomb's law with the
-present sliding velocity, which changes in proportion to p; sliding may stop, stick or reverse.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,9 +30,7 @@ from dynamics.mechanics.unilateral.complementarity import (
     solve_complementarity,
 )
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, check_in, check_number
-
-LAWS = ("poisson", "stronge")
+from foundation.base.checks import FloatArray, check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +75,10 @@ def newton_impact(
     SimulationError
         If the law has no solution.
     """
-    check_law(restitution, friction)
-    rows, to_velocity, v = _response(assembly, points, position, velocity)
-    return jump(rows, to_velocity, v, v, restitution, friction)
-
-
-def check_law(restitution: float, friction: float) -> None:
-    """Raise an InputError unless restitution e is 0 to 1 and friction mu >= 0."""
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)
+    rows, to_velocity, v = _response(assembly, points, position, velocity)
+    return jump(rows, to_velocity, v, v, restitution, friction)
 
 
 def _response(
@@ -139,109 +127,8 @@ def jump(
             f"{restitution:g} and friction {friction:g} at velocities {released}"
         ) from error
     impulse = np.concatenate([x[count : 2 * count] - friction * x[:count], x[:count]])
-    return _impact(rows, to_velocity, before, free, impulse)
-
-
-def _impact(
-    rows: FloatArray,
-    to_velocity: FloatArray,
-    before: FloatArray,
-    free: FloatArray,
-    impulse: FloatArray,
-) -> RigidImpact:
-    velocity = free + to_velocity @ impulse
-    after = rows @ velocity
-    work = 0.5 * impulse @ (rows @ free + after)
+    moved = free + to_velocity @ impulse
+    after = rows @ moved
+    work = 0.5 * impulse @ (released + after)
     pairs = [each.reshape(2, -1).T for each in (impulse, before, after)]
-    return RigidImpact(velocity, pairs[0], pairs[1], pairs[2], float(work))
-
-
-def path_impact(
-    assembly: Assembly,
-    point: ContactPoint,
-    position: ArrayLike,
-    velocity: ArrayLike,
-    *,
-    restitution: float,
-    friction: float,
-    law: str = "stronge",
-) -> RigidImpact:
-    """Return the impact of one point with the ground along the path of its normal impulse.
-
-    Parameters
-    ----------
-    assembly, position, velocity, friction
-        As of `newton_impact`, with (F,) coordinates [m, rad].
-    point : ContactPoint
-        The point in contact, on its way down.
-    restitution : float
-        e [1], 0 to 1: ratio of the normal impulses of restitution and compression (Poisson), or
-        root of the ratio of their works (Stronge).
-    law : {"poisson", "stronge"}
-        Kind of restitution.
-    """
-    check_law(restitution, friction)
-    check_in("law", law, LAWS)
-    rows, to_velocity, v = _response(assembly, [point], position, velocity)
-    before = rows @ v
-    check_number("normal velocity of the point", before[1], below=0.0, unit="m/s")
-    phases = _phases(rows @ to_velocity, float(before[0]), float(before[1]), friction)
-    end = _end(phases, restitution, law)
-    tangential = sum(p.ratio * (min(p.end, end) - p.start) for p in phases if end > p.start)
-    return _impact(rows, to_velocity, before, v, np.array([tangential, end]))
-
-
-@dataclass(frozen=True)
-class _Phase:
-    """Phase of the impact with constant friction ratio; vt and vn at the start."""
-
-    start: float
-    end: float
-    vn: float
-    ratio: float
-    slope: float  # dvn/dp [1/kg]
-
-    def work(self, begin: float, end: float) -> float:
-        """Return the normal work between two impulses [J]."""
-        return (self.vn + self.slope * (0.5 * (begin + end) - self.start)) * (end - begin)
-
-
-def _phases(compliance: FloatArray, vt: float, vn: float, friction: float) -> list[_Phase]:
-    """Return the phases of sliding and of sticking or further sliding; the last has no end."""
-    (tt, tn), (_, nn) = compliance
-    phases, now = [], 0.0
-    if vt != 0.0:
-        ratio = -friction * math.copysign(1.0, vt)
-        change = tn + tt * ratio
-        if change * vt >= 0.0:
-            return [_Phase(0.0, math.inf, vn, ratio, nn + tn * ratio)]
-        now = -vt / change
-        phases.append(_Phase(0.0, now, vn, ratio, nn + tn * ratio))
-        vn += phases[0].slope * now
-    hold = -tn / tt
-    ratio = hold if abs(hold) <= friction else -math.copysign(friction, tn)
-    return [*phases, _Phase(now, math.inf, vn, ratio, nn + tn * ratio)]
-
-
-def _end(phases: list[_Phase], restitution: float, law: str) -> float:
-    """Return the normal impulse at the end of the impact."""
-    squeezed, lost, back = 0.0, 0.0, 0.0
-    for phase in phases:
-        # vn crosses zero once: it can only fall, if at all, before sticking begins.
-        turn = phase.start - phase.vn / phase.slope if phase.slope > 0.0 else math.inf
-        if phase.vn < 0.0:
-            stop = min(turn, phase.end)
-            lost += phase.work(phase.start, stop)
-            if stop < turn:
-                continue
-            squeezed = stop
-        begin = max(squeezed, phase.start)
-        if law == "poisson":
-            return (1.0 + restitution) * squeezed
-        wanted = -(restitution**2) * lost - back
-        speed = phase.vn + phase.slope * (begin - phase.start)
-        width = (math.sqrt(speed**2 + 2.0 * phase.slope * wanted) - speed) / phase.slope
-        if begin + width <= phase.end:
-            return begin + width
-        back += phase.work(begin, phase.end)
-    raise AssertionError("unreachable: the last phase has no end")
+    return RigidImpact(moved, pairs[0], pairs[1], pairs[2], float(work))

@@ -1,13 +1,21 @@
-"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles."""
+"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles.
+
+Masses, lengths and inertias are shares of mass and height of the body (Winter 2009, table 4.1).
+Cadaver shares differ: de Leva (1996, J Biomech 29:1223-1230) has 0.142, 0.0433 and 0.0137 of the
+body mass for thigh, shank and foot of a man.
+"""
 # Shank and foot are at right angles in the double pendulum, at equal angles of a hinged foot.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.chains import (
     GROUND,
     Assembly,
@@ -19,10 +27,14 @@ from dynamics.mechanics.chains import (
     ViscoelasticLink,
 )
 from dynamics.mechanics.ground.strike import ContactPoint
-from dynamics.mechanics.segments import Segment, leg_segments
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, check_unique
 
 ANKLES = ("locked", "hinged")
+#: The shipped shares.
+_SEGMENTS = Path(__file__).parents[1] / "tables" / "segments.csv"
+#: Heel from the ankle as shares of height: (-0.0488, -0.0420) m of the model of Delp et al. (1990)
+#: as in OpenSim's gait2392 and gait10dof18musc, over its height of about 1.80 m.
+HEEL_FRACTION = (-0.0271, -0.0233)
 #: Standard acceleration of free fall, rounded [m/s²].
 GRAVITY = 9.81
 
@@ -32,7 +44,6 @@ def striking_legs(
     height: float = 1.75,
     *,
     sides: Sequence[str] = ("stance", "swing"),
-    hip_mass: float | None = None,
     anchor: ArrayLike | None = None,
     ankle: str = "locked",
     joint_stiffness: ArrayLike = 0.0,
@@ -41,9 +52,9 @@ def striking_legs(
 ) -> tuple[Assembly, tuple[ContactPoint, ...]]:
     """Return legs on one hip, with heels and balls of the feet as contact points.
 
-    Every side is a chain of thigh, shank (and foot), with the points "stance heel", "stance ball"
-    and so on. The free coordinates are the angles of the segments, 0 where a leg hangs upright, and
-    x and y of a free hip.
+    The rest of the body is a point mass at a free hip. Every side is a chain of thigh, shank (and
+    foot), with the points "stance heel", "stance ball" and so on. The free coordinates are the
+    angles of the segments, 0 where a leg hangs upright, and x and y of a free hip.
 
     Parameters
     ----------
@@ -51,8 +62,6 @@ def striking_legs(
         Mass [kg] and height [m] of the body, > 0.
     sides : sequence of str
         Names of the legs, one or more.
-    hip_mass : float, optional
-        Point mass at the hip [kg]; by default the rest of the body for a free hip, else 0.
     anchor : (2,) array_like, optional
         Position of a pinned hip [m]; by default the hip is free.
     ankle : {"locked", "hinged"}
@@ -61,10 +70,9 @@ def striking_legs(
         Laws of hip (against the upright trunk), knee (and ankle) [N m/rad, N m s/rad, rad].
     """
     check_unique("sides", sides, some=True)
-    limb, points = _limb(body_mass, height, ankle)
-    rest = body_mass - len(sides) * sum(each.mass for each in limb.values())
-    at_hip = (0.0 if anchor is not None else rest) if hip_mass is None else hip_mass
-    check_number("hip_mass", at_hip, at_least=0.0, unit="kg")
+    limb, points = _limb(body_mass, height, check_in("ankle", ankle, ANKLES))
+    rest = body_mass - len(sides) * sum(each.mass for each in limb)
+    check_number("mass of the body less that of the legs", rest, at_least=0.0, unit="kg")
     laws = np.stack([
         _of_joints("joint_stiffness", joint_stiffness, len(sides), len(limb)),
         _of_joints("joint_damping", joint_damping, len(sides), len(limb)),
@@ -72,14 +80,12 @@ def striking_legs(
     ], axis=-1)  # fmt: skip
     chains, hips = [], []
     for k, side in enumerate(sides):
-        segments = [
-            ChainSegment(name, each.end, each.mass, each.inertia, each.centre_of_mass)
-            for name, each in limb.items()
-        ]
+        segments = limb
         base: FreeBase | Attachment | FloatArray = Attachment(sides[0], "thigh", np.zeros(2))
-        if k == 0:
-            base = FreeBase() if anchor is None else check_array("anchor", anchor, (2,))
-            segments[0] = _with_mass(segments[0], at_hip)
+        if k == 0 and anchor is None:
+            base, segments = FreeBase(), (_with_mass(limb[0], rest), *limb[1:])
+        elif k == 0 and anchor is not None:
+            base = check_array("anchor", anchor, (2,))
         joints = [Joint(*law.tolist()) for law in laws[k]]
         if k > 0:  # the hip turns against the upright trunk, not against the first leg
             stiffness, damping, neutral = laws[k, 0].tolist()
@@ -88,11 +94,11 @@ def striking_legs(
                 f"{side} hip", GROUND, np.zeros(2), thigh, np.zeros(2), 0.0, kind="bushing",
                 rotational_stiffness=stiffness, rotational_damping=damping, rest_angle=neutral,
             ))  # fmt: skip
-        chains.append(Chain(side, tuple(segments), base, tuple(joints)))
+        chains.append(Chain(side, segments, base, tuple(joints)))
     contacts = (
-        ContactPoint(f"{side} {name}", (side, segment), place)
+        ContactPoint(f"{side} {name}", (side, limb[-1].name), place)
         for side in sides
-        for name, segment, place in points
+        for name, place in points.items()
     )
     return Assembly(tuple(chains), tuple(hips), gravity=(0.0, -GRAVITY)), tuple(contacts)
 
@@ -100,8 +106,8 @@ def striking_legs(
 def _of_joints(name: str, values: ArrayLike, sides: int, count: int) -> FloatArray:
     """Return a law (sides, n) of all joints."""
     rows = np.asarray(values)
-    if rows.ndim < 2:
-        rows = np.stack([rows if rows.ndim else np.full(count, rows)] * sides)
+    if rows.shape in ((), (count,)):
+        rows = np.broadcast_to(rows, (sides, count))
     return check_array(name, rows, (sides, count), at_least=None if "rest" in name else 0.0)
 
 
@@ -115,23 +121,35 @@ def _with_mass(segment: ChainSegment, mass: float) -> ChainSegment:
 
 def _limb(
     body_mass: float, height: float, ankle: str
-) -> tuple[dict[str, Segment], list[tuple[str, str, FloatArray]]]:
-    """Return the segments of one leg; name, segment and place [m] of heel and ball."""
-    check_in("ankle", ankle, ANKLES)
-    body = leg_segments(body_mass, height)
-    heel, ball = np.asarray(body.heel), np.asarray(body.foot.end)
+) -> tuple[tuple[ChainSegment, ...], dict[str, FloatArray]]:
+    """Return the segments of one leg, and the places [m] of heel and ball on the last of them."""
+    thigh, shank, foot = leg_segments(body_mass, height)
+    heel, ball = height * np.array(HEEL_FRACTION), np.asarray(foot.length)
     if ankle == "hinged":
-        segments = {"thigh": body.thigh, "shank": body.shank, "foot": body.foot}
-        return segments, [("heel", "foot", heel), ("ball", "foot", ball)]
-    end = np.asarray(body.shank.end)
-    segments = {"thigh": body.thigh, "shank": _joined(body.shank, body.foot)}
-    return segments, [("heel", "shank", end + heel), ("ball", "shank", end + ball)]
+        return (thigh, shank, foot), {"heel": heel, "ball": ball}
+    # Shank and foot as one rigid segment.
+    end, masses = np.asarray(shank.length), np.array([shank.mass, foot.mass])
+    centres = np.array([shank.centre, end + foot.centre])
+    centre = masses @ centres / masses.sum()
+    inertia = shank.inertia + foot.inertia + masses @ ((centres - centre) ** 2).sum(axis=1)
+    joined = ChainSegment("shank", end, float(masses.sum()), float(inertia), centre)
+    return (thigh, joined), {"heel": end + heel, "ball": end + ball}
 
 
-def _joined(shank: Segment, foot: Segment) -> Segment:
-    """Shank and foot as one rigid segment."""
-    masses = np.array([shank.mass, foot.mass])
-    centers = np.array([shank.centre_of_mass, shank.end + foot.centre_of_mass])
-    center = masses @ centers / masses.sum()
-    inertia = shank.inertia + foot.inertia + masses @ ((centers - center) ** 2).sum(axis=1)
-    return Segment(float(masses.sum()), shank.end, center, float(inertia))
+def leg_segments(mass: float, height: float) -> tuple[ChainSegment, ...]:
+    """Return thigh, shank and foot of a body of a mass [kg] and height [m], by Winter's shares.
+
+    A segment's frame has its origin at the proximal joint and the axes of the lab (x anterior, y
+    superior) upright, sole level; the distal end of the foot is at the metatarsal heads.
+    """
+    body = check_number("mass", mass, above=0.0, unit="kg")
+    tall = check_number("height", height, above=0.0, unit="m")
+    segments = []
+    for _, row in read_csv_table(_SEGMENTS).rows():
+        name = row.pop("segment")
+        share = {key.removesuffix("_fraction"): float(cell) for key, cell in row.items()}
+        end = tall * np.array([share["end_x"], share["end_y"]])
+        inertia = body * share["mass"] * (share["gyration"] * math.hypot(*end)) ** 2
+        centre = share["centre_of_mass"] * end
+        segments.append(ChainSegment(name, end, body * share["mass"], inertia, centre))
+    return tuple(segments)

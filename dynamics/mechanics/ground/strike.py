@@ -8,15 +8,14 @@ energy left in the spring is lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.chains.assembly import Assembly
 from dynamics.mechanics.chains.parts import check_place
-from dynamics.mechanics.contact import ContactProblem, Located, StrikeResult, SurfaceLaw
+from dynamics.mechanics.contact import CompliantGround, ContactProblem, Located, StrikeResult
 from dynamics.mechanics.planar import PointMotion, Pose
 from foundation.base.checks import (
     FloatArray,
@@ -25,11 +24,10 @@ from foundation.base.checks import (
     check_fields,
     check_in,
     check_number,
-    check_numbers,
     check_unique,
 )
 from foundation.base.errors import InputError
-from foundation.contact_laws import CompliantFriction, ContactLaw, SpringDashpotLaw
+from foundation.contact_laws import CompliantFriction, SpringDashpotLaw
 
 METHODS = ("LSODA", "DOP853", "RK45", "Radau")
 
@@ -57,35 +55,12 @@ class ContactPoint:
         check_fields(self, f"contact point {self.name}: ", position=(2,))
 
 
-@dataclass(frozen=True)
-class CompliantGround(SurfaceLaw):
-    """Compliant ground, or another contact, with any normal law.
-
-    Parameters
-    ----------
-    normal : ContactLaw
-        Normal force over indentation and rate.
-    friction : CompliantFriction, optional
-        Friction; by default none.
-    least_approach : float
-        Lower limit of the impact rate of the law [m/s], > 0.
-    """
-
-    normal: ContactLaw
-    friction: CompliantFriction | None = None
-    least_approach: float = 0.01
-
-    def __post_init__(self) -> None:
-        check_numbers(self, above=0.0, least_approach="m/s")
-        if not isinstance(self.normal, ContactLaw):
-            raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
-        if not isinstance(self.friction, CompliantFriction | None):
-            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
-
-
-@dataclass(frozen=True)
-class PenaltyGround(SurfaceLaw):
-    """Compliant ground with friction; docs/mechanics.md states the law.
+def penalty_ground(
+    compliance: float = 1e-5,
+    damping: float = 500.0,
+    friction: CompliantFriction | None = None,
+) -> CompliantGround:
+    """Return compliant ground with friction; docs/mechanics.md states the law.
 
     The defaults are not measured: a body of 75 kg at rest on one point sinks 7.4 mm.
 
@@ -95,24 +70,15 @@ class PenaltyGround(SurfaceLaw):
         Compliance eps [m/N], > 0.
     damping : float
         Damping beta [N s/m], >= 0.
-    friction : CompliantFriction
-        Tangential stiffness k [N/m] and damping c [N s/m], and coefficient of friction.
+    friction : CompliantFriction, optional
+        By default 1e5 N/m, 200 N s/m and a coefficient of 0.8.
     """
-
-    compliance: float = 1e-5
-    damping: float = 500.0
-    friction: CompliantFriction = field(default_factory=lambda: CompliantFriction(1e5, 200.0, 0.8))
-
-    def __post_init__(self) -> None:
-        check_numbers(self, above=0.0, compliance="m/N")
-        check_numbers(self, at_least=0.0, damping="N s/m")
-        if not isinstance(self.friction, CompliantFriction):
-            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
-
-    @cached_property
-    def normal(self) -> SpringDashpotLaw:  # type: ignore[override]
-        """The spring and dashpot."""
-        return SpringDashpotLaw(1.0 / self.compliance, self.damping)
+    check_number("compliance", compliance, above=0.0, unit="m/N")
+    check_number("damping", damping, at_least=0.0, unit="N s/m")
+    law = SpringDashpotLaw(1.0 / compliance, damping)
+    return CompliantGround(
+        law, CompliantFriction(1e5, 200.0, 0.8) if friction is None else friction
+    )
 
 
 class GroundContacts:
@@ -146,7 +112,7 @@ class GroundContacts:
 def simulate_strike(
     assembly: Assembly,
     points: Sequence[ContactPoint],
-    ground: SurfaceLaw,
+    ground: CompliantGround,
     position: ArrayLike,
     velocity: ArrayLike,
     duration: float,
@@ -164,8 +130,8 @@ def simulate_strike(
         Chains, such as those of `striking_legs`.
     points : sequence of ContactPoint
         Points that may touch the ground, P of them.
-    ground : PenaltyGround or CompliantGround
-        Contact and friction.
+    ground : CompliantGround
+        Contact and friction, such as `penalty_ground`.
     position, velocity : (F,) array_like
         Free coordinates of the assembly [m, rad] and their rates at time 0.
     duration : float
@@ -187,8 +153,8 @@ def simulate_strike(
     count = check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
-    if not isinstance(ground, SurfaceLaw):
-        raise InputError(f"ground: expected a PenaltyGround or a CompliantGround, found {ground!r}")
+    if not isinstance(ground, CompliantGround):
+        raise InputError(f"ground: expected a CompliantGround, found {ground!r}")
     problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
     q, v = coordinates(assembly, position, velocity)
     times = np.linspace(0.0, duration, count)
@@ -218,7 +184,7 @@ def check_free(assembly: Assembly) -> None:
 def standing_start(
     assembly: Assembly,
     points: Sequence[ContactPoint],
-    ground: SurfaceLaw,
+    ground: CompliantGround,
     position: ArrayLike,
     velocity: ArrayLike,
     standing: str | Sequence[str],

@@ -1,7 +1,6 @@
 """Planar knee after Machado et al. (2010), with profiles or a revolute joint with clearance."""
 
 from dynamics.mechanics.planar_knee.knee import (
-    LigamentLimitWarning,
     PlanarKnee,
     PlanarLigament,
     PlanarMotion,
@@ -17,7 +16,6 @@ from dynamics.mechanics.planar_knee.profiles import ClearanceJoint, PolarProfile
 
 __all__ = [
     "ClearanceJoint",
-    "LigamentLimitWarning",
     "PlanarKnee",
     "PlanarLigament",
     "PlanarMotion",

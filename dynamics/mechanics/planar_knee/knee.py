@@ -10,8 +10,7 @@ its rate δ̇ = -n · v_P. There is no friction; only the damping of the contact
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,8 +26,7 @@ from dynamics.mechanics.chains import (
     FreeBase,
     ViscoelasticLink,
 )
-from dynamics.mechanics.contact import ContactChange, ContactProblem, Located
-from dynamics.mechanics.ground import CompliantGround
+from dynamics.mechanics.contact import CompliantGround, ContactChange, ContactProblem, Located
 from dynamics.mechanics.planar import Pose
 from dynamics.mechanics.planar_knee.profiles import (
     Angles,
@@ -40,7 +38,6 @@ from foundation.base.checks import (
     FloatArray,
     check_array,
     check_fields,
-    check_in,
     check_number,
     check_numbers,
     check_unique,
@@ -53,18 +50,10 @@ from foundation.contact_laws.normal import LinearHysteresisLaw
 #: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
 #: along the shaft of the tibia at the start.
 PROXIMAL = (math.cos(math.radians(35.21)), math.sin(math.radians(35.21)))
-#: Laws of a ligament: the power of the elongation in the tension, and the unit of the stiffness.
-_LAWS = {"quadratic": (2, "N/m²"), "linear": (1, "N/m")}
-#: Names of the laws of a ligament.
-PLANAR_LIGAMENT_KINDS = tuple(_LAWS)
 #: Coordinates of the assembly (φ, x, y) in the state (x, y, φ), and the other way round.
 _TO_TREE, _FROM_TREE = [2, 0, 1], [1, 2, 0]
 #: Absolute tolerances of φ, x, y, ω, v_x, v_y and works as parts of the relative tolerance.
 _SCALES = np.array([1e-1, 1e-2, 1e-2, 1.0, 1e-1, 1e-1, 1e-1])
-
-
-class LigamentLimitWarning(UserWarning):
-    """A ligament has passed its limit of strain or force."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +69,10 @@ class PlanarLigament:
     rest_length : float
         l0 [m], > 0.
     stiffness : float
-        k >= 0 of the tension k (l - l0)² [N/m²] or k (l - l0) [N/m].
-    kind : {"quadratic", "linear"}
-        The law.
+        k >= 0 of the tension k (l - l0)² [N/m²].
     strain_limit, force_limit : float
-        Limits of strain [1] and force [N], > 0, beyond which a simulation warns; by default none.
+        Strain [1] and force [N], > 0, at which the ligament ruptures, which no simulation heeds;
+        by default infinite.
     """
 
     name: str
@@ -92,16 +80,14 @@ class PlanarLigament:
     tibial: FloatArray
     rest_length: float
     stiffness: float
-    kind: str = "quadratic"
     strain_limit: float = math.inf
     force_limit: float = math.inf
 
     def __post_init__(self) -> None:
         of = f"ligament {self.name}:"
         check_fields(self, f"{of} ", femoral=(2,), tibial=(2,))
-        check_in(f"{of} kind", self.kind, PLANAR_LIGAMENT_KINDS)
         check_numbers(self, f"{of} ", above=0.0, rest_length="m")
-        check_numbers(self, f"{of} ", at_least=0.0, stiffness=_LAWS[self.kind][1])
+        check_numbers(self, f"{of} ", at_least=0.0, stiffness="N/m²")
         for name, unit in (("strain_limit", ""), ("force_limit", "N")):
             if getattr(self, name) != math.inf:
                 check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)
@@ -109,13 +95,7 @@ class PlanarLigament:
     def tension(self, length: ArrayLike) -> FloatArray:
         """Return the tension [N] at lengths of any shape [m]."""
         stretch = np.maximum(np.asarray(length) - self.rest_length, 0.0)
-        return self.stiffness * stretch ** _LAWS[self.kind][0]
-
-    def linearised(self, strain: float) -> PlanarLigament:
-        """Return the ligament with the linear law and the same tension at a strain [1], > 0."""
-        elongation = check_number("strain", strain, above=0.0) * self.rest_length
-        stiffness = float(self.tension(self.rest_length + elongation)) / elongation
-        return replace(self, stiffness=stiffness, kind="linear")
+        return self.stiffness * stretch**2
 
     def length(self, place: Place) -> float:
         """Return the length [m] for the tibia at (x, y, φ) [m, m, rad]."""
@@ -127,7 +107,7 @@ class PlanarLigament:
         """The ligament as a link of an assembly."""
         return ViscoelasticLink(
             self.name, GROUND, self.femoral, ("tibia", "tibia"), self.tibial, self.stiffness,
-            rest_length=self.rest_length, pull_only=True, exponent=_LAWS[self.kind][0],
+            rest_length=self.rest_length, pull_only=True, exponent=2.0,
         )  # fmt: skip
 
 
@@ -269,16 +249,6 @@ class _KneeContact:
                        np.array([complex(*found.normal)]))  # fmt: skip
 
 
-class LigamentExcess(NamedTuple):
-    """A limit [1 or N] of "strain" or "force" of a ligament that a motion passes at a time [s]."""
-
-    ligament: str
-    quantity: str
-    largest: float
-    limit: float
-    time: float
-
-
 @dataclass(frozen=True, eq=False)
 class PlanarMotion:
     """Motion of the tibia, loads on the tibia and energies at n instants, with B ligaments.
@@ -301,8 +271,6 @@ class PlanarMotion:
         Work of the pull and loss in the contact so far [J].
     impacts : tuple of ContactChange
         Starts of contacts after the first instant.
-    limits_passed : tuple of LigamentExcess
-        Limits of ligaments that the motion passes.
     """
 
     time: FloatArray
@@ -322,7 +290,6 @@ class PlanarMotion:
     pull_work: FloatArray
     contact_loss: FloatArray
     impacts: tuple[ContactChange, ...]
-    limits_passed: tuple[LigamentExcess, ...] = ()
 
     @property
     def centre_of_mass(self) -> FloatArray:
@@ -354,7 +321,7 @@ def simulate_planar_knee(
     step: float = 5e-4,
     tolerance: float = 1e-9,
 ) -> PlanarMotion:
-    """Simulate the motion of the tibia from a state; warn of ligaments beyond their limits.
+    """Simulate the motion of the tibia from a state.
 
     Parameters
     ----------
@@ -395,7 +362,7 @@ def simulate_planar_knee(
     for k, ligament in enumerate(knee.ligaments):
         forces[:, k] = ligament.tension(lengths[:, k])
     gravitational = knee.mass * knee.gravity * state[:, 1]
-    motion = PlanarMotion(
+    return PlanarMotion(
         time=instants,
         state=state,
         indentation=-result.gap[:, 0],
@@ -415,33 +382,4 @@ def simulate_planar_knee(
         pull_work=result.load_work,
         contact_loss=result.normal_loss,
         impacts=tuple(each for each in result.changes if each.closed),
-        limits_passed=_limits_passed(knee, instants, lengths, forces),
     )
-    for each in motion.limits_passed:
-        unit = " N" if each.quantity == "force" else ""
-        warnings.warn(
-            f"ligament {each.ligament}: expected a {each.quantity} of at most "
-            f"{each.limit:g}{unit}, found {each.largest:.3g}{unit}, beyond the limit from "
-            f"{each.time:.4g} s on; the model has no rupture, so the motion after this instant is "
-            "not that of an intact ligament",
-            LigamentLimitWarning,
-            stacklevel=2,
-        )
-    return motion
-
-
-def _limits_passed(
-    knee: PlanarKnee, time: FloatArray, length: FloatArray, force: FloatArray
-) -> tuple[LigamentExcess, ...]:
-    """Return the limits that ligaments with lengths and forces (n, B) [m, N] pass."""
-    passed = []
-    for k, ligament in enumerate(knee.ligaments):
-        strain = length[:, k] / ligament.rest_length - 1.0
-        for quantity, values, limit in (
-            ("strain", strain, ligament.strain_limit),
-            ("force", force[:, k], ligament.force_limit),
-        ):
-            if values.max() > limit:
-                first, largest = float(time[(values > limit).argmax()]), float(values.max())
-                passed.append(LigamentExcess(ligament.name, quantity, largest, limit, first))
-    return tuple(passed)

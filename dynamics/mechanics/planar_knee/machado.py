@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.planar_knee.knee import (
-    PLANAR_LIGAMENT_KINDS,
     PROXIMAL,
     PlanarKnee,
     PlanarLigament,
@@ -45,8 +44,6 @@ _TABLES = Path(__file__).with_name("tables")
 #: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
-#: Strain at which a linear ligament has the tension of the quadratic one [1]; our choice.
-MATCHING_STRAIN = 0.05
 _DISSIPATIVE: dict[str, Callable[[float, float], ContactLaw]] = {
     "hunt-crossley": HuntCrossleyLaw,
     "lankarani-nikravesh": LankaraniNikraveshLaw,
@@ -62,23 +59,13 @@ def machado_data() -> dict[str, float]:
     return {name: float(cell) for name, cell in row.items()}
 
 
-def machado_ligaments(
-    kind: str = "quadratic", matching_strain: float = MATCHING_STRAIN
-) -> tuple[PlanarLigament, ...]:
+def machado_ligaments() -> tuple[PlanarLigament, ...]:
     """Return the ligaments MCL, LCL, ACL and PCL with their limits of strain and force (table 2).
 
     The LCL has no limits in print: they are infinite.
-
-    Parameters
-    ----------
-    kind : {"quadratic", "linear"}
-        Law of the tension. Linear ligaments are those of `PlanarLigament.linearised`.
-    matching_strain : float
-        Strain at which linear ligaments have the tension of the quadratic ones [1], > 0.
     """
-    check_in("ligament kind", kind, PLANAR_LIGAMENT_KINDS)
     rows = read_csv_table(_TABLES / "machado2010_ligaments.csv").rows()
-    ligaments = tuple(
+    return tuple(
         PlanarLigament(
             row["name"],
             np.array([float(row["femoral_xi_m"]), float(row["femoral_eta_m"])]),
@@ -90,9 +77,6 @@ def machado_ligaments(
         )
         for _, row in rows
     )
-    if kind == "quadratic":
-        return ligaments
-    return tuple(each.linearised(matching_strain) for each in ligaments)
 
 
 def _limit(cell: str) -> float:
@@ -127,7 +111,6 @@ def machado_knee(
     kind: str = "pchip",
     *,
     direction: ArrayLike = PROXIMAL,
-    ligaments: str = "quadratic",
 ) -> PlanarKnee:
     """Return the knee with free contact of femur and tibia.
 
@@ -142,19 +125,12 @@ def machado_knee(
     direction : (2,) array_like
         Direction of the pull in the global frame [1]; by default proximal, as in the paper.
         (1, 0) is anterior.
-    ligaments : {"quadratic", "linear"}
-        Law of the ligaments, see `machado_ligaments`.
     """
     radius = machado_data()["femur_radius_m"]
     femur = PolarProfile.circle(radius, kind=kind)
     tibia = PolarProfile.line(PLANE_DISTANCE, _HALF_ANGLE, kind=kind)
-    contact, bundles = ProfileContact(femur, tibia), machado_ligaments(ligaments)
-    return _knee(
-        Pull(pull, direction=check_array("direction", direction, (2,))),
-        _law(law, None),
-        contact,
-        bundles,
-    )
+    contact = ProfileContact(femur, tibia)
+    return _knee(pull, direction, law, None, contact, machado_ligaments())
 
 
 def machado_clearance_knee(
@@ -189,18 +165,19 @@ def machado_clearance_knee(
     centre = np.array([PLANE_DISTANCE + radius + clearance, s * x - c * y])
     joint = ClearanceJoint(radius, clearance, centre)
     bundles = machado_ligaments() if ligaments else ()
-    load = Pull(pull, direction=check_array("direction", direction, (2,)))
-    return _knee(load, _law(law, radius + clearance), joint, bundles)
-
-
-def _law(law: str | ContactLaw, socket: float | None) -> ContactLaw:
-    if isinstance(law, ContactLaw):
-        return law
-    return machado_laws(socket)[check_in("law", law, MACHADO_LAWS)]
+    return _knee(pull, direction, law, radius + clearance, joint, bundles)
 
 
 def _knee(
-    pull: Pull, law: ContactLaw, geometry: ContactGeometry, ligaments: tuple[PlanarLigament, ...]
+    pull: float,
+    direction: ArrayLike,
+    law: str | ContactLaw,
+    socket: float | None,
+    geometry: ContactGeometry,
+    ligaments: tuple[PlanarLigament, ...],
 ) -> PlanarKnee:
     data = machado_data()
-    return PlanarKnee(data["mass_kg"], data["inertia_kg_m2"], geometry, law, ligaments, pull)
+    if not isinstance(law, ContactLaw):
+        law = machado_laws(socket)[check_in("law", law, MACHADO_LAWS)]
+    load = Pull(pull, direction=check_array("direction", direction, (2,)))
+    return PlanarKnee(data["mass_kg"], data["inertia_kg_m2"], geometry, law, ligaments, load)

@@ -23,6 +23,7 @@ gap = d · n_f, negative in penetration. The separation is a minimum if the brac
 
 from __future__ import annotations
 
+import cmath
 import math
 from bisect import bisect_right
 from collections.abc import Callable
@@ -301,26 +302,20 @@ def _newton(
     femur: PolarProfile, tibia: PolarProfile, place: Place, start: Angles
 ) -> ContactLocation | None:
     """Return the contact point by Newton's method with step halving, or None."""
-    scale = float(femur.radius[0])
     angles = start
     if not (femur.contains(angles[0]) and tibia.contains(angles[1])):
         return None
     now = _conditions(femur, tibia, place, angles)
     for _ in range(_ITERATIONS):
-        size = now.size(scale)
+        size, step = now.size, now.step
         if size < TOLERANCE:
-            if not now.least:
-                return None
             wrapped = femur.wrapped(angles[0]), tibia.wrapped(angles[1])
-            return ContactLocation(now.gap, np.array(now.point), np.array(now.normal), wrapped)
-        step = _step(now)
-        if step is None:
-            return None
+            return ContactLocation(now.gap, now.point, now.normal, wrapped) if now.least else None
         for _ in range(_HALVINGS):
             tried = angles[0] + step[0], angles[1] + step[1]
             if femur.contains(tried[0]) and tibia.contains(tried[1]):
                 now = _conditions(femur, tibia, place, tried)
-                if now.size(scale) < size:
+                if now.size < size:
                     break
             step = 0.5 * step[0], 0.5 * step[1]
         else:
@@ -330,20 +325,41 @@ def _newton(
 
 
 class _Conditions(NamedTuple):
-    """Both conditions at two angles."""
+    """Both conditions at two angles, and the Newton step of the angles."""
 
     across: float
     along: float
+    #: Size of the femur, which the second condition is relative to [m].
+    scale: float
     #: Row by row, by the angles on femur and tibia.
     jacobian: tuple[float, float, float, float]
-    point: tuple[float, float]
-    normal: tuple[float, float]
+    at: complex
+    tangent: complex
     gap: float
     #: Whether the separation is a minimum where both conditions hold.
     least: bool
 
-    def size(self, scale: float) -> float:
-        return math.hypot(self.across, self.along / scale)
+    @property
+    def size(self) -> float:
+        return math.hypot(self.across, self.along / self.scale)
+
+    @property
+    def point(self) -> FloatArray:
+        return np.array([self.at.real, self.at.imag])
+
+    @property
+    def normal(self) -> FloatArray:
+        return np.array([self.tangent.imag, -self.tangent.real])
+
+    @property
+    def step(self) -> tuple[float, float]:
+        """The step, shortened to the largest allowed."""
+        a, b, c, d = self.jacobian
+        determinant = a * d - b * c or math.inf
+        femur = (b * self.along - d * self.across) / determinant
+        tibia = (c * self.across - a * self.along) / determinant
+        factor = min(1.0, _LARGEST_STEP / max(abs(femur), abs(tibia), 1e-300))
+        return factor * femur, factor * tibia
 
 
 def _conditions(
@@ -351,14 +367,11 @@ def _conditions(
 ) -> _Conditions:
     f_x, f_y, ft_x, ft_y, f_curve, f_speed = femur.frame(angles[0])
     x, y, u_x, u_y, t_curve, t_speed = tibia.frame(angles[1])
-    c, s = math.cos(place[2]), math.sin(place[2])
-    d_x, d_y = place[0] + c * x - s * y - f_x, place[1] + s * x + c * y - f_y
-    tt_x, tt_y = c * u_x - s * u_y, s * u_x + c * u_y
+    turn, at, tangent = cmath.rect(1.0, place[2]), complex(f_x, f_y), complex(ft_x, ft_y)
+    apart = tangent.conjugate() * (complex(*place[:2]) + turn * complex(x, y) - at)
     # Cross and scalar product of the normals equal those of the tangents.
-    across = ft_x * tt_y - ft_y * tt_x
-    cosine = ft_x * tt_x + ft_y * tt_y
-    along = d_x * ft_x + d_y * ft_y
-    gap = d_x * ft_y - d_y * ft_x
+    other = tangent.conjugate() * turn * complex(u_x, u_y)
+    cosine, gap = other.real, -apart.imag
     jacobian = (
         -f_curve * cosine * f_speed,
         t_curve * cosine * t_speed,
@@ -366,20 +379,8 @@ def _conditions(
         cosine * t_speed,
     )
     least = cosine < 0.0 and f_curve + t_curve + f_curve * t_curve * gap > 0.0
-    return _Conditions(across, along, jacobian, (f_x, f_y), (ft_y, -ft_x), gap, least)
-
-
-def _step(now: _Conditions) -> tuple[float, float] | None:
-    """Return the Newton step of the two angles, shortened to the largest allowed."""
-    a, b, c, d = now.jacobian
-    determinant = a * d - b * c
-    if determinant == 0.0:
-        return None
-    femur = (b * now.along - d * now.across) / determinant
-    tibia = (c * now.across - a * now.along) / determinant
-    longest = max(abs(femur), abs(tibia))
-    factor = min(1.0, _LARGEST_STEP / longest) if longest > 0.0 else 1.0
-    return factor * femur, factor * tibia
+    scale = float(femur.radius[0])
+    return _Conditions(other.imag, apart.real, scale, jacobian, at, tangent, gap, least)
 
 
 def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactLocation | None:

@@ -11,7 +11,7 @@ friction as a pair of unilateral rows as in Glocker & Pfeiffer 1992, Nonlinear D
 
 (...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ, kt the tangential stiffness.
 A stiffness that grows with ξ is linearised anew until ξ stays (Newton's method). The scheme is of
-first order in h; without a load and with constant contractions it never gains energy.
+first order in h; without a load it never gains energy.
 """
 
 from __future__ import annotations
@@ -63,9 +63,6 @@ class UnilateralLink:
         Coefficient of friction μ, >= 0.
     tangent : (n_dof,) float64, optional
         τ: the slip velocity is τᵀ q̇ [1]; required with friction.
-    contraction : float, or function of time [s]
-        Active shortening, which takes away from the gap [m]; the gap is g0 + wᵀ q - contraction. A
-        muscle that is taut without displacement has its pretension as -g0.
     doubling_depth : float
         Um [m]: the stiffness is k (1 + ξ / Um), so that the elastic force is k ξ (1 + ξ / Um); > 0,
         by default infinite: a constant stiffness.
@@ -79,7 +76,6 @@ class UnilateralLink:
     gap: float = 0.0
     friction: float = 0.0
     tangent: FloatArray | None = None
-    contraction: float | Callable[[float], float] = 0.0
     doubling_depth: float = np.inf
     tangential_stiffness: float = np.inf
 
@@ -93,21 +89,12 @@ class UnilateralLink:
             value = getattr(self, name)
             if value != np.inf:
                 check_number(f"link: {name}", value, above=0.0)
-        if not callable(self.contraction):
-            check_number("link: contraction", self.contraction)
         if self.friction > 0.0:
             if self.tangent is None:
                 raise InputError(
                     "link: tangent: expected a direction with friction > 0, found None"
                 )
             check_fields(self, "link: ", tangent=self.direction.shape)
-
-    def gap_at(self, time: float) -> float:
-        """Return the gap [m] at q = 0 and a time [s], the contraction taken away."""
-        contraction = self.contraction
-        if callable(contraction):
-            contraction = check_number(f"link: contraction at {time:g} s", contraction(time))
-        return self.gap - contraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +159,13 @@ def simulate_links(
         _checked_matrix(name, value, q.size)
         for name, value in (("mass", mass), ("stiffness", stiffness), ("damping", damping))
     )
-    stepper = _Stepper(m, k, c, links, h)
+    stepper = _Stepper(m, k, c, links, h, q)
     force = load if callable(load) else lambda _: np.zeros(q.size) if load is None else load
-    stepper.start(q)
     states, forces = [(q, v)], []
     for number in range(1, count + 1):
         at = check_array(f"load at {number * h:g} s", force(number * h), q.shape)
         try:
-            q, v, normal, tangential = stepper.advance(q, v, at, stepper.gaps(number * h))
+            q, v, normal, tangential = stepper.advance(q, v, at)
         except ComplementarityError as error:
             raise ComplementarityError(f"step to {number * h:g} s: {error}") from error
         states.append((q, v))
@@ -212,7 +198,13 @@ class _Stepper:
     """Matrices that all steps share, and what the tips remember from one step to the next."""
 
     def __init__(
-        self, m: FloatArray, k: FloatArray, c: FloatArray, links: Sequence[UnilateralLink], h: float
+        self,
+        m: FloatArray,
+        k: FloatArray,
+        c: FloatArray,
+        links: Sequence[UnilateralLink],
+        h: float,
+        q: FloatArray,
     ) -> None:
         size = len(m)
         for link in links:
@@ -226,7 +218,7 @@ class _Stepper:
                 f"mass, damping, stiffness: expected positive definite matrices, found: {error}"
             ) from error
         self.directions = np.array([link.direction for link in links]).reshape(-1, size)
-        self._links = links
+        self._gaps = np.array([link.gap for link in links])
         rubbing = [link for link in links if link.friction > 0.0]
         self._rubs = np.array([link.friction > 0.0 for link in links], dtype=np.bool_)
         self._tangents = np.array([link.tangent for link in rubbing]).reshape(-1, size)
@@ -235,7 +227,9 @@ class _Stepper:
         self._link_stiffness = np.array([link.stiffness for link in links])
         self._viscosity = np.array([link.damping for link in links]) / h
         self._growth = self._link_stiffness / np.array([link.doubling_depth for link in links])
-        self._tips, self._last = np.zeros(len(links)), np.zeros(len(rubbing))
+        # Tips that overlap at time zero are pressed in.
+        self._tips = np.maximum(-(self.directions @ q + self._gaps), 0.0)
+        self._last = np.zeros(len(rubbing))
         self._problem()
 
     def _problem(self) -> None:
@@ -253,16 +247,8 @@ class _Stepper:
         self._matrix[n + f :, :n] = 2.0 * limit
         self._matrix[n + f :, n : n + f] = -np.eye(f)
 
-    def gaps(self, time: float) -> FloatArray:
-        """Return the gaps (L,) [m] at q = 0 and a time [s]."""
-        return np.array([link.gap_at(time) for link in self._links])
-
-    def start(self, q: FloatArray) -> None:
-        """Press in the tips that overlap at time zero."""
-        self._tips = np.maximum(-(self.directions @ q + self.gaps(0.0)), 0.0)
-
     def advance(
-        self, q: FloatArray, v: FloatArray, load: FloatArray, gaps: FloatArray
+        self, q: FloatArray, v: FloatArray, load: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return position, velocity, N and T at the end of a step."""
         h, n, f = self._h, len(self.directions), len(self._tangents)
@@ -270,7 +256,7 @@ class _Stepper:
         free = cho_solve(self._factor, impulse, check_finite=False)
         constant = np.zeros(n + 2 * f)
         constant[: n + f] = h * self._measured @ free
-        constant[:n] += self.directions @ q + gaps
+        constant[:n] += self.directions @ q + self._gaps
         constant[n : n + f] -= self._softness * self._last
         x = self._link_forces(constant)
         v = free + h * self._response @ x[: n + f]

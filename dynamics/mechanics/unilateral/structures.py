@@ -35,8 +35,6 @@ from foundation.base.checks import (
 )
 from foundation.base.errors import InputError
 
-#: Orders in which members become slack or taut.
-ORDERS = ("scaled", "force")
 #: Name of the fixed body.
 GROUND = "ground"
 _RANK = 1e-10
@@ -44,7 +42,7 @@ _RANK = 1e-10
 _COMPLIANCE = 1e-9
 #: A part of the load beyond this counts as not balanced.
 _BALANCED = 1e-9
-#: Part of the largest force or slack below which those of the order "force" count as zero.
+#: Part of the largest force or slack below which those of the printed order count as zero.
 _ZERO = 1e-7
 #: Part of the largest force by which the forces of both orders may differ.
 _SAME = 1e-4
@@ -65,10 +63,9 @@ class Structure:
     displacement: FloatArray
     #: Of the members by the displacement (m,) [m].
     elongations: FloatArray
-    #: Members in the order in which they became slack, or taut again.
+    #: Members in the order in which they became slack, or taut again: the most negative force
+    #: first, as Kolesnikov prints; where this does not end, the most negative F/√k first.
     exclusions: tuple[int, ...]
-    #: Order of the exclusions: most negative F/√k ("scaled") or F ("force"), or "blocks".
-    order: str
 
     @property
     def taut(self) -> NDArray[np.bool_]:
@@ -85,7 +82,6 @@ def solve_structure(
     pretension: ArrayLike = 0.0,
     activation: ArrayLike = 1.0,
     two_sided: ArrayLike = (),
-    order: str = "scaled",
 ) -> Structure:
     """Return the tensions of a structure of tension-only members under a load.
 
@@ -111,9 +107,6 @@ def solve_structure(
         a [1], from 0 to 1; a member with 0 has no force.
     two_sided : (k,) int or (m,) bool
         Members that push as well as pull, such as bars; by default none.
-    order : {"scaled", "force"}
-        Member to switch first: the most negative F/√k, or F, as Kolesnikov prints. Where the
-        latter does not end, the former is used.
 
     Raises
     ------
@@ -128,7 +121,6 @@ def solve_structure(
     if k.size == 0:
         raise InputError("stiffness: expected at least one member, found an empty array")
     check_number("stiffness: the least", k.min(), above=0.0, unit="N/m")
-    check_in("order", order, ORDERS)
     a = _per_member("activation", activation, k.size, least=0.0)
     check_number("activation: the largest", a.max(), at_most=1.0)
     offset = a * _per_member("contraction", contraction, k.size, least=0.0, unit="m")
@@ -136,10 +128,10 @@ def solve_structure(
     bars = row_mask("two_sided", two_sided, k.size)
     forces, on = np.zeros(k.size), np.flatnonzero(a > 0.0)
     problem = _Scaled(b[:, on], (a * k)[on], q, offset[on], bars[on])
-    forces[on], potential, exclusions, found = problem.solve(order)
+    forces[on], potential, exclusions = problem.solve()
     _check_balance(b, a * k, forces, a * k * offset, q)
     switched = tuple(int(on[row]) for row in exclusions)
-    return Structure(frozen(forces), frozen(-potential), frozen(b.T @ potential), switched, found)
+    return Structure(frozen(forces), frozen(-potential), frozen(b.T @ potential), switched)
 
 
 def _per_member(
@@ -197,23 +189,21 @@ class _Scaled:
         self._matrix = np.eye(offset.size) - share * right.T @ right
         self._constant = share * self._inverse.T @ self._q + self._matrix @ self._offset
 
-    def solve(self, order: str) -> tuple[FloatArray, FloatArray, list[int], str]:
-        """Return forces (m,) [N], potential (n,) [m, rad], exclusions, and their order."""
+    def solve(self) -> tuple[FloatArray, FloatArray, list[int]]:
+        """Return forces (m,) [N], potential (n,) [m, rad] and exclusions."""
         rows = np.flatnonzero(~self._bars)
         matrix, constant = self._matrix[np.ix_(rows, rows)], self._constant[rows]
         solution = solve_complementarity(matrix, constant)
         forces, potential = self._forces(rows, solution.y > 0.0, solution.x)
-        found = "blocks" if solution.order == "blocks" else "scaled"
         exclusions: Sequence[int] = solution.exclusions
-        if order == "force":
-            other = _by_force(matrix, constant, self._root[rows])
-            # The forces are unique: the order tells only how they were found.
-            if other is not None:
-                off = np.abs(self._forces(rows, *other[:2])[0] - forces).max()
-                if off <= _SAME * np.abs(forces).max():
-                    exclusions, found = other[2], order
+        # The forces are unique: the order tells only how they were found.
+        printed = _by_force(matrix, constant, self._root[rows])
+        if printed is not None:
+            off = np.abs(self._forces(rows, *printed[:2])[0] - forces).max(initial=0.0)
+            if off <= _SAME * np.abs(forces).max(initial=0.0):
+                exclusions = printed[2]
         switched = [int(rows[row]) for row in exclusions]
-        return self._root * forces, potential / self._size, switched, found
+        return self._root * forces, potential / self._size, switched
 
     def _forces(
         self, rows: NDArray[np.int_], pulls: NDArray[np.bool_], slack: FloatArray

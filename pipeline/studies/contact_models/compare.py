@@ -1,56 +1,196 @@
-"""Comparison of contact models on one knee: from the configuration to the page."""
+"""Comparison of contact models on one knee: the models, their measurement, table and page.
+
+A new model is a row of `MODELS` and a name in `pipeline.config.contact_schema.ComparedModel`; its
+`build` returns a model that implements `dynamics.protocol.ContactModel`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
-import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
-from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
-from foundation.base.pose import ANTERIOR, ROTATION
 from foundation.base.threads import one_thread
+from foundation.finite_element.model import coarser
 from pipeline.config.schema import Config, require_knee
 from pipeline.originals.finite_element_layer import CONDENSED
-from pipeline.progress import bar, say
-from pipeline.reports import charts
+from pipeline.originals.spring_bed import build_bed
+from pipeline.progress import say
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
-from pipeline.reports.judgement import judgement_lines
-from pipeline.reports.pictures import PeakPressure, bounds_of, peak_map
-from pipeline.reports.pressure_field import vertex_pressures
-from pipeline.reports.units import number
+from pipeline.reports.units import ASCII, number
 from pipeline.store.job import Job, JobKind
+from pipeline.store.run_documents import Computed
+from pipeline.studies.calibration import FREE_LAWS, fit_law, free_springs, linear_springs
 from pipeline.studies.conduct import Outcome, Study, Table
-from pipeline.studies.contact_models.content import (
-    COARSE,
+from pipeline.studies.contact_models.knee import (
     ELEMENTS,
-    MODELS,
-    ComparedColumn,
-    ComparedModel,
-    ModelComparison,
-    ModelKind,
-    chosen,
-    comparison_content,
-    table_of,
+    TIMES,
+    Built,
+    ComparedKnee,
+    given_parameters,
+    timed,
 )
-from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 from pipeline.studies.contact_models.measurement import (
+    COLUMNS,
     FOLDER,
     REASONS,
-    GaitPoses,
+    Column,
     Measured,
     Truth,
+    figures_of,
     gait_poses,
-    measure_at,
-    measure_cycle,
+    measure,
     read_measured,
     truth_of,
     write_measured,
 )
+
+COARSE = "finite_elements_coarse"
+#: Spring laws of the compared springs.
+LAWS = ("linear", "logarithmic", "modified", "coupled")
+
+
+class ModelKind(NamedTuple):
+    """A compared model."""
+
+    #: Name in files and in `[comparison] models`.
+    name: str
+    #: Name on the page.
+    label: str
+    #: "finite elements", "springs" or "surrogate".
+    group: str
+    #: Raises `InputError`, `StageError` or `ExecutionError` where the model cannot be made.
+    build: Callable[[ComparedKnee], Built]
+
+
+def _elements(knee: ComparedKnee) -> Built:
+    return knee.condensed_elements(ELEMENTS)
+
+
+def _coarse_elements(knee: ComparedKnee) -> Built:
+    start = time.perf_counter()
+    model = coarser(knee.elements)
+    return knee.condensed(COARSE, model, time.perf_counter() - start)
+
+
+def _springs(knee: ComparedKnee, law: str) -> Built:
+    config = knee.springs(law, **given_parameters(knee.config, law))
+    return timed(lambda: build_bed(config.contact, knee.surfaces))
+
+
+def _calibrated(knee: ComparedKnee, law: str) -> Built:
+    samples = knee.samples
+
+    def fitted() -> ContactModel:
+        springs = free_springs(knee, samples.value, linear_springs(knee), law)
+        return springs.at(fit_law(springs.free, springs.at, samples.value).values)
+
+    return timed(fitted, samples.seconds)
+
+
+def _springs_surrogate(knee: ComparedKnee) -> Built:
+    seconds = _springs(knee, "linear").seconds
+    return knee.trained("springs_surrogate", knee.springs("linear"), seconds)
+
+
+def _elements_surrogate(knee: ComparedKnee) -> Built:
+    return knee.trained("elements_surrogate", knee.elements_config, _elements(knee).seconds)
+
+
+def _springs_by_law() -> Iterator[ModelKind]:
+    for law in LAWS:
+        label, build = f"springs, {law} law", partial(_springs, law=law)
+        yield ModelKind(law, label, "springs", build)
+        if law in FREE_LAWS:
+            name, build = f"{law}_calibrated", partial(_calibrated, law=law)
+            yield ModelKind(name, f"{label}, calibrated", "springs", build)
+
+
+_ELEMENTS, _SURROGATE = "finite elements", "surrogate"
+#: The compared models; the finite elements come first, since their cycle gives the poses.
+MODELS = (
+    ModelKind(ELEMENTS, _ELEMENTS, _ELEMENTS, _elements),
+    ModelKind(COARSE, f"{_ELEMENTS}, twice the spacing", _ELEMENTS, _coarse_elements),
+    *_springs_by_law(),
+    ModelKind("springs_surrogate", "surrogate of linear springs", _SURROGATE, _springs_surrogate),
+    ModelKind("elements_surrogate", f"surrogate of {_ELEMENTS}", _SURROGATE, _elements_surrogate),
+)
+#: Rows that every comparison has: the finite elements are what all errors refer to.
+ALWAYS = (ELEMENTS, COARSE)
+
+
+class ComparedModel(Computed):
+    """A row of the table: figures by column, and what could not be computed."""
+
+    name: str
+    label: str
+    group: str
+    figures: dict[str, float | None]
+    failures: dict[str, str]
+    flags: list[str]
+
+
+class ModelComparison(Computed):
+    """`compared_models.json`: every figure of every model.
+
+    `extrapolated` are the groups of columns in which the truth is extrapolated.
+    """
+
+    name: str
+    node_spacing_mm: float
+    extrapolated: list[str]
+    poses: int
+    columns: list[Column]
+    models: list[ComparedModel]
+
+
+def comparison_content(
+    knee: ComparedKnee, measured: dict[str, Measured], truth: Truth
+) -> ModelComparison:
+    """Return the comparison from the measurements by model."""
+    elements = knee.elements_config.contact.finite_element
+    assert elements is not None  # the configuration of the finite elements
+    rows = [(kind, measured[kind.name]) for kind in MODELS if kind.name in measured]
+    return ModelComparison(
+        name=knee.config.run.name,
+        node_spacing_mm=elements.node_spacing_mm,
+        extrapolated=sorted(truth.extrapolated),
+        poses=len(truth.touching),
+        columns=list(COLUMNS),
+        models=[
+            ComparedModel(
+                name=kind.name,
+                label=kind.label,
+                group=kind.group,
+                figures=figures_of(found, truth),
+                failures=found.failures,
+                flags=found.flags,
+            )
+            for kind, found in rows
+        ],
+    )
+
+
+def table_of(content: ModelComparison) -> pd.DataFrame:
+    """Return a row per model and a column per figure, whose name has the unit."""
+    keys = [column.key for column in content.columns]
+    return pd.DataFrame(
+        {
+            "model": row.name,
+            **{key: row.figures[key] for key in keys},
+            "failures": "; ".join(f"{part}: {text}" for part, text in row.failures.items()),
+        }
+        for row in content.models
+    ).astype(dict.fromkeys(keys, float))
+
 
 #: Colour of each group of models; a marker tells the models of a group apart.
 COLOURS = {
@@ -59,44 +199,35 @@ COLOURS = {
     "surrogate": fig.VERMILLION,
 }
 MARKERS = "osD^vP*X"
-#: Columns of the pictures of errors over time.
-_OVER_TIME = ("force_percent", "peak_pressure_percent", "anterior_mm", "wear_percent")
-#: Colours of the models over the cycle.
-_OTHER_LINES = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE, "#CC79A7", "#56B4E9", "#000000")
 
 
-def comparison_page(
-    knee: ComparedKnee,
-    content: ModelComparison,
-    measured: Mapping[str, Measured],
-    truth: Truth,
-) -> dict[str, Any]:
-    """Return the content of `compared_models.html`; `measured` is by the model's name."""
-    labels = {row.name: row.label for row in content.models}
-    groups: dict[str, list[ComparedColumn]] = {}
+def comparison_page(content: ModelComparison) -> dict[str, Any]:
+    """Return the content of `compared_models.html`."""
+    groups: dict[str, list[Column]] = {}
     for column in content.columns:
         groups.setdefault(column.group, []).append(column)
-    return {
-        **{name: getattr(content, name) for name in ModelComparison.model_fields},
-        "groups": groups,
-        "pictures": {
-            "over_time": list(_over_time(content)),
-            "cycles": list(_cycles(labels, measured, truth)),
-            "maps": _maps(knee, labels, measured),
-        },
-    }
+    first = [
+        *(f"{row.label}: {flag}" for row in content.models for flag in row.flags),
+        *(
+            f"{row.label}, {part}: {reason}"
+            for row in content.models
+            for part, reason in row.failures.items()
+        ),
+    ]
+    pictures = list(_over_time(content))
+    return {**dict(content), "groups": groups, "first": first, "pictures": pictures}
 
 
 def _over_time(content: ModelComparison) -> Iterator[Picture]:
-    """Yield a picture per error, over the time of an evaluation."""
+    """Yield an error at given poses, and one under load, over the time of an evaluation."""
     columns = {column.key: column for column in content.columns}
-    for key in _OVER_TIME:
+    for key in ("force_percent", "gait_peak_pressure_percent"):
         points = [
-            (row, time, abs(error))
+            (row, time, error)
             for row in content.models
             if (time := row.figures["evaluation_us"]) and (error := row.figures[key])
         ]
-        label = f"{columns[key].label}, error [{columns[key].unit}]"
+        label = f"{columns[key].label} {columns[key].group}, error [{columns[key].unit}]"
         if points:
             yield _scatter(f"{label}, over the time of an evaluation", points, label)
 
@@ -106,10 +237,10 @@ def _scatter(points: list[tuple[ComparedModel, float, float]], label: str) -> Fi
     """Draw errors over the time of an evaluation, a marker per model, both axes logarithmic."""
     figure, axes = fig.panel(fig.WIDE, x="time of one evaluation [µs]", y=label)
     counts: dict[str, int] = {}
-    for row, time, error in points:
+    for row, seconds, error in points:
         marker = MARKERS[counts.setdefault(row.group, 0) % len(MARKERS)]
         counts[row.group] += 1
-        axes.plot([time], [error], marker, color=COLOURS[row.group], ms=7.0, label=row.label)
+        axes.plot([seconds], [error], marker, color=COLOURS[row.group], ms=7.0, label=row.label)
     axes.set(xscale="log", yscale="log")
     for axis in (axes.xaxis, axes.yaxis):
         # In less than two decades, ticks at powers of ten are too few.
@@ -119,87 +250,6 @@ def _scatter(points: list[tuple[ComparedModel, float, float]], label: str) -> Fi
     axes.margins(0.12)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7.0)
     return figure
-
-
-def _cycles(
-    labels: Mapping[str, str], measured: Mapping[str, Measured], truth: Truth
-) -> Iterator[Picture]:
-    """Yield pictures over the gait cycle with every model on its own cycle."""
-    sources = {labels[name]: found.arrays for name, found in measured.items()}
-    known = {name: a for name, a in sources.items() if "cycle_loads" in a}
-    exact = {"cycle_loads": truth.cycle_loads, "cycle_poses": truth.cycle_poses}
-    at = next(iter(known.values()))["gait_percent"]
-    shown = {"truth": exact, **known}
-    quantities: list[tuple[str, str, str, int, float]] = [
-        *(
-            (f"{side}_force", f"{side} axial force [N]", "cycle_loads", AXIAL_FORCE, 1.0)
-            for side in COMPARTMENTS
-        ),
-        *(
-            (f"{side}_peak", f"{side} peak pressure [MPa]", "cycle_loads", PEAK_PRESSURE, 1e-6)
-            for side in COMPARTMENTS
-        ),
-        ("anterior", "AP position [mm]", "cycle_poses", ANTERIOR, 1e3),
-        ("rotation", "internal rotation [°]", "cycle_poses", ROTATION, 180.0 / np.pi),
-    ]
-    for name, label, key, index, factor in quantities:
-        side = COMPARTMENTS.index("lateral") if name.startswith("lateral") else 0
-        lines = []
-        for k, (model, arrays) in enumerate(shown.items()):
-            values = arrays[key] if key == "cycle_poses" else arrays[key][side]
-            lines.append(_line(model, k, factor * values[:, index]))
-        text = f"{label}, over the gait cycle of each model"
-        yield charts.chart(name, text, "gait cycle [%]", label, lines, at=at, range=[0.0, 100.0])
-
-
-def _line(model: str, place: int, values: FloatArray) -> charts.Chart:
-    if place == 0:
-        return charts.line(model, values, colour=fig.INK, width=3.0)
-    colour = _OTHER_LINES[(place - 1) % len(_OTHER_LINES)]
-    return charts.line(model, values, colour=colour, dashed=place > 2, width=1.4)
-
-
-def _maps(
-    knee: ComparedKnee, labels: Mapping[str, str], measured: Mapping[str, Measured]
-) -> list[dict[str, str | Picture | None]]:
-    """Return the maps of each model at the pose of the highest load, on one colour scale."""
-    tibia = 1e3 * np.asarray(knee.surfaces.tibia.vertices), np.asarray(knee.surfaces.tibia.faces)
-    driven = measured[ELEMENTS]
-    percent = driven.arrays["gait_percent"][gait_poses(driven, 1).instant]
-    found: list[tuple[str, list[PeakPressure | None]]] = []
-    for name, model in measured.items():
-        if "pressures" in model.arrays:
-            pair = [pressed(knee, tibia, percent, p) for p in model.arrays["pressures"]]
-            found.append((labels[name], pair))
-    known = [each for _, pair in found for each in pair if each is not None]
-    if not known:
-        return []
-    limit, corners = bounds_of(known)
-    return [
-        {
-            "label": label,
-            "at_pose": _map(pair[0], limit, corners),
-            "at_load": _map(pair[1], limit, corners),
-        }
-        for label, pair in found
-    ]
-
-
-def _map(found: PeakPressure | None, limit: float, corners: FloatArray) -> Picture | None:
-    return None if found is None else peak_map(found, limit, corners)[1]
-
-
-def pressed(
-    knee: ComparedKnee, tibia: Any, percent: float, pressure: FloatArray
-) -> PeakPressure | None:
-    """Return a pressure (F,) [Pa] at an instant for a map; None where the model gave none."""
-    if not np.isfinite(pressure).all():
-        return None
-    sides = np.asarray(knee.surfaces.compartments)
-    peaks = 1e-6 * np.array([pressure[sides == side].max(initial=0.0) for side in range(2)])
-    vertices = np.asarray(knee.surfaces.tibia.vertices)
-    (shown,) = vertex_pressures(vertices, tibia[1], pressure[np.newaxis])
-    return PeakPressure(float(percent), tibia, 1e-6 * shown, peaks)
 
 
 def _prepare(config: Config, job: Job) -> ComparedKnee:
@@ -212,83 +262,74 @@ def _prepare(config: Config, job: Job) -> ComparedKnee:
 
 def _carry_out(knee: ComparedKnee, _: Job) -> Outcome:
     """Measure the models; a failure of a model but the finite elements is a row with its reason."""
+    names = knee.settings.models
     with one_thread:
-        measured = _measure_all(knee, chosen(knee.settings.models))
+        measured = compare([m for m in MODELS if not names or m.name in (*ALWAYS, *names)], knee)
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
-        content = comparison_content(knee, measured, truth)
-        page = comparison_page(knee, content, measured, truth)
-    flagged = [row.label.replace("µ", "u") for row in content.models if row.flags]
-    told = f"{', '.join(flagged)}: instants of the cycle have flags"
+    content = comparison_content(knee, measured, truth)
+    flagged = ", ".join(row.label for row in content.models if row.flags)
+    told = f"{flagged}: instants of the cycle have flags: do not trust the results there; see the"
     return Outcome(
         content,
         summary_lines(content),
-        [f"{told}: do not trust the results there; see the page"] if flagged else (),
-        page,
+        [f"{told} page".translate(ASCII)] if flagged else (),
+        comparison_page(content),
         {"compared_models.csv": Table(table_of(content), "%.6g")},
     )
 
 
-def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, Measured]:
-    """Measure the models one after the other; each is stored when it is done."""
+def compare(models: list[ModelKind], knee: ComparedKnee) -> dict[str, Measured]:
+    """Measure models one after the other, the finite elements first; each is stored when done."""
     measured: dict[str, Measured] = {}
-    given: GaitPoses | None = None
-    for place, kind in enumerate(kinds):
-        head = f"{place + 1}/{len(kinds)} {kind.label}"
+    poses: FloatArray | None = None
+    for place, kind in enumerate(models, start=1):
         found = read_measured(knee.folder, kind.name) if knee.resume else None
-        say(f"{head}{'' if found is None else ': known'}")
+        say(f"{place}/{len(models)} {kind.label}{'' if found is None else ': known'}")
         if found is None:
-            found = _measured(knee, kind, measured, given)
+            found = _measured(knee, kind, poses)
             write_measured(knee.folder, kind.name, found)
         measured[kind.name] = found
-        if given is None:
-            given = gait_poses(found, knee.settings.poses)
+        if poses is None:
+            poses = gait_poses(found, knee.settings.poses)
         for part, reason in found.failures.items():
             say(f"  {part}: {reason}")
     return measured
 
 
-def _measured(
-    knee: ComparedKnee, kind: ModelKind, earlier: dict[str, Measured], given: GaitPoses | None
-) -> Measured:
+def _measured(knee: ComparedKnee, kind: ModelKind, poses: FloatArray | None) -> Measured:
     """Return the measurements of a model; a model that cannot be made has the reason alone."""
     try:
         built = kind.build(knee)
         gait = knee.gait
     except REASONS as error:
         return Measured(failures={"set-up": str(error)})
-    teacher = earlier.get(built.teacher or "")
-    with bar(100, "%", kind.label) as shown:
+    return measure(built, gait, poses, knee.settings.poses)
 
-        def advance(part: float) -> None:
-            shown.update(int(100 * part) - shown.n)
 
-        patch = None if teacher is None else teacher.patch
-        found = measure_cycle(built, gait, patch, advance)
-    if given is None and "cycle_poses" in found.arrays:
-        given = gait_poses(found, knee.settings.poses)
-    if given is not None:
-        measure_at(built, found, given)
-    return found
+#: Figures on the terminal, in words.
+_SHOWN = {
+    "force_percent": ("force at a pose", "%"),
+    "gait_peak_pressure_percent": ("peak pressure over gait", "%"),
+    "evaluation_us": ("one evaluation", "us"),
+}
 
 
 def summary_lines(content: ModelComparison) -> list[str]:
     """Return the lines on the terminal for a comparison."""
-    shown = ("force_percent", "peak_pressure_percent", "wear_percent", "evaluation_us")
-    columns = [column for column in content.columns if column.key in shown]
     lines = []
     for row in content.models:
-        figures = (f"{c.label} {number(row.figures[c.key])} {c.unit}" for c in columns)
         known = any(value is not None for value in row.figures.values())
+        figures = (
+            f"{words} {number(row.figures[key])} {unit}" for key, (words, unit) in _SHOWN.items()
+        )
         text = ", ".join(figures) if known else "; ".join(row.failures.values())
-        lines.append(f"{row.label}: {text}".replace("µ", "u"))
-    for row in content.models:
-        lines += judgement_lines(row.verdict)
+        lines.append(f"{row.label}: {text}".translate(ASCII))
     return lines
 
 
 MODEL_COMPARISON = Study(
-    # Weights change only the page, and a measured model does not depend on the other models.
-    JobKind("comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")),
+    # A measured model does not depend on the other models.
+    JobKind("comparison", "run", "comparison.toml", ("comparison.models",)),
     Config,
     "compared_models.json",
     "compared_models.html",
@@ -297,7 +338,7 @@ MODEL_COMPARISON = Study(
     files=("compared_models.csv",),
     kept=(
         *(FOLDER, CONDENSED, TIMES),
-        *(kind.name for kind in MODELS if kind.group == "surrogate"),
+        *(kind.name for kind in MODELS if kind.group == _SURROGATE),
     ),
     ending="_comparison",
 )

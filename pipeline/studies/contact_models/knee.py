@@ -20,7 +20,6 @@ from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
-from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.contact_schema import (
@@ -70,20 +69,13 @@ class CalibrationSamples:
     compartments: NDArray[np.str_]
     #: In the order of `foundation.base.loads.LOAD_COLUMNS`, (N, 12) [N, N m, m², Pa, m].
     loads: FloatArray
-    #: Decrease of the axial force over the height, (N,) [N/m].
-    stiffness: FloatArray
 
     def __len__(self) -> int:
         return len(self.poses)
 
     def part(self, chosen: NDArray[np.bool_]) -> Self:
         """Return the chosen samples, (N,) bool."""
-        return type(self)(
-            self.poses[chosen],
-            self.compartments[chosen],
-            self.loads[chosen],
-            self.stiffness[chosen],
-        )
+        return type(self)(self.poses[chosen], self.compartments[chosen], self.loads[chosen])
 
 
 def draw_samples(
@@ -124,16 +116,8 @@ def samples_of(model: SurfaceContact, drawn: pd.DataFrame) -> CalibrationSamples
                 f"calibration: expected an answer of the finite elements at half of the {asked} "
                 f"{name} samples or more, found {found} ({reason})"
             )
-    poses, names = poses_of(answered), answered["compartment"].to_numpy(dtype=np.str_)
-    return CalibrationSamples(poses, names, loads_of(answered), _stiffness(model, poses, names))
-
-
-def _stiffness(model: SurfaceContact, poses: FloatArray, names: NDArray[np.str_]) -> FloatArray:
-    jacobians = [
-        model.compartment_loads(Pose.from_array(pose), str(name))[1]
-        for pose, name in zip(poses, names, strict=True)
-    ]
-    return -np.array(jacobians)[:, 1, 4]
+    names = answered["compartment"].to_numpy(dtype=np.str_)
+    return CalibrationSamples(poses_of(answered), names, loads_of(answered))
 
 
 #: Contact model that the others are compared with.
@@ -244,10 +228,6 @@ class Built(NamedTuple):
     model: ContactModel
     #: Wall time of the set-up [s].
     seconds: float
-    #: Memory that the set-up needs at its peak, estimated [bytes].
-    set_up_memory: float | None = None
-    #: Name of the compared model that a surrogate was trained on.
-    teacher: str | None = None
 
 
 def timed(make: Callable[[], ContactModel], earlier: float = 0.0) -> Built:
@@ -345,17 +325,17 @@ class ComparedKnee:
         known = dict(read_document(file, StageTimes).root) if file.exists() else {}
         if name not in known:
             write_json(file, known | {name: seconds})
-        return Built(model, known.get(name, seconds), model.size.memory)
+        return Built(model, known.get(name, seconds))
 
     def condensed_elements(self, name: str) -> Built:
         """Return the finite elements of the study after their condensation."""
         model, meshing = self.elements, self._original[1]
         return self.condensed(name, model, meshing)
 
-    def trained(self, name: str, config: Config, teacher: Built, teacher_name: str) -> Built:
+    def trained(self, name: str, config: Config, seconds: float) -> Built:
         """Return the surrogate of a model, trained by a run in a sub-folder of the name.
 
-        The set-up is that of the teacher and the stages of the run up to the fits.
+        The set-up takes that of the model, some seconds [s], and the stages up to the fits.
         """
         study = training_configuration(config, name)
         folder = self.folder / name
@@ -369,8 +349,7 @@ class ComparedKnee:
             run_study(study, folder, resume=resume)
         spent = read_document(folder / "run.json", RunRecord).seconds
         own = sum(value for stage, value in spent.items() if stage not in _NOT_OF_SURROGATE)
-        model = TrainedRun.open(folder).surrogate
-        return Built(model, teacher.seconds + own, teacher.set_up_memory, teacher_name)
+        return Built(TrainedRun.open(folder).surrogate, seconds + own)
 
     def _share_compliances(self, folder: Path, study: Config) -> None:
         """Give a run the condensed compliances, as a run that was interrupted after condensing."""

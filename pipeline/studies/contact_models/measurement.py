@@ -1,14 +1,13 @@
-"""What is measured of a contact model, its files, and the truth that all are compared with."""
+"""What is measured of a contact model, its file, and the truth that all are compared with."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +17,18 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.wear_map import Patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AXIAL_FORCE, CENTRE
-from foundation.base.pose import Pose
+from foundation.base.loads import AREA, AXIAL_FORCE, FORCE, PEAK_PRESSURE
+from foundation.base.pose import ANTERIOR, SUPERIOR, Pose
 from foundation.finite_element.model import extrapolated
-from foundation.surface_contact import SurfaceContact
 from pipeline.errors import ExecutionError, StageError
 from pipeline.files import write_document, write_npz
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import median_seconds
-from pipeline.stages.model_cycles import ModelCycle, flag_texts
+from pipeline.stages.model_cycles import flag_texts
 from pipeline.store.documents import Shape, read_arrays, read_document
-from pipeline.store.run_documents import Number, Part
+from pipeline.store.run_documents import Computed, Number, Part
 from pipeline.studies.contact_models.knee import Built
 
 #: What a contact model, a simulation or a run cannot do; anything else is a fault of the program.
@@ -47,36 +44,18 @@ REASONS = (
 _REPEATED = 20.0
 
 
-class GaitPoses(NamedTuple):
-    """Poses (N, 6) [rad, m] at which all models are compared."""
-
-    #: Poses over the cycle that the finite elements drive, (N, 6) [rad, m].
-    poses: FloatArray
-    #: Pose of the highest axial force of that cycle, (6,) [rad, m].
-    pressed: FloatArray
-    #: Index of the instant of the highest force in the reported cycle.
-    instant: int
-
-
 @dataclass(frozen=True, eq=False)
 class Measured:
     """Measurements of one model, with arrays of any shape [SI]."""
 
-    #: Times [s] and memory [bytes] by name, and counts.
+    #: Times [s] by name.
     numbers: dict[str, float] = field(default_factory=dict)
-    #: `SHAPES` of `contact_models.results` by name; what could not be computed is missing.
+    #: `SHAPES` by name; what could not be computed is missing.
     arrays: dict[str, FloatArray] = field(default_factory=dict)
     #: Reason by the part that could not be computed.
     failures: dict[str, str] = field(default_factory=dict)
     #: Flags of the model over its cycle.
     flags: list[str] = field(default_factory=list)
-
-    @property
-    def patch(self) -> Patch | None:
-        """Patches of the model over its cycle, for the wear of its surrogate."""
-        if "aspect" not in self.arrays:
-            return None
-        return Patch(self.arrays["aspect"], self.arrays["ratio"])
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -87,83 +66,46 @@ class Measured:
             self.failures[name] = str(error)
 
 
-def gait_poses(measured: Measured, count: int) -> GaitPoses:
-    """Return poses of a measured cycle: `count` instants evenly over it, and the highest load."""
+def gait_poses(measured: Measured, count: int) -> FloatArray:
+    """Return `count` poses (N, 6) [rad, m] evenly over the cycle of a measured model."""
     if "cycle_poses" not in measured.arrays:
         reason = "; ".join(measured.failures.values())
         raise StageError(f"the finite elements, which all models are compared with: {reason}")
     poses = measured.arrays["cycle_poses"]
-    chosen = np.unique(np.linspace(0, len(poses), count, endpoint=False).astype(int))
-    force = measured.arrays["cycle_loads"][..., AXIAL_FORCE].sum(axis=0)
-    highest = int(force.argmax())
-    return GaitPoses(poses[chosen], poses[highest], highest)
+    return poses[np.unique(np.linspace(0, len(poses), count, endpoint=False).astype(int))]
 
 
-def measure_cycle(
-    built: Built,
-    gait: GaitSimulation,
-    patch: Patch | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Measured:
-    """Drive the gait cycle with a model and compute the wear of the cycle.
+def measure(built: Built, gait: GaitSimulation, given: FloatArray | None, count: int) -> Measured:
+    """Drive the gait cycle with a model, and evaluate the model at given poses (N, 6) [rad, m].
 
-    The wear of a surrogate takes the `patch` of its original model.
+    Without given poses, they are `count` poses of the cycle.
     """
     measured = Measured(numbers={"set_up_s": built.seconds})
-    if built.set_up_memory is not None:
-        measured.numbers["set_up_memory_bytes"] = built.set_up_memory
     with measured.part("cycle"):
-        result, seconds = _timed_cycle(gait, built.model, progress)
-        measured.numbers.update({"cycle_s": seconds, **_counts(result)})
+        result, measured.numbers["cycle_s"] = _timed_cycle(gait, built.model)
         measured.flags.extend(flag_texts(result))
-        measured.arrays.update(
-            gait_percent=result.gait_percent,
-            cycle_poses=result.poses,
-            cycle_loads=result.compartment_loads,
-        )
-        with measured.part("wear"):
-            cycle = ModelCycle(built.model, result, gait.wear_law, patch)
-            if isinstance(built.model, SurfaceContact):
-                aspect, ratio = cycle.patch
-                measured.arrays.update({"aspect": aspect, "ratio": np.asarray(ratio)})
-            measured.arrays["wear_volume"] = cycle.wear.volume
+        measured.arrays.update(cycle_poses=result.poses, cycle_loads=result.compartment_loads)
+    poses = gait_poses(measured, count) if given is None else given
+    with measured.part("given poses"):
+        loads, jacobians = _at_poses(built.model, poses, measured)
+        measured.arrays.update(pose_loads=loads, pose_jacobians=jacobians)
+        known = np.flatnonzero(np.isfinite(jacobians).all(axis=(1, 2)))
+        if calls := [(Pose.from_array(poses[k]),) for k in known]:
+            seconds = median_seconds(partial(built.model.loads, order=1), calls, time.process_time)
+            measured.numbers["evaluation_s"] = seconds
     return measured
 
 
-def measure_at(built: Built, measured: Measured, given: GaitPoses) -> None:
-    """Add to the measurements of a model its loads, Jacobians and pressures at given poses."""
-    model = built.model
-    with measured.part("given poses"):
-        loads, jacobians = _at_poses(model, given.poses, measured)
-        measured.arrays.update({"pose_loads": loads, "pose_jacobians": jacobians})
-        known = np.flatnonzero(np.isfinite(jacobians).all(axis=(1, 2)))
-        calls = [(Pose.from_array(given.poses[k]),) for k in known]
-        if calls:
-            clock = time.process_time
-            seconds = median_seconds(partial(model.loads, order=1), calls, clock)
-            measured.numbers["evaluation_s"] = seconds
-    if isinstance(model, SurfaceContact):
-        with measured.part("pressures"):
-            measured.arrays["pressures"] = _pressures(model, measured, given)
-
-
-def _timed_cycle(
-    gait: GaitSimulation, model: ContactModel, progress: Callable[[float], None] | None
-) -> tuple[SimulationResult, float]:
+def _timed_cycle(gait: GaitSimulation, model: ContactModel) -> tuple[SimulationResult, float]:
     """Return the cycle and its processor time [s], of a second simulation where that is short."""
     start = time.process_time()
-    result = gait(model, progress=progress)
+    result = gait(model)
     seconds = time.process_time() - start
     if seconds < _REPEATED:
         start = time.process_time()
         result = gait(model)
         seconds = time.process_time() - start
     return result, seconds
-
-
-def _counts(result: SimulationResult) -> dict[str, float]:
-    cost = asdict(result.statistics)
-    return {name: float(cost[name]) for name in ("steps", "evaluations")}
 
 
 def _at_poses(
@@ -185,30 +127,15 @@ def _at_poses(
     return loads, jacobians
 
 
-def _pressures(model: SurfaceContact, measured: Measured, given: GaitPoses) -> FloatArray:
-    """Return the pressures (2, F) [Pa] at the pose of highest load, and on the own cycle."""
-    pressed = np.asarray(model.spring_state(Pose.from_array(given.pressed)).pressure)
-    own = np.full(len(pressed), np.nan)
-    if "cycle_poses" in measured.arrays:
-        pose = Pose.from_array(measured.arrays["cycle_poses"][given.instant])
-        own = np.asarray(model.spring_state(pose).pressure)
-    return np.array([pressed, own])
-
-
-#: Shapes of the arrays: N given poses, M instants of the cycle, F triangles.
+#: Shapes of the arrays: N given poses, M instants of the cycle.
 SHAPES: dict[str, Shape] = {
-    "gait_percent": ("M",),
     "cycle_poses": ("M", 6),
     "cycle_loads": (2, "M", 12),
     "pose_loads": ("N", 2, 12),
     "pose_jacobians": ("N", 6, 6),
-    "wear_volume": (2,),
-    "aspect": (2,),
-    "ratio": (2,),
-    "pressures": (2, "F"),
 }
 #: A centre of pressure is undefined out of contact, and all at a pose without an answer.
-_UNDEFINED = ("cycle_loads", "pose_loads", "pose_jacobians", "pressures")
+_UNDEFINED = ("cycle_loads", "pose_loads", "pose_jacobians")
 #: Folder of the measurements.
 FOLDER = "models"
 
@@ -243,35 +170,26 @@ def read_measured(folder: Path, name: str) -> Measured | None:
     return Measured(stored.numbers, arrays, stored.failures, stored.flags)
 
 
-#: Groups of columns that need a truth.
-AT_POSES, OVER_CYCLE = "at given poses", "over the gait cycle"
+#: Groups of columns that need a truth, and those of the cost.
+AT_POSES, OVER_CYCLE, COST = "at given poses", "over the gait cycle", "cost"
 #: What is extrapolated for each group, the loads first.
 _GROUPS = {
     AT_POSES: ("pose_loads", "pose_jacobians"),
-    OVER_CYCLE: ("cycle_loads", "cycle_poses", "wear_volume"),
+    OVER_CYCLE: ("cycle_loads", "cycle_poses"),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Loads (N, 2, 12) [N, ..., m], gait cycle and wear, of the extrapolated finite elements.
+    """The extrapolated finite elements, by the names of `Measured.arrays` [SI].
 
     Groups of columns that are not in `extrapolated` are those of the finer elements as they are,
     and their own error is not known.
     """
 
-    #: Loads of the compartments at the given poses, (N, 2, 12) [N, N m, m², Pa, m].
-    loads: FloatArray
-    #: Whether a compartment is in contact, with both spacings, (N, 2).
+    arrays: dict[str, FloatArray]
+    #: Whether a compartment is in contact at the given poses, with both spacings, (N, 2).
     touching: NDArray[np.bool_]
-    #: Derivative of the total wrench at the given poses, (N, 6, 6) [N, N m; rad, m].
-    jacobians: FloatArray
-    #: Poses of the cycle that the finite elements drive, (M, 6) [rad, m].
-    cycle_poses: FloatArray
-    #: Loads of the compartments over that cycle, (2, M, 12) [N, N m, m², Pa, m].
-    cycle_loads: FloatArray
-    #: Worn volume of the cycle, medial and lateral, (2,) [m³].
-    wear: FloatArray
     #: Measurements with the finer elements.
     fine: Measured
     #: Groups ("at given poses", "over the gait cycle") with an answer of the coarser elements.
@@ -293,16 +211,7 @@ def truth_of(fine: Measured, coarse: Measured | None) -> Truth:
         values[names[0]][apart] = fine.arrays[names[0]][apart]
     other = given if AT_POSES in known else fine.arrays
     touching = _both_touch(fine.arrays["pose_loads"], other["pose_loads"])
-    return Truth(
-        loads=values["pose_loads"],
-        touching=touching,
-        jacobians=values["pose_jacobians"],
-        cycle_poses=values["cycle_poses"],
-        cycle_loads=values["cycle_loads"],
-        wear=values["wear_volume"],
-        fine=fine,
-        extrapolated=known,
-    )
+    return Truth(values, touching, fine, known)
 
 
 def _towards(coarse: FloatArray, fine: FloatArray) -> FloatArray:
@@ -314,6 +223,91 @@ def _both_touch(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((one[..., AXIAL_FORCE] > 0.0) & (other[..., AXIAL_FORCE] > 0.0))
 
 
-def touching_too(truth: Truth, loads: FloatArray) -> NDArray[np.bool_]:
-    """Return where a model (N, 2, 12) [SI] is in contact as the truth is, (N, 2)."""
-    return truth.touching & np.isfinite(loads[..., CENTRE]).all(axis=-1)
+class Column(Computed):
+    """A column of the table: key (which ends with the unit), heading, and what the figure is."""
+
+    key: str
+    label: str
+    unit: str
+    group: str
+    meaning: str
+
+
+_OF_POSES = "RMS over the given poses and both compartments, over the RMS of the truth"
+_OF_CYCLE = (
+    "of both compartments over the cycle that the model drives itself, so under the same load: "
+    "RMS error over the RMS of the truth"
+)
+#: The columns, in the order of the table.
+COLUMNS = tuple(
+    Column(key=key, label=label, unit=unit, group=group, meaning=meaning)
+    for key, label, unit, group, meaning in (
+        ("force_percent", "force", "%", AT_POSES, f"contact force, a vector: {_OF_POSES}"),
+        (
+            "stiffness_percent", "stiffness", "%", AT_POSES,
+            "derivative of the axial force by the height: RMS over the given poses, over the RMS "
+            "of the truth",
+        ),
+        ("peak_pressure_percent", "peak pressure", "%", AT_POSES, f"peak pressure: {_OF_POSES}"),
+        ("area_percent", "area", "%", AT_POSES, f"contact area: {_OF_POSES}"),
+        (
+            "anterior_mm", "AP position", "mm", OVER_CYCLE,
+            "AP position: RMS difference over the cycle that the model drives itself",
+        ),
+        (
+            "gait_peak_pressure_percent", "peak pressure", "%", OVER_CYCLE,
+            f"peak pressure {_OF_CYCLE}",
+        ),
+        ("gait_area_percent", "area", "%", OVER_CYCLE, f"contact area {_OF_CYCLE}"),
+        (
+            "evaluation_us", "one evaluation", "µs", COST,
+            "loads and Jacobian at a pose: median processor time over the given poses",
+        ),
+        ("cycle_s", "one cycle", "s", COST, "simulated gait cycle: processor time"),
+        (
+            "set_up_s", "set-up", "s", COST,
+            "wall time until the model can be evaluated: springs, condensation, training",
+        ),
+    )
+)  # fmt: skip
+_QUANTITIES: dict[str, int | slice] = {"force": FORCE, "peak_pressure": PEAK_PRESSURE, "area": AREA}
+
+
+def figures_of(measured: Measured, truth: Truth) -> dict[str, float | None]:
+    """Return the figures of a model by the keys of `COLUMNS`, None where there is none."""
+    numbers, arrays = measured.numbers, measured.arrays
+    figures: dict[str, float | None] = {column.key: None for column in COLUMNS}
+    # Errors of what is the truth itself are not known.
+    known = truth.extrapolated if measured is truth.fine else frozenset(_GROUPS)
+    if AT_POSES in known and "pose_loads" in arrays:
+        found, wanted = (each["pose_loads"][truth.touching] for each in (arrays, truth.arrays))
+        for name, column in _QUANTITIES.items():
+            figures[f"{name}_percent"] = relative(found[:, column], wanted[:, column])
+        found, wanted = (
+            each["pose_jacobians"][truth.touching.any(axis=1), AXIAL_FORCE, SUPERIOR]
+            for each in (arrays, truth.arrays)
+        )
+        figures["stiffness_percent"] = relative(found, wanted)
+    if OVER_CYCLE in known and "cycle_loads" in arrays:
+        apart = (arrays["cycle_poses"] - truth.arrays["cycle_poses"])[:, ANTERIOR]
+        figures["anterior_mm"] = 1e3 * root_mean_square(apart)
+        for name in ("peak_pressure", "area"):
+            found, wanted = (
+                each["cycle_loads"][..., _QUANTITIES[name]] for each in (arrays, truth.arrays)
+            )
+            figures[f"gait_{name}_percent"] = relative(found, wanted)
+    if "evaluation_s" in numbers:
+        figures["evaluation_us"] = 1e6 * numbers["evaluation_s"]
+    return figures | {name: numbers.get(name) for name in ("cycle_s", "set_up_s")}
+
+
+def relative(found: FloatArray, wanted: FloatArray) -> float | None:
+    """Return the RMS error of values (any shape) over the RMS of the wanted ones [%]; no NaN."""
+    known = np.isfinite(found)
+    size = root_mean_square(wanted[known]) if known.any() else 0.0
+    return 100.0 * root_mean_square((found - wanted)[known]) / size if size > 0.0 else None
+
+
+def root_mean_square(values: FloatArray) -> float:
+    """Return the root mean square of values (any shape) [any unit]."""
+    return float(np.sqrt(np.mean(np.square(values))))

@@ -11,7 +11,7 @@ import pandas as pd
 from dynamics.laxity.parameters import MENISCI, OF_GROUP, Answer
 from dynamics.laxity.posterior import Draws, Fit, draw, fit, linear_covariance
 from dynamics.laxity.states import DIRECTIONS, LaxityKnee, LaxityStates
-from dynamics.ligaments.bundle_tables import ligament_rows
+from dynamics.ligaments.bundle_tables import DRAW, MENISCI_COLUMN, ligament_rows
 from dynamics.ligaments.bundles import ligament_forces, ligament_strains
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
@@ -20,7 +20,6 @@ from foundation.base.pose import FLEXION, POSE_COLUMNS, Pose
 from foundation.base.threads import one_thread
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.config.schema import Config
-from pipeline.config.stage_schema import SHIPPED_LIGAMENTS
 from pipeline.progress import say
 from pipeline.reports.units import number
 from pipeline.simulation import ligament_places
@@ -45,7 +44,9 @@ _NAMED, _NARROWED = 4, 0.02
 #: Least correlation of parameters that are not told apart, most such pairs, and the largest width
 #: of a parameter that the tests inform.
 _TOGETHER, _PAIRS, _INFORMED = 0.3, 8, 0.95
-LIGAMENTS, DRAWN, PARAMETERS = "ligaments.csv", "ligament_draws.csv", "parameters.csv"
+LIGAMENTS, PARAMETERS = "ligaments.csv", "parameters.csv"
+#: Draws of the posterior and of the prior.
+DRAWN, PRIOR = "ligament_draws.csv", "prior_draws.csv"
 STATES, TENSIONS = "laxity.csv", "tensions.csv"
 
 
@@ -340,10 +341,10 @@ def _tables(setup: LaxitySetup, given: Answer, calibration: Calibration | None) 
         tables[PARAMETERS] = Table(pd.DataFrame([row.model_dump() for row in rows]), "%.6g")
         tables[LIGAMENTS] = Table(_ligaments(setup, found.answer.z), "%.9g")
         if calibration.drawn:
-            drawn = [
-                _ligaments(setup, each.z).assign(draw=k) for k, each in enumerate(calibration.drawn)
-            ]
-            tables[DRAWN] = Table(pd.concat(drawn, ignore_index=True), "%.9g")
+            drawn = np.array([each.z for each in calibration.drawn])
+            rng = np.random.default_rng([setup.settings.seed, 1])
+            tables[DRAWN] = _draws(setup, drawn)
+            tables[PRIOR] = _draws(setup, rng.standard_normal(drawn.shape))
     states = [_state_rows(name, each) for name, answer in answers.items() for each in answer.states]
     tables[STATES] = Table(pd.concat(states, ignore_index=True), "%.9g")
     tensions = [
@@ -355,11 +356,18 @@ def _tables(setup: LaxitySetup, given: Answer, calibration: Calibration | None) 
     return tables
 
 
+def _draws(setup: LaxitySetup, drawn: FloatArray) -> Table:
+    """Return the tables of bundles and the restraint of the menisci of draws (M, P)."""
+    tables = [_ligaments(setup, z).assign(**{DRAW: k}) for k, z in enumerate(drawn)]
+    if setup.settings.menisci_N_per_mm:
+        for table, z in zip(tables, drawn, strict=True):
+            table[MENISCI_COLUMN] = 1e-3 * setup.model.uncertain.at(z).menisci
+    return Table(pd.concat(tables, ignore_index=True), "%.9g")
+
+
 def _ligaments(setup: LaxitySetup, z: FloatArray) -> pd.DataFrame:
-    """Return the table of the bundles at parameters (P,), in the frames of the given table."""
-    simulation = setup.config.simulation
-    shipped = simulation.ligaments == SHIPPED_LIGAMENTS
-    places = {} if shipped else ligament_places(simulation)
+    """Return the table of the bundles at parameters (P,), in the frames of the mesh files."""
+    places = ligament_places(setup.config.simulation)
     return pd.DataFrame(ligament_rows(setup.model.uncertain.at(z).ligaments, **places))
 
 
@@ -418,6 +426,6 @@ LAXITY_STUDY = Study(
     "laxity.html",
     prepare,
     carry_out,
-    files=(STATES, TENSIONS, LIGAMENTS, DRAWN, PARAMETERS),
+    files=(STATES, TENSIONS, LIGAMENTS, DRAWN, PRIOR, PARAMETERS),
     ending="_laxity",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,17 @@ from pipeline.config.schema_base import (
     name_field,
 )
 from pipeline.studies.implant_forces import ImplantForcesConfig
+
+
+def stated_fields(section: Section, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the stated values of keys, by the fields of the settings that the keys change."""
+    stated = section.model_dump(exclude_none=True)
+    return {field: stated[key] for key, field in fields.items() if key in stated}
+
+
+def stated_files(section: Section, fields: Mapping[str, str]) -> dict[str, Path]:
+    """Return the files that keys state, by the fields that the keys change."""
+    return {field: data_file(text) for field, text in stated_fields(section, fields).items()}
 
 
 class ArticularModelConfig(Section):
@@ -42,9 +53,10 @@ class ArticularModelConfig(Section):
     )
 
     @property
-    def thicknesses(self) -> dict[str, float]:
-        """Uniform thicknesses of layers [m], by the names of the contact meshes."""
-        return {name: 1e-3 * value for name, value in self.thickness_mm.items()}
+    def surfaces(self) -> dict[str, Any]:
+        """Arguments of `articular_contacts`: mesh files, thicknesses of layers [m], shape."""
+        thicknesses = {name: 1e-3 * value for name, value in self.thickness_mm.items()}
+        return {"meshes": self.mesh_files, "thicknesses": thicknesses, "surface": self.surface}
 
     @property
     def mesh_files(self) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""Preparation of a walk: settings, model, plant, contacts, first values.
+"""Preparation of a walk: settings, model, motion, plant, contacts, first values.
 
 A model with articular contact is simulated by COMAK. In any other model, the joint of the knee
 stands for its contact and ligaments: without secondary coordinates, the problem of a frame is
@@ -10,22 +10,15 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynamics.motion.motion_tables import read_motion_table
-from dynamics.musculoskeletal import (
-    Comak,
-    ComakFiles,
-    ComakSettings,
-    OpenSimPlant,
-    OsimModel,
-    RecordedPlant,
-)
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.musculoskeletal import Comak, ComakSettings, OsimModel, RecordedPlant
 from dynamics.musculoskeletal.comak_file import (
     ComakFile,
     check_coordinates,
@@ -33,13 +26,16 @@ from dynamics.musculoskeletal.comak_file import (
     reserve_fields,
     with_actuators,
 )
-from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
+from dynamics.musculoskeletal.comak_settings import (
+    ComakFiles,
+    MuscleWeight,
+    SecondaryCoordinate,
+)
 from dynamics.musculoskeletal.forward_simulation import settle
-from dynamics.musculoskeletal.ground_balance import loaded_by_plates
+from dynamics.musculoskeletal.ground_balance import ground_balance, loaded_by_plates
 from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
 from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
-from dynamics.musculoskeletal.load_causes import ground_balance
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
@@ -47,56 +43,43 @@ from dynamics.musculoskeletal.motion_input import (
     filter_edge_notes,
     read_motion,
 )
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
-from pipeline.config.schema_base import Section
 from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
-from pipeline.studies.muscle_walks.schema import ArticularModelConfig, ComakConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.marker_motion import MOTION, motion_of_markers
+from pipeline.studies.muscle_walks.schema import (
+    ArticularModelConfig,
+    ComakConfig,
+    MuscleWalkFile,
+    stated_fields,
+    stated_files,
+)
 
+#: Keys of [comak] that prepare the motion, and the settings that they change.
+_TIMES = {"start_s": "start", "stop_s": "stop", "step_s": "step", "lowpass_Hz": "lowpass"}
 #: Fields of the settings by keys of [comak].
-_FIELDS = {
-    "primary": "primary",
-    "start_s": "start",
-    "stop_s": "stop",
-    "step_s": "step",
-    "lowpass_Hz": "lowpass",
-    "iterations": "iterations",
-    "tolerance": "tolerance",
-    "settle": "settle",
-    "contact_energy_weight": "contact_energy_weight",
-    "fibre_forces": "fibre_forces",
-}
+_FIELDS = _TIMES | {
+    key: key
+    for key in (
+        "primary", "iterations", "tolerance", "settle", "contact_energy_weight", "fibre_forces"
+    )
+}  # fmt: skip
 #: Files by keys of [walk].
 _FILES = {"motion": "motion", "external_loads": "external_loads", "reserves": "forces"}
-
-
-def stated_fields(section: Section, fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the stated values of keys, by the fields of the settings that the keys change."""
-    stated = section.model_dump(exclude_none=True)
-    return {field: stated[key] for key, field in fields.items() if key in stated}
-
-
-def stated_files(section: Section, fields: Mapping[str, str]) -> dict[str, Path]:
-    """Return the files that keys state, by the fields that the keys change."""
-    return {field: data_file(text) for field, text in stated_fields(section, fields).items()}
-
-
-def spring_contacts(
-    model: OsimModel, config: ArticularModelConfig, *, energy: bool = False
-) -> tuple[JointContact, ...]:
-    """Return the contacts of a model with beds of springs, with surfaces of the configuration."""
-    return articular_contacts(
-        model,
-        meshes=config.mesh_files,
-        thicknesses=config.thicknesses,
-        surface=config.surface,
-        energy=energy,
-    )
+#: Settings of static optimisation: the sum of squared activations, and a motion without noise.
+_STATIC = {
+    "secondary": (), "by_volume": False, "activation_weight": 1.0, "reserve_weight": 1.0,
+    "lowpass": 6.0,
+}  # fmt: skip
+#: Least moment arm of a muscle that moves a coordinate [m]; OpenSim's paths over several surfaces
+#: have moments of half a millimetre on the pelvis, which they do not cross.
+_CROSSING = 2e-3
 
 
 def facing_contacts(
@@ -106,8 +89,8 @@ def facing_contacts(
     *,
     energy: bool = False,
 ) -> tuple[JointContact, ...]:
-    """Return `spring_contacts`; refuse surfaces that do not face each other along a motion."""
-    contacts = spring_contacts(model, config, energy=energy)
+    """Return contacts with beds of springs; refuse surfaces that do not face along a motion."""
+    contacts = articular_contacts(model, **config.surfaces, energy=energy)
     check_facing(contacts, model, motion)
     return contacts
 
@@ -115,12 +98,11 @@ def facing_contacts(
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
     """Return what is contradictory or assumed about medial and lateral."""
     split = {contact.name for contact in contacts if is_split(contact)}
-    notes = {
-        f"{model.path.name}, {contact.name}: {note}": None
+    return tuple(
+        f"{model.path.name}, {contact.name}: {note}"
         for contact in model.contacts
         if contact.name in split and (note := leg_side(model, contact.bed).note)
-    }
-    return tuple(notes)
+    )
 
 
 def is_split(contact: JointContact) -> bool:
@@ -129,35 +111,49 @@ def is_split(contact: JointContact) -> bool:
 
 
 class WalkSettings(NamedTuple):
-    """Settings of a walk."""
+    """Settings of a walk, which solve for no locked coordinate."""
 
     settings: ComakSettings
     #: Model, motion, external loads and reserves.
     files: ComakFiles
-    #: OpenSim-JAM's file of settings; None where the configuration states all settings.
-    source: ComakFile | None
+    #: Coordinates that contact need not move: locked, coupled, or stated as prescribed.
+    prescribed: set[str]
+    #: Coordinates that the settings solve for, with locked ones.
+    solved: tuple[str, ...]
+    #: Settings that are not carried out, or that contradict the model.
+    notes: tuple[str, ...]
 
 
 def walk_settings(
-    file: MuscleWalkFile,
-    recorded: ComakSettings | None = None,
-    viscosities: Mapping[str, float] | None = None,
-    usual: Mapping[str, Any] | None = None,
+    file: MuscleWalkFile, model: OsimModel, recorded: ComakSettings | None = None
 ) -> WalkSettings:
-    """Return the settings of a file or record as [comak] changes them; `usual` are last."""
-    walk = file.walk
+    """Return the settings of a file or record as [comak] changes them, or the usual ones."""
+    walk, source, settings = file.walk, None, recorded
     stated = stated_files(walk, _FILES)
-    settings, source = recorded, None
+    if file.inverse_kinematics is not None:
+        stated.setdefault("motion", Path(MOTION))  # which has yet to be found
     files = replace(ComakFiles(data_file(walk.model), Path(), None, None), **stated)
     if walk.settings is not None:
         source = ComakFile(data_file(walk.settings), {"model": files.model, **stated})
-        settings, files = source.settings(viscosities), source.files
+        settings, files = source.settings(model.viscosities), source.files
     changes = _changes(file.comak, settings)
     if source is None and walk.reserves is not None:
         changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
-    if settings is None:
-        return WalkSettings(ComakSettings(**{**(usual or {}), **changes}), files, source)
-    return WalkSettings(replace(settings, **changes), files, source)
+    if settings is not None:
+        settings = replace(settings, **changes)
+    elif model.contacts:
+        settings = ComakSettings(**changes)
+    else:
+        others = {*model.held_coordinates, *(file.comak.secondary or ())}
+        primary = tuple(name for name in model.coordinate_paths if name not in others)
+        settings = ComakSettings(**{"primary": primary, **_STATIC, **changes})
+    solved = (*settings.primary, *secondary_names(settings))
+    settings = _without_locked(settings, model)
+    if recorded is None or source is not None:  # A record has the actuators of the model.
+        settings = with_actuators(settings, model.reserves)
+    listed = () if source is None else source.prescribed(model.coordinate_paths)
+    prescribed = {*model.held_coordinates, *listed}
+    return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
 
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
@@ -179,18 +175,52 @@ def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, An
     return changes
 
 
-#: Keys of [comak] that prepare the motion, and the settings that they change.
-_TIMES = {"start_s": "start", "stop_s": "stop", "step_s": "step", "lowpass_Hz": "lowpass"}
+def _without_locked(settings: ComakSettings, model: OsimModel) -> ComakSettings:
+    """Return settings that solve for no locked coordinate."""
+    locked = model.locked_coordinates
+    primary = tuple(name for name in settings.primary if name not in locked)
+    secondary = tuple(s for s in settings.secondary if s.name not in locked)
+    if secondary and not model.contacts:
+        raise InputError(
+            f"secondary coordinates: expected none, as {model.path.name} has no articular contact "
+            f"that applies, found {', '.join(s.name for s in secondary)}; leave comak.secondary "
+            "out, or take a model with contact"
+        )
+    if not primary or (model.contacts and not secondary):
+        solved = (*settings.primary, *secondary_names(settings))
+        raise InputError(
+            f"{model.path.name}: expected primary and secondary coordinates that move, found "
+            f"{', '.join(name for name in solved if name in locked)} locked; set locked to false "
+            "in the model"
+        )
+    return replace(settings, primary=primary, secondary=secondary)
 
 
-#: Settings of static optimisation: the sum of squared activations, and a motion without noise.
-_STATIC = {
-    "secondary": (), "by_volume": False, "activation_weight": 1.0, "reserve_weight": 1.0,
-    "lowpass": 6.0,
-}  # fmt: skip
-#: Least moment arm of a muscle that moves a coordinate [m]; OpenSim's paths over several surfaces
-#: have moments of half a millimetre on the pelvis, which they do not cross.
-_CROSSING = 2e-3
+def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) -> tuple[str, ...]:
+    """Return notes on settings that are not carried out, or that contradict the model."""
+    known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
+    check_coordinates("comak.primary", settings.primary, known)
+    check_coordinates("comak.secondary", secondary_names(settings), known)
+    notes = () if source is None else source.notes(known, (*model.held_coordinates, *free))
+    notes += model.notes(free)
+    viscosities = model.viscosities
+    other = [
+        f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
+        for s in settings.secondary
+        if not np.isclose(s.damping, viscosities.get(s.name, 0.0))
+    ]
+    if not other:
+        return notes
+    return (
+        *notes,
+        "damping of secondary coordinates: expected the viscosity that the model applies to "
+        f"them, found {', '.join(other)}; frames may not converge",
+    )
+
+
+def secondary_names(settings: ComakSettings) -> tuple[str, ...]:
+    """Return the names of the secondary coordinates."""
+    return tuple(s.name for s in settings.secondary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,36 +231,23 @@ class WalkSetup:
     settings: ComakSettings
     #: Multibody system along the motion.
     plant: OpenSimPlant | RecordedPlant
-    #: Contacts of joint surfaces with beds of springs.
-    springs: tuple[JointContact, ...]
-    #: Contacts of the simulation, where surrogates may stand for springs.
-    contacts: tuple[JointContact, ...]
-    #: Time that the parts of the preparation took [s], by name.
-    seconds: dict[str, float] = field(default_factory=dict)
     #: Sentences on what the files leave out, and on keys without effect.
     notes: tuple[str, ...] = ()
+    #: Contacts of joint surfaces with beds of springs.
+    springs: tuple[JointContact, ...] = ()
+    #: Contacts of the simulation, where surrogates may stand for springs.
+    contacts: tuple[JointContact, ...] = ()
+    #: Time that the parts of the preparation took [s], by name.
+    seconds: dict[str, float] = field(default_factory=dict)
     #: The knee of a model without articular contact.
     knee: Knee | None = None
-    #: The motion from markers, where it is found so.
+    #: Distances of the markers that the motion follows.
     markers: MarkerMotion | None = None
 
     @property
     def comak(self) -> Comak:
         """The simulation."""
         return Comak(self.plant, self.contacts, self.settings)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Settings without effect, and what the files leave out."""
-        unknown = self.settings.unknown_muscles(self.plant.muscles.names)
-        if not unknown:
-            return self.notes
-        names = ", ".join(unknown)
-        return (
-            *self.notes,
-            f"muscle weights: expected names of muscles of the model, found {names}; the weights "
-            "of these names have no effect",
-        )
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -247,43 +264,54 @@ class WalkSetup:
         if not self.settings.settle or not plant.secondary:
             return start
         with plant.system.unloaded():
-            resting = OpenSimPlant(plant.system, _at_rest(plant.motion), (), plant.secondary)
+            resting = OpenSimPlant(plant.system, plant.motion.resting, (), plant.secondary)
             # Surrogates are trained near the walk; settling may begin elsewhere.
             contacts = PlantContacts(resting, self.springs)
-            return settle(contacts, start, threshold=self.settings.settle_threshold).values
+            return settle(contacts, start, threshold=self.settings.settle_threshold)
 
 
-def _at_rest(motion: CoordinateMotion) -> CoordinateMotion:
-    """Return the first instant of a motion, at rest."""
-    values = np.repeat(motion.values[:1], 2, axis=0)
-    return replace(
-        motion,
-        time=motion.time[:2],
-        values=values,
-        speeds=np.zeros_like(values),
-        accelerations=np.zeros_like(values),
-    )
+def prepare_walk(file: MuscleWalkFile, folder: Path | None = None) -> WalkSetup:
+    """Return a walk, ready to be simulated, whose files, settings and surrogates are checked.
 
-
-def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
-    """Return a walk, ready to be simulated, whose files, settings and surrogates are checked."""
+    A motion from markers is found on the way, and written to the folder.
+    """
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
-    prepared = (_recorded if walk.replay else _from_opensim)(file, model)
-    plant, settings, notes, source, knee = prepared
+    setup, prescribed = (
+        _recorded(file, model) if walk.replay else _from_opensim(file, model, folder)
+    )
     planted = time.perf_counter()
-    energy = settings.contact_energy_weight > 0.0
-    springs = () if knee else facing_contacts(model, walk, plant.motion, energy=energy)
-    notes += _rigid_notes(springs, settings, _prescribed(source, model))
-    notes += side_notes(model, springs) + material_notes(model)
-    runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
-    contacts = with_surrogates(springs, runs)
-    seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
-    setup = WalkSetup(model, settings, plant, springs, contacts, seconds, notes, knee)
+    energy = setup.settings.contact_energy_weight > 0.0
+    motion = setup.plant.motion
+    springs = () if setup.knee else facing_contacts(model, walk, motion, energy=energy)
+    notes = (
+        *setup.notes, *_rigid_notes(springs, setup.settings, prescribed),
+        *side_notes(model, springs), *material_notes(model), *_weight_notes(setup),
+    )  # fmt: skip
+    runs = {name: Path(run) for name, run in walk.surrogates.items()}
+    seconds = {"plant": planted - begun}
+    setup = replace(
+        setup,
+        springs=springs,
+        contacts=with_surrogates(springs, runs),
+        notes=notes,
+        seconds=seconds | {"contacts": time.perf_counter() - planted},
+    )
     _ = setup.comak  # Settings that do not agree are an error before the first frame.
-    for text in setup.warnings:
+    for text in notes:
         warnings.warn(text, stacklevel=2)
     return setup
+
+
+def _weight_notes(setup: WalkSetup) -> tuple[str, ...]:
+    """Return a note on weights of muscles that the model does not have."""
+    unknown = setup.settings.unknown_muscles(setup.plant.muscles.names)
+    if not unknown:
+        return ()
+    return (
+        f"muscle weights: expected names of muscles of the model, found {', '.join(unknown)}; the "
+        "weights of these names have no effect",
+    )
 
 
 def _rigid_notes(
@@ -306,57 +334,47 @@ def _rigid_notes(
     )
 
 
-def _prescribed(source: ComakFile | None, model: OsimModel) -> set[str]:
-    """Return the coordinates that the file of settings or the model states as prescribed."""
-    listed = () if source is None else source.prescribed(model.coordinate_paths)
-    return {*model.held_coordinates, *listed}
-
-
 def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
     """Return the SHA-256 of what a record has of a model: all but its articular contact."""
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Prepared(NamedTuple):
-    """A plant, its settings, notes on its files, the file of settings, and a knee."""
+def _motion(
+    file: MuscleWalkFile, model: OsimModel, path: Path, folder: Path | None
+) -> tuple[MotionTable, MarkerMotion | None]:
+    """Return the motion of a walk, and its markers if the motion is found from markers."""
+    if file.inverse_kinematics is None:
+        return read_motion_table(path), None
+    if folder is None:
+        raise InputError("inverse_kinematics: expected a folder for the motion, found none")
+    markers = motion_of_markers(file, model, folder)
+    return markers.motion, markers
 
-    plant: OpenSimPlant | RecordedPlant
-    settings: ComakSettings
-    notes: tuple[str, ...]
-    source: ComakFile | None
-    knee: Knee | None = None
 
-
-def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
-    """Return a plant by OpenSim, its settings, and notes on what its files leave out."""
+def _from_opensim(
+    file: MuscleWalkFile, model: OsimModel, folder: Path | None
+) -> tuple[WalkSetup, set[str]]:
+    """Return a walk by OpenSim without its contacts, and coordinates that contact need not move."""
     static = not model.contacts
-    usual: dict[str, Any] = {}
-    if static:
-        others = {*model.held_coordinates, *(file.comak.secondary or ())}
-        kept = [name for name in model.coordinate_paths if name not in others]
-        usual = {"primary": tuple(kept), **_STATIC}
-    else:
+    if not static:
         file.check_coordinates()
-    stated = walk_settings(file, viscosities=model.viscosities, usual=usual)
-    stated, solved = _without_locked(stated, model)
-    settings, files, source = stated
-    settings = with_actuators(settings, model.reserves)
-    notes = _file_notes(stated, model)
-    text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
-    for path in (files.motion, files.external_loads):
-        if path is not None and not Path(path).is_file():
-            remedy = "check walk.motion and walk.external_loads"
-            if path == files.motion:
-                remedy += ", or state [inverse_kinematics] to find the motion from markers"
-            raise InputError(f"{path}: no such file; {remedy}")
+    settings, files, prescribed, solved, notes = walk_settings(file, model)
     loads = files.external_loads
+    for path, remedy in (
+        (None if file.inverse_kinematics else files.motion,
+         ", or state [inverse_kinematics] to find the motion from markers"),
+        (loads, ""),
+    ):  # fmt: skip
+        if path is not None and not path.is_file():
+            keys = "check walk.motion and walk.external_loads"
+            raise InputError(f"{path}: no such file; {keys}{remedy}")
+    table, markers = _motion(file, model, files.motion, folder)
+    text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     plates = loads is not None and loads.suffix.lower() != ".xml"
     system = OpenSimSystem(text, None if plates else loads, reactions=static)
-    table = read_motion_table(files.motion)
     check_seconds(table.source, table.time)
     columns = CoordinateTable(table, system)
-    notes += columns.unit_notes()
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
@@ -372,15 +390,14 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         notes += system.external_loads.notes
         check_seconds(system.external_loads.data_file, system.external_loads.table.time)
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
+    absent = [n for n in system.coordinates if n not in {*columns.columns, *system.held}]
+    if absent:
+        missing = f"no column of {', '.join(absent)}; these coordinates are zero"
+        notes += (f"{Path(table.source).name}: {missing}",)
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
-    known = {*columns.columns, *system.held}
-    absent = [name for name in system.coordinates if name not in known]
-    if absent:
-        notes += (
-            f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
-        )
-    return _Prepared(plant, settings, notes, source, knee)
+    notes = (*(markers.notes if markers else ()), *notes)
+    return WalkSetup(model, settings, plant, notes, knee=knee, markers=markers), prescribed
 
 
 def _moved_by_muscles(
@@ -415,102 +432,42 @@ def _knee(
     )
 
 
-def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSettings, tuple[str, ...]]:
-    """Return settings that solve for no locked coordinate, and the coordinates of the settings."""
-    settings, locked = stated.settings, model.locked_coordinates
-    primary = tuple(name for name in settings.primary if name not in locked)
-    secondary = tuple(s for s in settings.secondary if s.name not in locked)
-    solved = (*settings.primary, *secondary_names(settings))
-    if secondary and not model.contacts:
-        raise InputError(
-            f"secondary coordinates: expected none, as {model.path.name} has no articular contact "
-            f"that applies, found {', '.join(s.name for s in secondary)}; leave comak.secondary "
-            "out, or take a model with contact"
-        )
-    if not primary or (model.contacts and not secondary):
-        raise InputError(
-            f"{model.path.name}: expected primary and secondary coordinates that move, found "
-            f"{', '.join(name for name in solved if name in locked)} locked; set locked to false "
-            "in the model"
-        )
-    kept = replace(settings, primary=primary, secondary=secondary)
-    return stated._replace(settings=kept), solved
-
-
-def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
-    """Return notes on settings that are not carried out, or that contradict the model."""
-    settings, known = stated.settings, model.coordinate_paths
-    check_coordinates("comak.primary", settings.primary, known)
-    check_coordinates("comak.secondary", secondary_names(settings), known)
-    source = stated.source
-    free = (*settings.primary, *secondary_names(settings))
-    notes = () if source is None else source.notes(known, (*model.held_coordinates, *free))
-    notes += model.notes(free)
-    viscosities = model.viscosities
-    other = [
-        f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
-        for s in settings.secondary
-        if not np.isclose(s.damping, viscosities.get(s.name, 0.0))
-    ]
-    if not other:
-        return notes
-    return (
-        *notes,
-        "damping of secondary coordinates: expected the viscosity that the model applies to "
-        f"them, found {', '.join(other)}; frames may not converge",
-    )
-
-
-def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
-    """Return a recorded plant, the settings of its replay, and notes on differences."""
+def _recorded(file: MuscleWalkFile, model: OsimModel) -> tuple[WalkSetup, set[str]]:
+    """Return a recorded walk without its contacts, and coordinates that contact need not move."""
+    record = str(file.walk.replay)
     if not model.contacts:
         raise InputError(
             f"walk.replay: expected a model with articular contact, found none in "
             f"{model.path.name}; leave walk.replay out"
         )
-    plant = RecordedPlant.load(data_file(str(file.walk.replay)))
+    plant = RecordedPlant.load(data_file(record))
     if set(plant.motion.names) != set(model.coordinate_paths):
         raise InputError(
-            f"{file.walk.replay}: expected a record of {model.path.name}, found another model "
-            f"with the coordinates {', '.join(plant.motion.names)}; record a walk of this model"
+            f"{record}: expected a record of {model.path.name}, found another model with the "
+            f"coordinates {', '.join(plant.motion.names)}; record a walk of this model"
         )
-    _check_times(file, plant.settings)
-    stated = walk_settings(file, plant.settings, model.viscosities)
-    stated, solved = _without_locked(stated, model)
-    settings = stated.settings
-    if stated.source is not None:  # Those of the record have the actuators of the model.
-        settings = with_actuators(settings, model.reserves)
-    notes = _file_notes(stated, model)
+    for key, name in _TIMES.items():
+        stated, own = getattr(file.comak, key), getattr(plant.settings, name)
+        if stated is not None and stated != own:
+            raise InputError(
+                f"comak.{key}: expected {own} as in the record, found {stated}; a replay has the "
+                f"motion of {record}: leave the key out, or record another walk"
+            )
+    settings, _, prescribed, solved, notes = walk_settings(file, model, plant.settings)
     notes += lock_notes(model.locked_coordinates, plant.motion.angles, solved, {})
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
         raise InputError(
-            f"{file.walk.replay}: expected the coordinates of the record, primary "
+            f"{record}: expected the coordinates of the record, primary "
             f"{', '.join(plant.settings.primary)} and secondary {', '.join(own)}, found "
             f"{', '.join(settings.primary)} and {', '.join(found)} in the settings"
         )
     ordered = sorted(settings.secondary, key=lambda s: own.index(s.name))
     settings = replace(settings, secondary=tuple(ordered))
-    if plant.model in ("", model_digest(file, model)):
-        return _Prepared(plant, settings, notes, stated.source)
-    note = (
-        f"{model.path.name} is not the model of the record, or walk.single_wraps_slide differs: "
-        "bodies, muscles and ligaments are those of the record; record again for those of the model"
-    )
-    return _Prepared(plant, settings, (*notes, note), stated.source)
-
-
-def _check_times(file: MuscleWalkFile, recorded: ComakSettings) -> None:
-    """Raise an `InputError` if the configuration states other times than those of a record."""
-    for key, field_name in _TIMES.items():
-        stated, own = getattr(file.comak, key), getattr(recorded, field_name)
-        if stated is not None and stated != own:
-            raise InputError(
-                f"comak.{key}: expected {own} as in the record, found {stated}; a replay has the "
-                f"motion of {file.walk.replay}: leave the key out, or record another walk"
-            )
-
-
-def secondary_names(settings: ComakSettings) -> tuple[str, ...]:
-    """Return the names of the secondary coordinates."""
-    return tuple(s.name for s in settings.secondary)
+    if plant.model not in ("", model_digest(file, model)):
+        notes += (
+            f"{model.path.name} is not the model of the record, or walk.single_wraps_slide "
+            "differs: bodies, muscles and ligaments are those of the record; record again for "
+            "those of the model",
+        )
+    return WalkSetup(model, settings, plant, notes), prescribed

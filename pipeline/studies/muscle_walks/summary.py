@@ -1,20 +1,16 @@
-"""Summary of a walk with muscles: peaks, convergence, and what errors of the measurement do."""
+"""Summary of a walk with muscles: peaks and convergence, residuals, and distances of markers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from dynamics.musculoskeletal import Comak, ComakResult, RecordedPlant
+from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
-from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.checks import FloatArray
-from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.store.run_documents import Computed, Judgement
 from pipeline.studies.implant_forces import (
@@ -24,7 +20,6 @@ from pipeline.studies.implant_forces import (
 )
 from pipeline.studies.muscle_walks.frames import (
     FrameSummary,
-    compartment_forces,
     contact_flags,
     frame_figures,
     jump_flags,
@@ -39,10 +34,6 @@ from pipeline.studies.muscle_walks.knee_waveforms import (
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
-#: Forces at peaks [N], by contact and part.
-_Forces = dict[str, dict[str, float]]
-#: Frames before a peak from which a replay starts.
-_BEFORE = 3
 #: Expectation beside predicted forces.
 EXPECTED = (
     "Instrumented knees of five subjects measured a mean peak of 2.61 body weights in level "
@@ -50,113 +41,6 @@ EXPECTED = (
     "forces were 229 to 312 N (medial) and 238 to 326 N (lateral) off in the root mean square "
     "(Kinney et al. 2013, J Biomech Eng 135:021012)."
 )
-
-
-class ErrorEffect(Computed):
-    """Size and residuals of an error, and the changes of the peaks with it [%], least and most."""
-
-    size: float
-    unit: str
-    residual_force_percent: float
-    residual_moment_percent: float
-    percent: dict[str, dict[str, list[float]]]
-
-
-class Uncertainty(Computed):
-    """Effects of the errors, and root sums of squares of the largest of each [%]."""
-
-    errors: dict[str, ErrorEffect]
-    percent: dict[str, dict[str, float]]
-
-
-def walk_uncertainty(
-    setup: WalkSetup,
-    result: ComakResult,
-    recorded: RecordedPlant,
-    errors: Sequence[MeasurementError],
-) -> Uncertainty | None:
-    """Return how far errors move the peaks of contacts with two compartments; None without any."""
-    peaks = _peaks(result)
-    if not peaks or not errors:
-        return None
-
-    def forces(needed: FloatArray) -> _Forces:
-        frames = recorded.frames._replace(needed=recorded.frames.needed + needed)
-        comak = Comak(replace(recorded, frames=frames), setup.contacts, setup.settings)
-        return _replayed(comak, result, peaks)
-
-    nominal = forces(np.zeros_like(recorded.frames.needed))
-    effects = {
-        error.name: _effect(error, nominal, [forces(sign * error.needed) for sign in (1.0, -1.0)])
-        for error in errors
-    }
-    together = {
-        contact: {
-            part: float(
-                np.linalg.norm([np.abs(e.percent[contact][part]).max() for e in effects.values()])
-            )
-            for part in parts
-        }
-        for contact, parts in peaks.items()
-    }
-    return Uncertainty(errors=effects, percent=together)
-
-
-def _effect(error: MeasurementError, nominal: _Forces, both: list[_Forces]) -> ErrorEffect:
-    return ErrorEffect(
-        size=error.size,
-        unit=error.unit,
-        residual_force_percent=100.0 * error.force,
-        residual_moment_percent=100.0 * error.moment,
-        percent={
-            contact: {
-                part: sorted(100.0 * (each[contact][part] / force - 1.0) for each in both)
-                for part, force in parts.items()
-            }
-            for contact, parts in nominal.items()
-        },
-    )
-
-
-def _peaks(result: ComakResult) -> dict[str, dict[str, int]]:
-    """Return the frame of each peak, by contact with two compartments and by part."""
-    found = {}
-    for k, name in enumerate(result.contacts):
-        parts = compartment_forces(result, k)
-        if set(COMPARTMENTS) <= parts.keys():
-            found[name] = {
-                part: int(force.argmax()) for part, force in parts.items() if force.max() > 0.0
-            }
-    return found
-
-
-def _replayed(comak: Comak, result: ComakResult, peaks: dict[str, dict[str, int]]) -> _Forces:
-    """Return the forces at the frames of the peaks [N], replayed from frames before."""
-    loads = {}
-    for frame in {at for parts in peaks.values() for at in parts.values()}:
-        first = max(frame - _BEFORE, 0)
-        at = result.solution(max(first - 1, 0))
-        for k in range(first, frame + 1):
-            at, _ = comak.solve(k, at, start=result.values[k])
-        loads[frame] = at.loads
-    return {
-        contact: {
-            part: float(np.linalg.norm(loads[frame][result.contacts.index(contact)][part].force))
-            for part, frame in parts.items()
-        }
-        for contact, parts in peaks.items()
-    }
-
-
-def uncertainty_text(found: Uncertainty | None) -> list[str]:
-    """Return a sentence for each contact on the uncertainty of its peaks."""
-    if found is None:
-        return []
-    return [
-        f"{contact}: errors of forces and mass that the residuals do not exclude move the peaks by "
-        f"about ± {', '.join(f'{row:.0f} % ({part})' for part, row in parts.items())}"
-        for contact, parts in found.percent.items()
-    ]
 
 
 class MarkerFit(Computed):
@@ -208,7 +92,6 @@ class MuscleWalkSummary(FrameSummary):
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
     implant: ImplantComparison | None = None
-    uncertainty: Uncertainty | None = None
     knee: KneeSummary | None = None
     expected: str = EXPECTED
     verdict: Judgement | None
@@ -221,7 +104,6 @@ def summarise(
     tensions: FloatArray,
     measured: MeasuredWalk | None,
     seconds: dict[str, float],
-    uncertainty: Uncertainty | None = None,
     knee: KneeLoads | None = None,
 ) -> MuscleWalkSummary:
     """Return the summary of a walk; `tensions` are (N, L) [N], `seconds` the times by part [s]."""
@@ -244,10 +126,9 @@ def summarise(
         ),
         markers=marker_errors(setup.markers),
         implant=None if measured is None else measured.comparison,
-        uncertainty=uncertainty,
         knee=knee_summary(setup.knee, knee, weight) if knee and setup.knee else None,
         verdict=joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
-        warnings=[*setup.warnings, *(measured.warnings if measured else ())],
+        warnings=[*setup.notes, *(measured.warnings if measured else ())],
         flags=[
             *setup.flags,
             *contact_flags(result),
@@ -343,7 +224,6 @@ def summary_lines(summary: MuscleWalkSummary, folder: Path) -> list[str]:
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
     lines += knee_text(summary.knee, folder)
-    lines += uncertainty_text(summary.uncertainty)
     lines += shared_text(summary.shared)
     lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)

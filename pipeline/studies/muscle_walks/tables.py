@@ -17,7 +17,6 @@ from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFra
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.files import write_text
-from pipeline.store.samples import write_csv
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
 #: Tables of a simulation with a row per frame, by name and title, and those of a walk.
@@ -167,14 +166,6 @@ def write_tables(
     for (name, title), table in zip(_TITLES.items(), tables, strict=True):
         if table.names:
             write_text(folder / name, motion_text(table, title=title))
-
-
-def write_walk_tables(
-    folder: Path, setup: WalkSetup, result: ComakResult, tensions: FloatArray
-) -> None:
-    """Write the tables of a walk to a folder; `tensions` (N, L) [N] are those of the ligaments."""
-    write_tables(folder, setup, result, tensions, run_frames(setup))
-    write_csv(frames_table(setup, result), folder / "frames.csv", "%.9g")
 
 
 #: Ends of the names of the files, without prefix.

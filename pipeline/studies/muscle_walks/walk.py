@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +16,10 @@ from dynamics.musculoskeletal import ComakResult, OsimModel, RecordedPlant, reco
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
-from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.opensim_system import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.files import replacing, write_text
 from pipeline.progress import bar, say
@@ -32,6 +28,7 @@ from pipeline.reports.charts import chart, line
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.store.job import Job, JobKind
+from pipeline.store.samples import write_csv
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.implant_forces import (
     PARTS,
@@ -46,7 +43,6 @@ from pipeline.studies.muscle_walks.frames import (
     compartment_forces,
     interposed_loads,
 )
-from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.knee_waveforms import (
     WAVEFORMS,
     knee_charts,
@@ -54,23 +50,28 @@ from pipeline.studies.muscle_walks.knee_waveforms import (
     write_waveforms,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
+from pipeline.studies.muscle_walks.setup import (
+    WalkSetup,
+    is_split,
+    model_digest,
+    prepare_walk,
+)
 from pipeline.studies.muscle_walks.summary import (
     MuscleWalkSummary,
     first_lines,
     summarise,
     summary_lines,
-    walk_uncertainty,
 )
 from pipeline.studies.muscle_walks.tables import (
     FILES,
     JAM_FILES,
     contact_table,
+    frames_table,
     ligament_forces,
     run_frames,
     whole_motion,
     write_jam_tables,
-    write_walk_tables,
+    write_tables,
 )
 
 
@@ -322,7 +323,7 @@ def measured_walk(
         total = {"total": knee.axial_force}
         return compare_with_implant(config, knee.time, total, body_weight(setup), knee.joint)
     table = contact_table(result, run_frames(setup))
-    contact = config.contact or _tibiofemoral(result)
+    contact = config.contact or _tibiofemoral(setup)
     predicted = {
         part: np.abs(table.column(name))
         for part in PARTS
@@ -331,27 +332,22 @@ def measured_walk(
     return compare_with_implant(config, result.time, predicted, body_weight(setup), contact)
 
 
-def _tibiofemoral(result: ComakResult) -> str:
+def _tibiofemoral(setup: WalkSetup) -> str:
     """Return the only contact with a medial and a lateral compartment."""
-    frame = result.loads[0]
-    found = [
-        name
-        for k, name in enumerate(result.contacts)
-        if set(COMPARTMENTS) <= set(frame[k].compartments)
-    ]
+    found = [contact.name for contact in setup.contacts if is_split(contact)]
     if len(found) != 1:
         raise InputError(
             f"implant_forces.contact: expected the contact that the implant measured, since "
-            f"{len(found)} of {', '.join(result.contacts)} have a medial and a lateral compartment"
+            f"{len(found)} of {', '.join(each.name for each in setup.contacts)} have a medial and "
+            "a lateral compartment"
         )
     return found[0]
 
 
 class ReadyWalk(NamedTuple):
-    """A walk whose input has been checked."""
+    """A walk whose input has been checked; without a setup if markers have yet to be followed."""
 
     file: MuscleWalkFile
-    #: None if the motion has yet to be found from markers.
     setup: WalkSetup | None
     #: Keys without effect.
     ignored: tuple[str, ...]
@@ -371,75 +367,55 @@ def _prepare(file: MuscleWalkFile, job: Job) -> ReadyWalk:
 def _carry_out(ready: ReadyWalk, job: Job) -> Outcome:
     """Simulate a walk; the outcome fails if forces cannot be compared, or no frame converges."""
     file, folder = ready.file, job.folder
-    setup = ready.setup or _of_markers(file, job)
+    setup = ready.setup or prepare_walk(file, folder)
     setup = dataclasses.replace(setup, notes=(*setup.notes, *ready.ignored))
     for told in first_lines(setup):
         say(told)
-    result, start, seconds = _simulate(setup)
+    begun = job.seconds
+    start = setup.first_values()
+    settled = job.seconds
+    with bar(len(setup.plant.motion.time), "frame", "walk") as shown:
+        result = setup.comak.run(start, progress=lambda _: shown.update(1))
+    times = {"settling": settled - begun, "simulation": job.seconds - settled}
     # OpenSim opens no model with articular contact of JAM.
     write_text(folder / "model.osim", setup.model.without_contact())
     tensions = ligament_forces(setup, result)
-    write_walk_tables(folder, setup, result, tensions)
+    write_tables(folder, setup, result, tensions, run_frames(setup))
+    write_csv(frames_table(setup, result), folder / "frames.csv", "%.9g")
     if file.walk.jam_tables is not None:
         write_jam_tables(folder, file.walk.jam_tables, setup, result)
-    uncertain = None
-    knee, refused_waves = loads_of_knee(setup, result), list[str]()
+    knee, refused_waves = loads_of_knee(setup, result), tuple[str, ...]()
     if knee is not None and setup.knee is not None:
-        refused_waves += write_waveforms(folder, setup.knee, knee)
+        refused_waves = write_waveforms(folder, setup.knee, knee)
     elif file.walk.record and not isinstance(setup.plant, RecordedPlant):
         digest = model_digest(file, setup.model)
         recorded = record_plant(setup.plant, result, start, setup.settings, digest)
         with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
             recorded.save(stream)
-        errors = measurement_errors(setup.plant)
-        uncertain = walk_uncertainty(setup, result, recorded, errors)
-    measured, refused = _measured(file, setup, result, knee)
+    measured: MeasuredWalk | None = None
+    failure: Exception | None = None
+    try:
+        measured = measured_walk(file, setup, result, knee)
+    except InputError as error:
+        record = folder / "plant.npz"
+        told = f'; walk.replay = "{record}" simulates the walk in less time'
+        again = told if record.is_file() else ""
+        failure = InputError(f"{error}; the walk without measured forces is in {folder}{again}")
     job.note(*(measured.warnings if measured else ()))
-    times = setup.seconds | seconds | {"all": job.seconds}
-    summary = summarise(file, setup, result, tensions, measured, times, uncertain, knee)
+    times = setup.seconds | times | {"all": job.seconds}
+    summary = summarise(file, setup, result, tensions, measured, times, knee)
     summary.flags.extend(refused_waves)
+    if failure is None and not summary.converged:
+        told = f"none of {summary.frames} frames converged; frames.csv lists why"
+        failure = SimulationError(f"{folder}: {told}")
     return Outcome(
         summary,
         summary_lines(summary, folder),
         [summary.not_trusted] if summary.not_trusted else (),
         walk_page(summary, setup, result, tensions, measured, knee),
         {} if measured is None else {IMPLANT_TABLE: Table(measured.table(), "%.9g")},
-        _failure(summary, refused, folder),
+        failure,
     )
-
-
-def _of_markers(file: MuscleWalkFile, job: Job) -> WalkSetup:
-    """Return a walk whose motion is found from markers."""
-    moved, markers = with_motion(file, job.folder)
-    job.note(*markers.notes)
-    setup = prepare_walk(moved)
-    return dataclasses.replace(setup, notes=(*markers.notes, *setup.notes), markers=markers)
-
-
-def _failure(
-    summary: MuscleWalkSummary, refused: InputError | None, folder: Path
-) -> Exception | None:
-    """Return why a walk that has been written is none, or is not the one that was asked for."""
-    if refused is not None:
-        record = folder / "plant.npz"
-        told = f'; walk.replay = "{record}" simulates the walk in less time'
-        again = told if record.is_file() else ""
-        return InputError(f"{refused}; the walk without measured forces is in {folder}{again}")
-    if not summary.converged:
-        return SimulationError(
-            f"{folder}: none of {summary.frames} frames converged; frames.csv lists why"
-        )
-    return None
-
-
-def _measured(
-    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult, knee: KneeLoads | None
-) -> tuple[MeasuredWalk | None, InputError | None]:
-    """Return the measured forces beside those of the walk, or why both cannot be compared."""
-    try:
-        return measured_walk(file, setup, result, knee), None
-    except InputError as error:
-        return None, error
 
 
 def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
@@ -457,24 +433,6 @@ def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
         return ()
     what = "a replay has the motion and the first values of the record"
     return (f"walk.replay: {what}; ignored: {', '.join(names)}",)
-
-
-def _simulate(setup: WalkSetup) -> tuple[ComakResult, FloatArray, dict[str, float]]:
-    """Return the result of COMAK, the first values, and the times [s]."""
-    begun = time.perf_counter()
-    start = setup.first_values()
-    settled = time.perf_counter()
-    frames = len(setup.plant.motion.time)
-    with bar(frames, "frame", "walk") as shown:
-        result = setup.comak.run(start, progress=lambda _: shown.update(1))
-    return (
-        result,
-        start,
-        {
-            "settling": settled - begun,
-            "simulation": time.perf_counter() - settled,
-        },
-    )
 
 
 MUSCLE_WALK = Study(

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-import platform
-import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dynamics.simulator.result import SimulationResult
 from foundation.base.wording import counted
 from pipeline.design_space.errors import expected_errors
 from pipeline.execution import Execution
-from pipeline.originals.finite_element_layer import element_layer
-from pipeline.progress import say
-from pipeline.stages.elastic_layer import peak_area
-from pipeline.stages.model_cycles import FAILURES
+from pipeline.progress import bar, say
 from pipeline.store.job import Job, JobKind
+from pipeline.store.sample_store import SAMPLE_FILES
 from pipeline.store.samples import FAILED, OK, write_table
 from pipeline.studies.conduct import Outcome, Study, Table
+from pipeline.studies.optimisation.designs import INFEASIBLE, Designs
 from pipeline.studies.optimisation.document import (
-    MODELS,
     ChosenDesign,
-    ElementsFound,
+    ObjectiveFound,
     OptimisationDocument,
-    bounds_found,
-    objectives_found,
     optimisation_page,
     summary_lines,
 )
-from pipeline.studies.optimisation.gaits import (
-    INFEASIBLE,
-    EvaluatedDesigns,
-    SearchTask,
-    evaluated,
-    number_columns,
-    slices_through,
+from pipeline.studies.optimisation.schema import (
+    DESIGN_OUTPUTS,
+    OptimisationConfig,
+    OptimisationFile,
+    doubts_of,
 )
-from pipeline.studies.optimisation.schema import OptimisationFile, doubts_of, with_peak
 from pipeline.studies.optimisation.search import (
     BASE,
-    BETTER,
-    DesignProblem,
     Front,
     Pick,
     SearchSetup,
@@ -59,106 +44,66 @@ from pipeline.studies.optimisation.search import (
     search,
     write_designs,
 )
-from pipeline.studies.runs import CycleSetup
-
-#: Least distance of the nodes of finite elements [mm].
-_FINEST_MM = 0.5
-
-
-def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementsFound:
-    """Simulate the cycle of a design with the surrogate, the original and finite elements."""
-    try:
-        _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
-        setup = task.cycles_of(values, "original")
-        result, by_original = _cycle(setup)
-        config = task.run.config_of(values)
-        spacing, model = element_layer(config, peak_area(result), _FINEST_MM, np.inf)
-        _, by_elements = _cycle(replace(setup, model=model))
-    except FAILURES as error:
-        return ElementsFound(reason=" ".join(str(error).split()))
-    return ElementsFound(
-        node_spacing_mm=spacing,
-        finite_element=by_elements,
-        original=by_original,
-        surrogate=by_surrogate,
-    )
-
-
-def _cycle(setup: CycleSetup) -> tuple[SimulationResult, dict[str, float]]:
-    result = setup.simulate(setup.nominal)
-    return result, with_peak(setup.outputs(setup.nominal, result))
-
 
 #: A row of a table of designs, by column.
 Row = Mapping[Hashable, Any]
 
 
 def verified(
-    setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], execution: Execution
+    setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], job: Job, execution: Execution
 ) -> list[ChosenDesign]:
-    """Return the chosen designs, simulated again as the configuration says."""
-    verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
+    """Return the chosen designs, simulated again with the original model if asked to."""
+    names = list(setup.problem.parameters.names)
     table = designs.loc[[pick.design for pick in picks]]
     rows = table.to_dict("records")
     originals: Sequence[Row | None] = [None] * len(rows)
-    if verify != "none":
-        say(f"  original model of {counted(len(rows), 'design')}")
-        simulated = evaluated(setup.task, table[names], execution, "original", "original model")
+    if setup.problem.settings.verify:
+        by_original = Designs(replace(setup.task, model="original"), job.folder, execution)
+        with bar(len(rows), "design", "original model") as shown:
+            simulated = by_original.evaluate(table[names].to_numpy(dtype=float), 0, shown)
         originals = simulated.to_dict("records")
-    elements: dict[str, ElementsFound] = {}
-    if verify == "finite_element":
-        elements = {
-            pick.name: verified_by_elements(setup.task, _numbers(row, names))
-            for pick, row in zip(picks, rows, strict=True)
-            if pick.name in (BASE, BETTER)
-        }
     found: list[ChosenDesign] = []
     for pick, row, original in zip(picks, rows, originals, strict=True):
         base = found[0] if found and found[0].name == BASE else None
-        found.append(_chosen(setup, pick, row, original, elements.get(pick.name), base))
+        found.append(_chosen(setup, pick, row, original, base))
     return found
 
 
 def _chosen(
-    setup: SearchSetup,
-    pick: Pick,
-    row: Row,
-    simulated: Row | None,
-    elements: ElementsFound | None,
-    base: ChosenDesign | None,
+    setup: SearchSetup, pick: Pick, row: Row, simulated: Row | None, base: ChosenDesign | None
 ) -> ChosenDesign:
     """Return a chosen design; `base` is the base design, None if there is none or for itself."""
-    columns = number_columns(setup.task)
+    outputs = setup.problem.settings.outputs
     values = _numbers(row, setup.problem.parameters.names)
-    surrogate, original, reason = _numbers(row, columns), None, ""
+    surrogate, original, reason = _numbers(row, DESIGN_OUTPUTS), None, ""
     if simulated is not None:
         reason = str(simulated["reason"])
-        original = _numbers(simulated, columns) if simulated["status"] == OK else None
+        original = _numbers(simulated, DESIGN_OUTPUTS) if simulated["status"] == OK else None
     expected = expected_errors(setup.run.knee, values)
-    by_elements = None if elements is None else elements.finite_element
-    told = list(dict.fromkeys(measure.column for measure in setup.problem.settings.measures))
     against = None
     if base is not None:
-        of_base = None if base.elements is None else base.elements.finite_element
-        pairs = [(base.surrogate, surrogate), (base.original, original), (of_base, by_elements)]
-        against = _against(told, pairs)
+        changes = {
+            "surrogate": _changes(outputs, surrogate, base.surrogate),
+            "original": _changes(outputs, original or {}, base.original or {}),
+        }
+        against = {
+            name: {model: own.get(name) for model, own in changes.items()} for name in outputs
+        }
     return ChosenDesign(
         **pick._asdict(),
         values=values,
         surrogate=surrogate,
         expected=expected,
-        doubts=doubts_of(setup.task.measures, expected),
+        doubts=doubts_of(outputs, expected),
         flagged_instants=int(row["flagged_instants"]),
-        instants=int(row["instants"]),
         reason=reason,
         original=original,
-        differences=None if original is None else _changes(told, surrogate, original),
+        differences=None if original is None else _changes(outputs, surrogate, original),
         against_base=against,
-        elements=elements,
     )
 
 
-def _numbers(row: Row, columns: Sequence[str]) -> dict[str, float]:
+def _numbers(row: Row, columns: Iterable[str]) -> dict[str, float]:
     return {name: float(row[name]) for name in columns}
 
 
@@ -170,21 +115,18 @@ def _changes(
     return {name: 100.0 * (values[name] / of[name] - 1.0) for name in known}
 
 
-def _against(
-    columns: Iterable[str],
-    pairs: Sequence[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
-) -> dict[str, dict[str, float | None]]:
-    """Return by how much a design differs from the base design [%], by column and model."""
-    changes = [
-        {} if base is None or own is None else _changes(columns, own, base) for base, own in pairs
+def broken_limits(settings: OptimisationConfig, chosen: Iterable[ChosenDesign]) -> list[str]:
+    """Return in words which limits chosen designs break by the original model."""
+    return [
+        f"{each.name} breaks a limit by the original model: {DESIGN_OUTPUTS[output].label} of "
+        f"{each.original[output]:.4g} {DESIGN_OUTPUTS[output].unit} "
+        f"(at {'most' if sign > 0.0 else 'least'} {value:g})"
+        for each in chosen
+        for output, value, sign in settings.bounds
+        if each.name != BASE
+        and each.original is not None
+        and sign * (each.original[output] - value) > 0.0
     ]
-    return {
-        name: {model: own.get(name) for model, own in zip(MODELS, changes, strict=True)}
-        for name in columns
-    }
-
-
-_PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 
 
 def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
@@ -200,58 +142,54 @@ def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
 
 
 def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
-    folder, problem, task = job.folder, setup.problem, setup.task
-    settings, seconds = problem.settings, dict[str, float]()
-    known = EvaluatedDesigns(task, folder / "evaluated.parquet", execution)
+    problem, settings = setup.problem, setup.problem.settings
+    evaluated = Designs(setup.task, job.folder, execution)
     size = counted(len(setup.first), "design")
     say(f"{settings.name}: {counted(settings.generations, 'generation')} of {size}")
-    with timed(seconds, "search"):
-        search(problem, known, setup.first)
-    with timed(seconds, "refinement"):
-        refined = refine_front(setup, known, execution)
-    designs = known.table
+    search(problem, evaluated, setup.first)
+    refined = refine_front(setup, evaluated, execution)
+    designs = evaluated.table
     front = front_of(problem, designs)
     picks = picked(problem, designs, front, setup.base_of(designs))
-    with timed(seconds, "verification"):
-        chosen = verified(setup, designs, picks, execution)
-    with timed(seconds, "slices"):
-        own = designs.loc[[pick.design for pick in picks]]
-        slices = slices_through(task, own, problem.parameters, execution)
-    table = front_table(task, designs, front, picks)
-    write_table(table, folder / "front.parquet")
-    write_designs(folder, setup.run, settings.name, designs, picks)
+    chosen = verified(setup, designs, picks, job, execution)
+    table = front_table(setup, designs, front, picks)
+    write_table(designs, job.folder / "evaluated.parquet")
+    write_table(table, job.folder / "front.parquet")
+    write_designs(job.folder, setup.run, settings.name, designs, picks)
     document = OptimisationDocument(
         name=settings.name,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
         run=settings.run,
-        seed=settings.seed,
-        population=settings.population,
-        generations=settings.generations,
-        cycles=settings.cycles,
-        verify=settings.verify,
-        parameters=problem.parameters.to_header(),
-        objectives=objectives_found(settings, front.objectives),
-        limits=bounds_found(settings),
-        factors=[factor.model_dump(exclude_none=True) for factor in settings.factor],
-        counts=_counts(problem, designs, front),
+        parameters=list(problem.parameters.names),
+        objectives=_objectives(settings, front),
+        outputs=list(settings.outputs),
+        counts=_counts(setup, designs, front),
         base_reason=setup.base_reason,
         refined=refined,
         chosen=chosen,
-        packages={name: version(name) for name in _PACKAGES},
-        python=platform.python_version(),
-        seconds={**seconds, "all": job.seconds},
+        broken=broken_limits(settings, chosen),
+        seconds=job.seconds,
     )
     return Outcome(
         document,
         summary_lines(document),
-        page=optimisation_page(document, settings, table, slices),
+        page=optimisation_page(document, table),
         tables={"front.csv": Table(table)},
     )
 
 
-def _counts(problem: DesignProblem, designs: pd.DataFrame, front: Front) -> dict[str, int]:
+def _objectives(settings: OptimisationConfig, front: Front) -> list[ObjectiveFound]:
+    found = []
+    for each, values in zip(settings.objective, front.objectives.T, strict=True):
+        ends = sorted(each.sign * np.array([values.min(), values.max()]))
+        words = {"label": DESIGN_OUTPUTS[each.output].label, "goal": each.goal}
+        words["unit"] = DESIGN_OUTPUTS[each.output].unit
+        found.append(ObjectiveFound(column=each.output, least=ends[0], largest=ends[1], **words))
+    return found
+
+
+def _counts(setup: SearchSetup, designs: pd.DataFrame, front: Front) -> dict[str, int]:
     status = designs["status"]
-    beyond = (status == OK).to_numpy() & ~problem.allowed(designs)
+    beyond = (status == OK).to_numpy() & ~setup.problem.allowed(designs)
     return {
         "evaluated": len(designs),
         "infeasible": int((status == INFEASIBLE).sum()),
@@ -259,14 +197,6 @@ def _counts(problem: DesignProblem, designs: pd.DataFrame, front: Front) -> dict
         "beyond_limits": int(beyond.sum()),
         "front": len(front.places),
     }
-
-
-@contextmanager
-def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Put the time of a block [s] into a dictionary."""
-    started = time.perf_counter()
-    yield
-    seconds[name] = time.perf_counter() - started
 
 
 OPTIMISATION_STUDY = Study(
@@ -281,7 +211,7 @@ OPTIMISATION_STUDY = Study(
     "optimisation.html",
     _prepare,
     _carry_out,
-    files=("front.parquet", "front.csv", "designs"),
-    kept=("evaluated.parquet",),
+    files=("evaluated.parquet", "front.parquet", "front.csv", "designs"),
+    kept=SAMPLE_FILES,
     inputs=lambda setup: (setup.task.source, setup.problem.settings.run),
 )

@@ -1,8 +1,7 @@
 """The search for the Pareto front: problem, first designs, NSGA-II, refinement, chosen designs.
 
 NSGA-II (Deb et al. 2002, IEEE Trans Evol Comput 6:182-197, by pymoo) is repeated from its beginning
-where it continues an interrupted search: designs whose outcome is stored are not evaluated again,
-and the generations follow each other as before.
+where it continues an interrupted search: no design is evaluated again whose outcome is stored.
 
 NSGA-II ends near the front, not on it. From a design with objectives f0, the refinement minimises
 the largest of (f - f0) / range (achievement scalarisation, Wierzbicki 1980) by SLSQP, as the least
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,62 +32,41 @@ from pipeline.execution import Execution
 from pipeline.files import write_text
 from pipeline.progress import bar
 from pipeline.store.samples import OK
-from pipeline.studies.optimisation.gaits import INFEASIBLE, EvaluatedDesigns, SearchTask, outcome
+from pipeline.studies.optimisation.designs import INFEASIBLE, Designs, outcome
 from pipeline.studies.optimisation.schema import (
+    DESIGN_OUTPUTS,
     EXPECTED,
     OptimisationConfig,
     OptimisationFile,
     doubts_of,
 )
+from pipeline.studies.study import DesignTask, opened
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.parameters import Parameters
 
-#: Least weight of an objective in a reference direction [1].
+#: Least weight of an objective in a reference direction [1]: of equal designs, the better one.
 _LEAST_WEIGHT = 1e-4
-
-
-def non_dominated(objectives: FloatArray) -> IntArray:
-    """Return the places (K,) of objectives (N, M) [any unit] that no other row dominates."""
-    from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
-
-    if not len(objectives):
-        return np.empty(0, dtype=np.int64)
-    found = NonDominatedSorting().do(objectives, only_non_dominated_front=True)
-    return np.sort(np.asarray(found, dtype=np.int64))
 
 
 def spread_over(front: FloatArray, count: int) -> list[int]:
     """Return the places of `count` designs, or fewer, spread over a front (N, M) [any unit].
 
-    For each reference direction, the design of the least achievement scalarisation.
-    """
-    low, high = front.min(axis=0), front.max(axis=0)
-    scaled = (front - low) / np.where(high > low, high - low, 1.0)
-    directions = _directions(front.shape[1], count)
-    places = [int(np.argmin(_achievement(scaled, row))) for row in directions]
-    return list(dict.fromkeys(places))
-
-
-@lru_cache
-def _directions(objectives: int, count: int) -> FloatArray:
-    """Return reference directions (count, M) [1].
-
-    Of two objectives, they are even (Das & Dennis 1998, SIAM J Optim 8:631-657), of more, of least
-    Riesz energy (Blank et al. 2021, IEEE Trans Evol Comput 25:48-60).
+    For each reference direction, the design of the least achievement scalarisation. Of two
+    objectives, the directions are even (Das & Dennis 1998, SIAM J Optim 8:631-657), of more, of
+    least Riesz energy (Blank et al. 2021, IEEE Trans Evol Comput 25:48-60).
     """
     from pymoo.util.ref_dirs import get_reference_directions
 
+    low, high = front.min(axis=0), front.max(axis=0)
+    scaled, objectives = (front - low) / np.where(high > low, high - low, 1.0), front.shape[1]
     if objectives == 1 or count == 1:
-        return np.full((1, objectives), 1.0 / objectives)
-    if objectives == 2:
-        return np.asarray(get_reference_directions("das-dennis", 2, n_partitions=count - 1))
-    return np.asarray(get_reference_directions("energy", objectives, count, seed=1))
-
-
-def _achievement(scaled: FloatArray, direction: FloatArray) -> FloatArray:
-    """Return the achievement scalarisation (N,) [1] of scaled objectives (N, M) [1]."""
-    # An objective without weight still counts a little: of equal designs, the better one.
-    return np.asarray((scaled / np.maximum(direction, _LEAST_WEIGHT)).max(axis=1))
+        directions = np.full((1, objectives), 1.0 / objectives)
+    elif objectives == 2:
+        directions = get_reference_directions("das-dennis", 2, n_partitions=count - 1)
+    else:
+        directions = get_reference_directions("energy", objectives, count, seed=1)
+    weights = np.maximum(directions, _LEAST_WEIGHT)
+    return list(dict.fromkeys(int((scaled / row).max(axis=1).argmin()) for row in weights))
 
 
 def better_than(objectives: FloatArray, base: FloatArray) -> int | None:
@@ -116,15 +93,10 @@ class DesignProblem:
     settings: OptimisationConfig
     parameters: Parameters
 
-    @property
-    def columns(self) -> list[str]:
-        """Columns of the objectives."""
-        return [measure.column for measure in self.settings.objectives]
-
     def objectives(self, designs: pd.DataFrame) -> FloatArray:
         """Return the objectives (N, M) of designs, to minimise [any unit]; NaN without gait."""
-        signs = np.array([each.sign for each in self.settings.objective])
-        return signs * designs[self.columns].to_numpy(dtype=np.float64)
+        columns, signs = zip(*((e.output, e.sign) for e in self.settings.objective), strict=True)
+        return np.array(signs) * designs[list(columns)].to_numpy(dtype=np.float64)
 
     def violations(self, designs: pd.DataFrame) -> FloatArray:
         """Return violations (N, C) [1]: of feasibility and gait, then of each end of a limit."""
@@ -135,9 +107,9 @@ class DesignProblem:
     def margins(self, designs: pd.DataFrame) -> FloatArray:
         """Return how far designs are within limits, less expected errors, (N, C) [1]."""
         found = [np.empty((len(designs), 0))]
-        for measure, bound, sign in self.settings.bounds:
-            values = designs[[measure.column]].to_numpy(dtype=np.float64)
-            error = designs.reindex(columns=[f"{EXPECTED}{error_of(measure.output)}"])
+        for output, bound, sign in self.settings.bounds:
+            values = designs[[output]].to_numpy(dtype=np.float64)
+            error = designs.reindex(columns=[f"{EXPECTED}{error_of(output)}"])
             doubt = 0.01 * np.nan_to_num(error.to_numpy(dtype=np.float64)) * np.abs(values)
             found.append((sign * (bound - values) - doubt) / (abs(bound) or 1.0))
         return np.concatenate(found, axis=1)
@@ -153,9 +125,9 @@ _MOST_DRAWN = 50
 
 @dataclass(frozen=True, eq=False)
 class SearchSetup:
-    """Gaits, objectives and first designs (N, P) [any unit] of a search."""
+    """Task, objectives and first designs (N, P) [any unit] of a search."""
 
-    task: SearchTask
+    task: DesignTask
     problem: DesignProblem
     #: First generation, (N, P) [any unit]; the base design first.
     first: FloatArray
@@ -164,14 +136,11 @@ class SearchSetup:
 
     @classmethod
     def of(cls, file: OptimisationFile) -> SearchSetup:
-        """Return the setup of a search; raises as `SearchTask.of`."""
-        settings, task = file.optimisation, SearchTask.of(file)
-        config, parameters = task.run.config, task.run.knee.parameters
-        if settings.verify == "finite_element" and config.contact.model == "finite_element":
-            raise InputError(
-                f"optimisation.verify: the original model of {settings.run} is of finite elements; "
-                'expected "springs", which simulates the original model, found "finite_element"'
-            )
+        """Return the setup of a search; raises as `DesignTask.of`."""
+        settings = file.optimisation
+        task = DesignTask.of(Path(settings.run), "surrogate", file.simulation)
+        run, _ = opened(task)
+        config, parameters = run.config, run.knee.parameters
         base, reason = base_design(config, parameters)
         first = first_designs(config, parameters, base, settings.population, settings.seed)
         return cls(task, DesignProblem(settings, parameters), first, reason)
@@ -179,7 +148,7 @@ class SearchSetup:
     @property
     def run(self) -> TrainedDesigns:
         """The run over designs."""
-        return self.task.run
+        return opened(self.task)[0]
 
     def base_of(self, designs: pd.DataFrame) -> int | None:
         """Return the number of the base design among all designs, if it has a gait cycle."""
@@ -231,7 +200,7 @@ def require_pymoo() -> None:
         ) from error
 
 
-def search(problem: DesignProblem, evaluated: EvaluatedDesigns, first: FloatArray) -> None:
+def search(problem: DesignProblem, evaluated: Designs, first: FloatArray) -> None:
     """Carry out the search from a first generation (N, P) [any unit]; `evaluated` keeps designs."""
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.config import Config
@@ -258,7 +227,7 @@ def search(problem: DesignProblem, evaluated: EvaluatedDesigns, first: FloatArra
             # No more than offspring that equal earlier designs: the ranges are searched.
             if asked is None or not len(asked):
                 break
-            table = evaluated.evaluate(asked.get("X"), generation, shown.update)
+            table = evaluated.evaluate(asked.get("X"), generation, shown)
             # An objective of a design without a gait cycle does not count, but must be a number.
             values = np.nan_to_num(problem.objectives(table))
             static = StaticProblem(box, F=values, G=problem.violations(table))
@@ -276,7 +245,7 @@ _NOWHERE = 1e3
 
 
 def refined(
-    task: SearchTask, problem: DesignProblem, span: FloatArray, start: FloatArray
+    task: DesignTask, problem: DesignProblem, span: FloatArray, start: FloatArray
 ) -> FloatArray:
     """Return a design (P,) better in all objectives, of ranges `span` (M,) [any unit], if any."""
     way = _Way(task, problem, span, start)
@@ -315,13 +284,13 @@ class _Way:
     """
 
     def __init__(
-        self, task: SearchTask, problem: DesignProblem, span: FloatArray, start: FloatArray
+        self, task: DesignTask, problem: DesignProblem, span: FloatArray, start: FloatArray
     ) -> None:
         self._task, self._problem, self._span = task, problem, span
         self._known: dict[bytes, FloatArray] = {}
         self._least = 0.0
         self.best = start
-        row = pd.DataFrame([outcome(task, problem.parameters.named(start), "surrogate")])
+        row = pd.DataFrame([outcome(task, problem.parameters.named(start))])
         self._origin = problem.objectives(row)[0]
         limits = len(problem.margins(row)[0])
         self.eased = np.append(np.ones(len(span)), np.zeros(limits))
@@ -346,7 +315,7 @@ class _Way:
     def _evaluated(self, z: FloatArray) -> FloatArray:
         parameters = self._problem.parameters
         values = parameters.from_unit(0.5 * (z + 1.0))
-        found: dict[str, Any] = outcome(self._task, parameters.named(values), "surrogate")
+        found = outcome(self._task, parameters.named(values))
         if found["status"] != OK:
             return np.full(len(self.eased), -_NOWHERE)
         row = pd.DataFrame([found])
@@ -357,28 +326,25 @@ class _Way:
         return np.append(gains, margins)
 
 
-def refine_front(
-    setup: SearchSetup, evaluated: EvaluatedDesigns, execution: Execution
-) -> dict[str, float]:
+def refine_front(setup: SearchSetup, evaluated: Designs, execution: Execution) -> dict[str, float]:
     """Add designs that dominate those of the front that would be chosen; return counts."""
     problem, designs = setup.problem, evaluated.table
     front = front_of(problem, designs)
     picks = picked(problem, designs, front, setup.base_of(designs))
     numbers = [pick.design for pick in picks if pick.design in front.places]
-    starts = designs.loc[numbers, list(problem.parameters.names)].to_numpy(dtype=np.float64)
-    found = starts.copy()
+    starts = designs.loc[numbers, evaluated.names].to_numpy(dtype=np.float64)
+    found, gain = starts.copy(), 0.0
     with bar(len(starts), "design", "refinement") as shown:
         jobs = [(start,) for start in starts]
         for k, better in execution.results(refined, jobs, setup.task, problem, front.span):
             found[k] = better
             shown.update()
-    moved = np.flatnonzero((found != starts).any(axis=1))
-    gain = 0.0
-    if len(moved):
-        after = evaluated.evaluate(found[moved], problem.settings.generations, lambda count: None)
-        before = designs.loc[[numbers[k] for k in moved]]
-        gains = (problem.objectives(before) - problem.objectives(after)) / front.span
-        gain = float(gains.min(axis=1).max())
+        moved = np.flatnonzero((found != starts).any(axis=1))
+        if len(moved):
+            after = evaluated.evaluate(found[moved], problem.settings.generations, shown)
+            before = designs.loc[[numbers[k] for k in moved]]
+            gains = (problem.objectives(before) - problem.objectives(after)) / front.span
+            gain = float(gains.min(axis=1).max())
     return {"designs": len(starts), "improved": len(moved), "largest_gain": gain}
 
 
@@ -408,11 +374,13 @@ class Front(NamedTuple):
 
 def front_of(problem: DesignProblem, designs: pd.DataFrame) -> Front:
     """Return the non-dominated designs of all that violate no constraint."""
+    from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+
     allowed = np.flatnonzero(problem.allowed(designs))
     if not len(allowed):
         raise StageError(_why_none(problem, designs))
     objectives = problem.objectives(designs)[allowed]
-    kept = non_dominated(objectives)
+    kept = np.sort(NonDominatedSorting().do(objectives, only_non_dominated_front=True))
     kept = kept[np.argsort(objectives[kept, 0], kind="stable")]
     found = objectives[kept]
     span = np.ptp(found, axis=0)
@@ -429,10 +397,10 @@ def _why_none(problem: DesignProblem, designs: pd.DataFrame) -> str:
         return f"no design has a gait cycle; the first: {reasons.iloc[0]}"
     margins = problem.margins(walked)
     nearest = int(np.argmax(margins.min(axis=1)))
-    measure, bound, sign = problem.settings.bounds[int(np.argmin(margins[nearest]))]
+    output, bound, sign = problem.settings.bounds[int(np.argmin(margins[nearest]))]
     return (
-        f"no design keeps the limits; the nearest one has {measure.column} = "
-        f"{walked[measure.column].iloc[nearest]:.4g} (limit: at {'most' if sign > 0 else 'least'} "
+        f"no design keeps the limits; the nearest one has {output} = "
+        f"{walked[output].iloc[nearest]:.4g} (limit: at {'most' if sign > 0 else 'least'} "
         f"{bound:g}); change [[optimisation.limit]] or search more generations"
     )
 
@@ -454,8 +422,8 @@ def picked(
     best = np.argmin(front.objectives, axis=0)
     for number, k in enumerate(spread, start=1):
         labels = [
-            measure.label
-            for measure, place in zip(problem.settings.objectives, best, strict=True)
+            DESIGN_OUTPUTS[each.output].label
+            for each, place in zip(problem.settings.objective, best, strict=True)
             if place == k
         ]
         role = f"best {', '.join(labels)}" if labels else "compromise"
@@ -464,20 +432,20 @@ def picked(
 
 
 def front_table(
-    task: SearchTask, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
+    setup: SearchSetup, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
 ) -> pd.DataFrame:
     """Return the designs of the front with parameters, outcomes, expected errors and doubts."""
     table = designs.loc[front.places].reset_index(drop=True).drop(columns=["status", "reason"])
     # A run without unseen designs knows no expected errors.
     table = table.dropna(axis=1, how="all")
     names = {pick.design: pick.name for pick in picks}
-    errors = table.filter(regex=f"^{EXPECTED}").rename(columns=lambda name: name[len(EXPECTED) :])
-    leading = ["design", "generation", *task.run.knee.parameters.names]
+    leading = ["design", "generation", *setup.problem.parameters.names]
     table = table[[*leading, *table.columns.drop(leading)]]
     table.insert(0, "name", [names.get(number, "") for number in table["design"]])
+    errors = table.filter(regex=f"^{EXPECTED}").rename(columns=lambda name: name[len(EXPECTED) :])
+    outputs = setup.problem.settings.outputs
     rows = errors.to_dict("records") if len(errors.columns) else [{}] * len(table)
-    table["doubts"] = ["; ".join(doubts_of(task.measures, row)) for row in rows]
-    return table
+    return table.assign(doubts=["; ".join(doubts_of(outputs, row)) for row in rows])
 
 
 def write_designs(

@@ -17,12 +17,12 @@ QUICK = {"limb_in_orthosis", "two_joint_muscles", "leg_muscles", "oblique_impact
 
 
 @cache
-def example(name: str) -> dict:
+def example(name):
     return runpy.run_path(str(FOLDER / f"{name}.py"))
 
 
 @cache
-def results_of(name: str) -> dict[str, float]:
+def results_of(name):
     return example(name)["main"]()
 
 

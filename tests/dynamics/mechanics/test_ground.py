@@ -7,16 +7,14 @@ from some_slow import first_of
 
 from dynamics.mechanics.chains import GROUND, Assembly, Chain, ChainSegment, FreeBase, PinClosure
 from dynamics.mechanics.ground import (
-    CompliantGround,
     ContactPoint,
-    PenaltyGround,
     newton_impact,
-    path_impact,
+    penalty_ground,
     simulate_strike,
     standing_start,
     striking_legs,
 )
-from foundation.contact_laws import CompliantFriction, HertzLaw
+from foundation.contact_laws import CompliantFriction
 from tests.oracles.heel_strike import (
     heel_strike,
     kinetic,
@@ -27,17 +25,17 @@ from tests.oracles.heel_strike import (
 )
 
 GRIP = CompliantFriction(1e5, 100.0, 0.4)
-SOIL = PenaltyGround(2e-5, 300.0, CompliantFriction(4e4, 150.0, 0.6))
+SOIL = penalty_ground(2e-5, 300.0, CompliantFriction(4e4, 150.0, 0.6))
 RNG = np.random.default_rng(7)
 
 
-def foot(centre: float = 0.0, gravity: float = 9.81) -> Assembly:
+def foot(centre=0.0, gravity=9.81):
     """A rigid body of 1 kg that is free in the plane; coordinates angle, x, y."""
     segment = ChainSegment("foot", 0.1, 1.0, 0.01, [centre, 0.0])
     return Assembly((Chain("a", (segment,), FreeBase()),), gravity=(0.0, -gravity))
 
 
-def under(*at: float, sole: float = 0.05) -> list[ContactPoint]:
+def under(*at, sole=0.05):
     return [ContactPoint(f"at {x:g}", ("a", "foot"), [x, -sole]) for x in at]
 
 
@@ -64,7 +62,7 @@ def test_forces_of_points_by_hand():
     assert_allclose(SOIL.normal_force(gap, rate), [50.0, 80.0, 20.0, 0.0], rtol=1e-12, atol=1e-12)
     deflection, rate = np.array([1e-4, 1e-2, 1e-4]), np.tile([0.05, -0.2], (3, 1))
     closed = np.array([True, True, False])
-    forces, relaxing = PenaltyGround().contact_forces(gap[:3], rate, deflection, closed)
+    forces, relaxing = penalty_ground().contact_forces(gap[:3], rate, deflection, closed)
     assert_allclose(forces, [[-20.0, 200.0], [-160.0, 200.0], [0.0, 0.0]], rtol=1e-12)
     # c s' = -T - k s: sticking the deflection follows the point, else it relaxes.
     assert_allclose(relaxing, [0.05, (160.0 - 1000.0) / 200.0, -10.0 / 200.0], rtol=1e-12)
@@ -76,7 +74,7 @@ def test_bounce_schwager_poschel2007(beta):
     own = beta / 2.0
     omega = np.sqrt(1e4 - own**2)
     phase = np.pi - np.arctan2(2.0 * own * omega, omega**2 - own**2)
-    ground, start = PenaltyGround(1e-4, beta, GRIP), ([0.0, 0.0, 0.05], [0.0, 0.0, -0.5])
+    ground, start = penalty_ground(1e-4, beta, GRIP), ([0.0, 0.0, 0.05], [0.0, 0.0, -0.5])
     result = simulate_strike(foot(gravity=0.0), under(0.0), ground, *start, 0.2)
     assert_allclose(result.velocity[-1, 2], 0.5 * np.exp(-own / omega * phase), rtol=1e-7)
     assert_allclose(result.velocity[-1, :2], 0.0, atol=1e-12)
@@ -86,7 +84,7 @@ def test_damped_oscillation_about_rest_in_closed_form():
     """Contact under gravity that does not open: x'' + 2 c x' + w² x = 0 about the rest."""
     beta, eps, g = 40.0, 1e-4, 9.81
     start = [0.0, 0.0, 0.05 - g * eps - 5e-4]
-    ground = PenaltyGround(eps, beta, GRIP)
+    ground = penalty_ground(eps, beta, GRIP)
     result = simulate_strike(foot(), under(0.0), ground, start, np.zeros(3), 0.3)
     decay, omega = beta / 2.0, np.sqrt(1.0 / eps - (beta / 2.0) ** 2)
     t = result.time
@@ -94,15 +92,6 @@ def test_damped_oscillation_about_rest_in_closed_form():
     expected = 0.05 - g * eps - 5e-4 * np.exp(-decay * t) * swing
     assert_allclose(result.position[:, 2], expected, rtol=0.0, atol=1e-10)
     assert_allclose(result.forces[-1, 0, 1], 9.81, rtol=1e-2)
-
-
-def test_a_short_dip_below_the_ground_is_noticed():
-    """The tip of a pendulum, at 3 m/s, is below the ground for 3 ms."""
-    rod = ChainSegment("rod", [0.0, -1.0], 10.0, 1.0, [0.0, -0.5])
-    hung = Assembly((Chain("a", (rod,), [0.0, 1.0 - 1e-5]),))
-    tip = [ContactPoint("tip", ("a", "rod"), [0.0, -1.0])]
-    result = simulate_strike(hung, tip, PenaltyGround(), [-0.8], [0.0], 1.0)
-    assert [change.closed for change in result.changes] == [True, False]
 
 
 @pytest.mark.parametrize("name", first_of(["locked", "hinged", "reversing"], 1))
@@ -136,7 +125,7 @@ def test_reaction_is_the_change_of_momentum():
 
 def test_standing_start_bears_the_weight_at_rest():
     legs, points = striking_legs(ankle="hinged", joint_stiffness=[60.0, 400.0, 400.0])
-    ground = PenaltyGround(compliance=2e-5)
+    ground = penalty_ground(compliance=2e-5)
     wanted = [*np.radians([-8.0, -22.0, 0.6, 25.0, 20.0, 20.0]), 0.0, 0.9]
     rates, standing = RNG.normal(0.0, 1.0, 8), ["stance heel", "stance ball"]
     q, v = standing_start(legs, points, ground, wanted, rates, standing)
@@ -151,18 +140,7 @@ def test_standing_start_bears_the_weight_at_rest():
     assert_array_equal(q[:-1], wanted[:-1])
 
 
-def test_any_law_of_contact_bears_a_foot():
-    """A foot lands on Hertz's law without friction: energy stays, the depth is that of the law."""
-    ground, start = CompliantGround(HertzLaw(1e6)), ([0.0, 0.0, 0.05], [0.0, 0.2, -0.3])
-    result = simulate_strike(foot(gravity=0.0), under(0.0), ground, *start, 0.05)
-    deepest = (1.25 * 0.3**2 / 1e6) ** 0.4
-    assert_allclose(-result.gap.min(), deepest, rtol=1e-4)
-    assert_allclose(result.velocity[-1], [0.0, 0.2, 0.3], rtol=0.0, atol=1e-7)
-    assert_allclose(result.energy, result.energy[0], rtol=1e-7)
-    assert_array_equal(result.forces[..., 0], 0.0)
-
-
-def random_impacts(count: int, seed: int):
+def random_impacts(count, seed):
     """Legs pinned at the hip or free, with the heel on its way down."""
     rng = np.random.default_rng(seed)
     for k in range(count):
@@ -222,64 +200,6 @@ def test_an_impact_of_a_closed_structure_keeps_its_pins():
     other = newton_impact(hung, tip, [0.0], [-1.5], **law)
     assert_allclose(found.velocity, [*other.velocity, 0.0, 0.0], rtol=0.0, atol=1e-12)
     assert_allclose(found.impulse, other.impulse, rtol=1e-10)
-
-
-def path_by_steps(compliance, before, e, mu, law, steps=300_000):
-    """The path of the normal impulse in small steps, as an oracle."""
-    (tt, tn), (_, nn) = compliance
-    vt, vn = before
-    dp = 10.0 * abs(vn) / nn / steps
-    p = lt = lost = back = 0.0
-    squeezed = None
-    while True:
-        ratio = -mu * np.sign(vt) if abs(vt) > 2.0 * dp * (abs(tn) + tt) else None
-        if ratio is None:
-            hold = -tn / tt
-            ratio = hold if abs(hold) <= mu else -mu * np.sign(tn)
-        work = vn * dp
-        if vn < 0.0:
-            lost += work
-        else:
-            squeezed = p if squeezed is None else squeezed
-            back += work
-            done = p >= (1.0 + e) * squeezed if law == "poisson" else back >= -(e**2) * lost
-            if done:
-                return np.array([vt, vn]), np.array([lt, p])
-        vt, vn = vt + (tn + tt * ratio) * dp, vn + (nn + tn * ratio) * dp
-        p, lt = p + dp, lt + ratio * dp
-
-
-@pytest.mark.parametrize("law", ["poisson", "stronge"])
-def test_path_against_small_steps(law):
-    reversed_ = stuck = 0
-    for leg, points, q, v, e, mu in random_impacts(14, 5):
-        found = path_impact(leg, points[0], q, v, restitution=e, friction=mu, law=law)
-        j = rows(leg, points[:1], q)[0]
-        compliance = j @ np.linalg.solve(leg.terms(0.0, q, v)[0], j.T)
-        after, impulse = path_by_steps(compliance, j @ v, e, mu, law)
-        scale = np.abs(found.before).max()
-        assert_allclose(found.after[0], after, rtol=0.0, atol=2e-3 * scale)
-        assert_allclose(found.impulse[0], impulse, rtol=2e-3, atol=2e-3 * impulse[1])
-        reversed_ += found.before[0, 0] * found.after[0, 0] < -1e-6
-        stuck += abs(found.after[0, 0]) < 1e-9
-    assert reversed_ > 0
-    assert stuck > 0
-
-
-def test_laws_agree_where_sliding_does_not_change():
-    same = 0
-    for leg, points, q, v, e, mu in random_impacts(100, 7):
-        law = {"restitution": e, "friction": 0.3 * mu}
-        stronge = path_impact(leg, points[0], q, v, **law)
-        poisson = path_impact(leg, points[0], q, v, **law, law="poisson")
-        newton = newton_impact(leg, points[:1], q, v, **law)
-        assert stronge.energy_change <= 1e-12
-        assert poisson.energy_change <= 1e-12
-        if stronge.before[0, 0] * stronge.after[0, 0] > 1e-6:
-            same += 1
-            assert_allclose(stronge.velocity, newton.velocity, rtol=1e-8, atol=1e-9)
-            assert_allclose(poisson.velocity, newton.velocity, rtol=1e-8, atol=1e-9)
-    assert same > 20
 
 
 # ---- over time, by Moreau's scheme of the oracles ----

@@ -116,22 +116,3 @@ def test_zero_frames_hold_unless_somebody_stands(tmp_path, bears):
         tmp_path / "step.c3d", None, [there._replace(signals=there.signals + drift)], more=zero
     )
     assert_allclose(read_plates(path).values[:, :3], rest @ Z_UP.T, atol=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("USED", [0.0], r"expected force plates, found none \(FORCE_PLATFORM:USED is 0\)"),
-        ("TYPE", [5.0], "TYPE of plate 1: expected type 1, 2, 3 or 4; .* in place of type 5"),
-        ("TYPE", [3.0], "CHANNEL of plate 1: expected 8 of 6 analog channels, found"),
-        ("CHANNEL", np.arange(3.0, 9.0)[:, None], "expected 6 of 6 analog channels, found"),
-        ("CORNERS", np.zeros((3, 4, 1)), "CORNERS: expected corners of rectangles"),
-        ("CORNERS", np.zeros((3, 3, 1)), "four corners of each of 1 plates, found 9 numbers"),
-        ("ORIGIN", [1.0, 2.0], "ORIGIN: expected 3 numbers of each plate, found 2"),
-    ],
-)
-def test_plates_that_are_not_described_are_named(tmp_path, name, value, told):
-    path = write_c3d(tmp_path / "step.c3d", None, [made(2)], more=[("FORCE_PLATFORM", name, value)])
-    with pytest.raises(InputError, match=told) as error:
-        read_plates(path)
-    assert str(path) in str(error.value)

@@ -1,7 +1,5 @@
 """Motions of a knee in tables of other programs."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,26 +118,6 @@ def test_columns_of_the_command_line():
 
 
 @pytest.mark.parametrize(
-    ("make", "argument", "message"),
-    [
-        (parse_columns, "flexion", r"columns: expected coordinate=column, found 'flexion'"),
-        (parse_columns, "flexion=", r"found 'flexion='"),
-        (parse_columns, "flexion=-", r"found 'flexion=-'"),
-        (parse_columns, "=a", r"found '=a'"),
-        (parse_columns, "", r"found ''"),
-        (parse_columns, "tx=a,tx=b", r"columns: expected tx once, found a and b"),
-        (KneeColumns, {"flexion": "a"}, r"expected flexion, .* tx, ty, tz .* found flexion$"),
-        (KneeColumns, {**OWN, "tx": "x"}, r"columns: expected .* lateral, tx$"),
-        (partial(KneeColumns, {}), "grad", r"angle unit: expected one of .*, found 'grad'"),
-        (partial(KneeColumns, {}, None), "cm", r"length unit: expected one of .*, found 'cm'"),
-    ],
-)
-def test_unusable_columns_are_named(make, argument, message):
-    with pytest.raises(ValueError, match=message):
-        make(argument)
-
-
-@pytest.mark.parametrize(
     ("columns", "message"),
     [
         (
@@ -157,20 +135,3 @@ def test_missing_columns_and_other_units_are_named(tmp_path, columns, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_knee_poses(path, columns)
     assert "\n" not in str(caught.value)
-
-
-def test_parquet_that_cannot_be_used_is_named(tmp_path):
-    path = tmp_path / "a.parquet"
-    with pytest.raises(FileNotFoundError):
-        read_knee_poses(path)
-    path.write_bytes(b"no table")
-    with pytest.raises(ValueError, match=r"a\.parquet: expected a Parquet table, found ") as caught:
-        read_knee_poses(path)
-    assert "\n" not in str(caught.value)
-    table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS))
-    table.to_parquet(path)
-    with pytest.raises(ValueError, match=r"a\.parquet: expected a column time_s, found flexion"):
-        read_knee_poses(path)
-    table.assign(time_s=[0.0, 2.0, 1.0]).to_parquet(path)
-    with pytest.raises(ValueError, match=r"a\.parquet, time: expected increasing instants"):
-        read_knee_poses(path)

@@ -6,8 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.motion.motion_tables import (
     MotionTable,
-    motion_text,
-    read_motion_columns,
     read_motion_table,
 )
 
@@ -117,16 +115,6 @@ def test_bad_tables_are_named_with_file_line_and_column(tmp_path, old, new, mess
         read_motion_table(path)
 
 
-def test_bad_files_are_named(tmp_path):
-    (tmp_path / "bad.sto").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"bad\.sto: expected a table as text"):
-        read_motion_table(tmp_path / "bad.sto")
-    with pytest.raises(FileNotFoundError):
-        read_motion_table(tmp_path / "none.mot")
-    with pytest.raises(ValueError, match=r"bad\.csv, line 2: expected 2 cells, .* found 1"):
-        read_motion_table(write(tmp_path / "bad.csv", "time,a\n0\n"))
-
-
 def test_values_are_read_only_copies_and_unknown_columns_named():
     values = np.ones((2, 1))
     table = MotionTable(("a",), [0.0, 1.0], values)
@@ -137,58 +125,3 @@ def test_values_are_read_only_copies_and_unknown_columns_named():
         table.values[0, 0] = 3.0
     with pytest.raises(ValueError, match=r"motion table: expected a column 'b', found "):
         table.angle("b")
-
-
-@pytest.mark.parametrize("end", ["\r\n", "\r"])
-def test_line_ends_of_other_systems(tmp_path, end):
-    (tmp_path / "a.mot").write_bytes(VERSION_1.replace("\n", end).encode("utf-8-sig"))
-    table = read_motion_table(tmp_path / "a.mot")
-    assert table.names == ("knee_angle_r", "pelvis_tx")
-    assert table.in_degrees is True
-    assert_array_equal(table.column("pelvis_tx"), [0.5, 0.6, 0.7])
-
-
-def test_header_with_blanks_about_its_signs_and_other_capitals(tmp_path):
-    text = VERSION_1.replace("nRows=3", "NROWS = 3").replace("inDegrees=yes", "indegrees = YES")
-    table = read_motion_table(write(tmp_path / "a.mot", text.replace("endheader", "EndHeader ")))
-    assert table.in_degrees is True
-    text = text.replace("= 3", "= 4")
-    with pytest.raises(ValueError, match=r"expected 4 .* found 3 rows; the file is cut off"):
-        read_motion_table(write(tmp_path / "a.mot", text))
-
-
-def test_cells_of_columns_that_are_not_asked_for_are_not_looked_at(tmp_path):
-    path = write(tmp_path / "a.csv", "time_s,knee_deg,flags,empty\n0,1,none,\n1,2,out,\n")
-    assert read_motion_columns(path) == ("knee_deg", "flags", "empty")
-    table = read_motion_table(path, columns={"knee_deg", "hip"})
-    assert table.names == ("knee_deg",)
-    assert_array_equal(table.time, [0.0, 1.0])
-    with pytest.raises(ValueError, match=r"line 2, column flags: expected a finite number"):
-        read_motion_table(path)
-    late = write(tmp_path / "b.csv", "time_s,knee\n1,1\n1,2\n")
-    with pytest.raises(ValueError, match=r"line 3, column time_s: expected more than 1 s"):
-        read_motion_table(late)
-
-
-NAN = np.nan
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"names": ("a", "a")}, r"expected each column once, found 'a' twice"),
-        ({"names": ("time",)}, r"found 'time' twice"),
-        ({"time": [0.0, 0.0]}, r"time: expected increasing instants"),
-        ({"time": [0.0, NAN]}, r"time: expected finite numbers"),
-        ({"values": [[1.0]]}, r"values: expected shape \(2, 1\)"),
-        ({}, r"expected in_degrees to be True or False"),
-        *(
-            ({"names": (name,), "in_degrees": False}, "without tabs")
-            for name in ("", "a\tb", "a\n", " a", "a  b")
-        ),
-    ],
-)
-def test_tables_that_cannot_be_written_are_refused(change, message):
-    made = {"names": ("a",), "time": [0.0, 1.0], "values": [[1.0], [2.0]]} | change
-    with pytest.raises(ValueError, match=message):
-        motion_text(MotionTable(**made))

@@ -70,31 +70,6 @@ def test_plates_of_any_style_are_found(style):
             assert_array_equal(getattr(found, part), getattr(plain, part))
 
 
-@pytest.mark.parametrize(
-    ("factors", "message"),
-    [
-        ({"p": 1e3}, r"points of application in metres, found .*; convert the points to metres"),
-        ({"vy": 0.01, "vz": 30.0}, r"force along y \(up\), found the largest along z .*turn the"),
-    ],
-)
-def test_units_and_axes_of_plates_are_checked(factors, message):
-    scale = [np.prod([f for end, f in factors.items() if f"_{end}" in n]) for n in BOTH.names]
-    with pytest.raises(InputError, match=message):
-        find_plates(MotionTable(BOTH.names, TIME, BOTH.values * scale, False))
-
-
-@pytest.mark.parametrize("absent", ["px", "pz", "vx", "vy"])
-def test_an_absent_column_of_a_plate_is_named(absent):
-    kept = [k for k, name in enumerate(BOTH.names) if name != f"ground_force_{absent}"]
-    table = MotionTable(tuple(BOTH.names[k] for k in kept), TIME, BOTH.values[:, kept], False)
-    with pytest.raises(
-        InputError, match=rf"but no ground_force_{absent}; add the columns, or give"
-    ):
-        find_plates(table)
-    with pytest.raises(InputError, match=r"ground_force_px, found a; rename the columns, or give"):
-        find_plates(MotionTable(("a",), TIME, TIME[:, None], False))
-
-
 def test_points_of_unloaded_plates_may_be_anywhere():
     """Some files divide noise by noise: points of hundreds of metres without a foot there."""
     values, idle = BOTH.values.copy(), RIGHT == 0.0

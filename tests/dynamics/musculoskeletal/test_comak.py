@@ -217,20 +217,6 @@ def test_frames_outside_the_record_are_flagged():
     )
 
 
-def test_settings_that_do_not_fit_are_refused():
-    plant = record()
-    with pytest.raises(InputError, match="turn, height"):
-        Comak(plant, [contact()], replace(settings(), secondary=settings().secondary[:1]))
-    with pytest.raises(
-        InputError, match="touch: expected the gradient of the energy of the contact"
-    ):
-        Comak(plant, [contact()], settings(contact_energy_weight=1.0))
-    with pytest.raises(InputError, match=r"reserves.*none of turn, height"):
-        Comak(plant, [contact()], settings(reserve_forces=(("hip", 1.0),)))
-    with pytest.raises(InputError, match="start"):
-        Comak(plant, [contact()], settings()).run(np.zeros(3))
-
-
 @pytest.mark.parametrize("lifted", [1e-3, 2e-3, 3e-3, 5e-3])
 def test_surfaces_apart_are_brought_together(solved, lifted):
     """Apart, the contact has hardly a stiffness: a whole first step overshoots by millimetres."""

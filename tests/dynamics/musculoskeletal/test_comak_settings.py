@@ -8,7 +8,6 @@ from dynamics.musculoskeletal.comak_file import (
     ComakFile,
     Reserve,
     check_coordinates,
-    read_reserves,
     with_actuators,
 )
 from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
@@ -100,12 +99,6 @@ def test_weights_of_muscles_and_reserves(tool):
     np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
 
 
-def test_a_weight_that_becomes_negative_is_refused_with_muscle_and_instant():
-    weight = MuscleWeight("ham", (1.3, 1.35), (1.0, 2.0))
-    with pytest.raises(InputError, match=r"ham: expected a weight >= 0 at 1 s, found -5: the line"):
-        weight.at(1.0)
-
-
 PER_MUSCLE = """<Constant name="weight"><value>4</value></Constant>
 <PiecewiseLinearFunction name="desired_activation"><x>1 3</x><y>0.1 0.3</y>
 </PiecewiseLinearFunction>
@@ -127,35 +120,6 @@ def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
     assert ComakSettings.from_json(settings.to_json()) == settings
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("<weight><Constant><value>3</value></Constant></weight>",
-         '<Constant name="wieght"><value>3</value></Constant>',
-         'such as <Constant name="weight">, found Constant'),
-        ("<weight><Constant><value>3</value></Constant></weight>",
-         "<Constant><value>3</value></Constant>", "g: expected actuator, weight, .* found Const"),
-        ("/forceset/ham<", "/forceset/gas<", "h, actuator: .* of g, found gas with other numbers"),
-        ("/forceset/ham<", "<", "h, actuator: .* found none"),
-        ("<weight><Constant><value>3</value></Constant></weight>",
-         "<weight><Constant><value>3</value></Constant></weight>"
-         '<Constant name="weight"><value>4</value></Constant>', "g, weight: expected one, found 2"),
-    ],
-)  # fmt: skip
-def test_parameters_that_would_be_dropped_are_refused(tool, old, new, told):
-    with pytest.raises(InputError, match=told):
-        ComakFile(tool(old, new)).settings()
-
-
-def test_a_muscle_that_two_parameters_name_with_the_same_numbers_counts_once(tool):
-    """OpenSim-JAM's example of muscle weights names glmed1_r twice."""
-    second = '<COMAKCostFunctionParameter name="gas2"><actuator>/forceset/gas</actuator>'
-    second += "<weight><Constant><value>3</value></Constant></weight></COMAKCostFunctionParameter>"
-    end = "</COMAKCostFunctionParameter></objects>"
-    file = ComakFile(tool(end, f"</COMAKCostFunctionParameter>{second}</objects>"))
-    assert file.settings() == ComakFile(tool()).settings()
-
-
 def test_other_files_stand_for_those_of_the_settings(tool, tmp_path):
     edited = tool("<coordinates_file>ik.mot</coordinates_file>", "")
     (tmp_path / "reserves.xml").unlink()
@@ -175,21 +139,6 @@ def test_physiology_of_muscles_is_that_of_the_tool(tool):
     assert not ComakFile(tool()).settings().fibre_forces
     more = "<use_muscle_physiology>true</use_muscle_physiology></COMAKTool>"
     assert ComakFile(tool("</COMAKTool>", more)).settings().fibre_forces
-
-
-def test_bounds_that_exclude_each_other_are_refused(tool):
-    bounds = PER_MUSCLE.replace("0.02", "0.95")
-    settings = ComakFile(
-        tool("<weight><Constant><value>3</value></Constant></weight>", bounds)
-    ).settings()
-    with pytest.raises(InputError, match=r"gas: expected a least .* found 0\.95 and 0\.9"):
-        settings.activation_bounds(("gas",), 2.0, np.array([[0.01], [1.0]]))
-
-
-@pytest.mark.parametrize("quantity", ["desired activation", "largest activation"])
-def test_an_activation_above_one_is_refused(quantity):
-    with pytest.raises(InputError, match=f"ham: expected a {quantity} of at most 1, found 5"):
-        MuscleWeight("ham", (0.0, 1.0), (0.5, 5.0), quantity=quantity)
 
 
 @pytest.mark.parametrize(
@@ -229,20 +178,6 @@ def test_wrong_settings_are_named(tool, old, new, message):
         ComakFile(tool(old, new)).settings()
 
 
-def test_defaults_of_a_force_set_hold_for_its_reserves(edited):
-    default = "<defaults><CoordinateActuator><optimal_force>9</optimal_force></CoordinateActuator>"
-    path = edited(RESERVES, "<ForceSet>", f"<ForceSet>{default}</defaults>")
-    assert [reserve.force for reserve in read_reserves(path)] == [4.0, 9.0]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", '{"primary": ["a"]}', '{"primary": 3, "secondary": []}']
-)
-def test_other_text_than_settings_is_refused(text):
-    with pytest.raises(InputError, match="settings"):
-        ComakSettings.from_json(text)
-
-
 def test_actuators_of_the_model_add_to_the_reserves_of_what_is_solved_for():
     own = (Reserve("hip", 3.0, "torque"), Reserve("elbow", 9.0, "arm"))
     assert with_actuators(settings(), own[1:]) == settings()
@@ -261,10 +196,6 @@ def notes(edited):
         return ComakFile(edited(TOOL, old, new)).notes(COORDINATES)
 
     return read
-
-
-def test_settings_that_are_off_need_no_note(notes):
-    assert notes() == ()
 
 
 @pytest.mark.parametrize(
@@ -299,20 +230,6 @@ def test_coordinates_in_no_list_are_told(notes, tmp_path, old, name):
     assert ComakFile(tmp_path / "tool.xml").notes(COORDINATES, held=[name]) == ()
 
 
-@pytest.mark.parametrize(
-    ("limits", "told"),
-    [
-        ("<min_control>-Inf</min_control><max_control>Inf</max_control>", False),
-        ("<min_control>-1e5</min_control>", False),
-        ("<max_control>2</max_control>", True),
-    ],
-)
-def test_limits_of_reserves_are_told(notes, limits, told):
-    reserves = RESERVES.replace("<coordinate>flex", f"{limits}<coordinate>flex")
-    text = "reserves.xml: ignored min_control and max_control of a; reserves have no limits"
-    assert notes(reserves=reserves) == ((text,) if told else ())
-
-
 def test_other_forces_than_those_of_the_model_are_refused(notes):
     with pytest.raises(InputError, match="replace_force_set: expected false, found true"):
         notes("<replace_force_set>false", "<replace_force_set>TRUE")
@@ -328,22 +245,6 @@ def test_unknown_coordinates_are_refused(notes):
         notes("/jointset/a/py", "/jointset/a/flxe")
     with pytest.raises(InputError, match=r"here: .* one of flex, px, py, ty, found QQQ"):
         check_coordinates("here", ["flex", "QQQ"], COORDINATES)
-
-
-@pytest.mark.parametrize(
-    ("coefficients", "found"), [("2 -1", 3.0), ("-2 9", 5.0), ("0 4", 4.0), ("0.5 0", 1.0)]
-)
-def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
-    function = f"<LinearFunction><coefficients>{coefficients}</coefficients></LinearFunction>"
-    settings = ComakFile(tool("<Constant><value>3</value></Constant>", function)).settings()
-    assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
-
-
-def test_actuators_that_are_no_reserves_are_told(notes):
-    more = '<PointActuator name="FX"/><TorqueActuator name="off"><appliesForce>False'
-    more += "</appliesForce></TorqueActuator></objects>"
-    found = notes(reserves=RESERVES.replace("</objects>", more))
-    assert found == ("reserves.xml: ignored forces: FX, which are not CoordinateActuators",)
 
 
 FORWARD = """<OpenSimDocument Version="40000"><ForsimTool>
@@ -401,39 +302,6 @@ def test_flags_of_both_versions_of_the_tool_are_read(edited, flags, fibre_forces
     assert [note.removeprefix("tool.xml, ").split(";")[0] for note in notes] == warned
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        ("ForsimTool", "COMAKTool", "expected settings of a ForsimTool, found COMAKTool"),
-        (">0.02<", ">fast<", "report_time_step: expected a number, found 'fast'"),
-        (">0.05<", ">1.5<", "activation"),
-        ("/jointset/knee/add /jointset/knee/ty", "", "coordinates that forces move"),
-        ("../knee.osim", "", "model_file"),
-        (">true<", ">yes<", "ignore_activation_dynamics: expected true or false, found 'yes'"),
-    ],
-)
-def test_wrong_settings_of_the_forward_tool_are_refused(edited, before, after, told):
-    with pytest.raises(InputError, match=told):
-        read_forward_settings(edited(FORWARD, before, after))
-
-
-QUIET = f"{IGNORED}<ignore_tendon_compliance>true</ignore_tendon_compliance>"
-
-
-@pytest.mark.parametrize(
-    ("stated", "told"),
-    [
-        ("<verbose>1</verbose><AnalysisSet><objects/></AnalysisSet>", ()),
-        ("<AnalysisSet><objects><Kinematics/></objects></AnalysisSet>",
-         ("tool.xml: ignored settings: AnalysisSet",)),
-        ("<constant_muscle_frc>4</constant_muscle_frc>",
-         ("tool.xml: unknown setting constant_muscle_frc; did you mean constant_muscle_control?",)),
-    ],
-)  # fmt: skip
-def test_settings_of_the_forward_tool_that_are_not_done_are_told(edited, stated, told):
-    assert read_forward_settings(edited(FORWARD, IGNORED, QUIET + stated))[2] == told
-
-
 MARKERS = """<D><COMAKInverseKinematicsTool>
 <secondary_coupled_coordinate>/jointset/knee/flex</secondary_coupled_coordinate>
 <secondary_coordinates>ty</secondary_coordinates><ik_constraint_weight>Inf</ik_constraint_weight>
@@ -452,30 +320,3 @@ def test_markers_that_apply_have_weights(edited):
     assert (sweep.coupled, sweep.secondary) == ("flex", ("ty",))
     assert files == (None, None)
     assert notes == ()
-
-
-@pytest.mark.parametrize("constrained", [True, False])
-def test_tasks_and_weights_of_inverse_kinematics_that_are_not_done_are_told(edited, constrained):
-    path = edited(MARKERS.replace(">Inf<", ">100<"), "<weight>0<", "<weight>5<")
-    tasks, *weight = read_marker_settings(path, constrained=constrained)[3]
-    assert tasks == "tool.xml: ignored tasks of coordinates: flex"
-    told = "tool.xml, ik_constraint_weight: expected Inf, found 100;"
-    assert [text.startswith(told) for text in weight] == [True] * constrained
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (">TRUE<", ">always<", r"tool\.xml, c, apply: expected true or false, found 'always'"),
-        (">3<", ">-3<", "weight of marker d"),
-        ("<weight>0<", "<weight>low<", r"tool\.xml, flex, weight: expected a number"),
-    ],
-)
-def test_wrong_settings_of_markers_are_refused(edited, old, new, told):
-    with pytest.raises(InputError, match=told):
-        read_marker_settings(edited(MARKERS, old, new))
-
-
-def test_a_marker_needs_a_weight():
-    with pytest.raises(InputError, match="a marker with a weight above 0, found none"):
-        MarkerSettings(())

@@ -256,17 +256,6 @@ def test_no_balance_at_the_first_instant_is_named():
         simulate_forward(PlantContacts(plant, ()), np.zeros(1), np.zeros(1), kind="equilibrium")
 
 
-def test_drives_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match=r"expected shape \(1\) or \(200, 1\), found \(3, 1\)"):
-        simulate_forward(pulled_mass(), drive(0.5, 3), np.zeros(1))
-    with pytest.raises(InputError, match="tensions"):
-        simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
-    with pytest.raises(InputError, match=r"found 1\.2"):
-        MuscleDrive(np.full((2, 1), 1.2), np.full((2, 1), np.nan))
-    with pytest.raises(InputError, match="200"):
-        MuscleDrive(np.zeros((2, 1)), np.zeros((200, 1)))
-
-
 SYSTEM = SimpleNamespace(
     coordinates=("flex", "ty", "other"),
     rotational=(True, False, True),
@@ -335,15 +324,6 @@ def test_angles_have_the_unit_that_table_or_column_states(tmp_path, name, in_deg
     assert_allclose(course.values, expected)
 
 
-def test_a_table_without_coordinates_is_refused(tmp_path):
-    path = tmp_path / "prescribed.sto"
-    write_motion_table(path, MotionTable(("hip",), np.arange(2.0), np.zeros((2, 1)), True))
-    with pytest.raises(InputError, match="found hip"):
-        read_prescribed(path, SYSTEM)
-    with pytest.raises(InputError, match="no such file"):
-        read_prescribed(tmp_path / "none.sto", SYSTEM)
-
-
 def test_instants_span_the_courses():
     courses = [constant(1.0), Course(np.array([0.2, 1.0]), np.zeros(2))]
     assert_allclose(instants(courses, 0.2, None, None), [0.2, 0.4, 0.6, 0.8, 1.0])
@@ -409,25 +389,3 @@ def test_external_loads_name_body_point_and_force(tmp_path):
     assert_allclose(np.transpose(columns), [[0, 0, 0], [50, 0, -2], [100, 0, -4]])
     points = [table.column(element.find("point_identifier").text + axis) for axis in "xyz"]
     assert_allclose(np.transpose(points), np.tile(load.point, (3, 1)))
-
-
-@pytest.mark.parametrize("at", [[0.0, 0.0], [1.0], [1.0, 0.5]])
-def test_a_course_without_increasing_times_is_refused(at):
-    with pytest.raises(InputError, match="increasing times"):
-        Course.through(np.array(at), np.array([1.0, 2.0]), 0.01)
-
-
-def test_muscles_are_given_by_name_or_by_path():
-    time = np.arange(2.0)
-    by_path = {"/forceset/vas_force": constant(50.0), "/forceset/rec_activation": constant(0.3)}
-    drive = drive_muscles(MUSCLES, by_path, 0.02, time)
-    assert_allclose(drive.forces[:, 0], 50.0)
-    assert_allclose(drive.activations[:, 1], 0.3)
-    twice = {**by_path, "vas_force": constant(60.0)}
-    with pytest.raises(InputError, match="found /forceset/vas_force and vas_force"):
-        drive_muscles(MUSCLES, twice, 0.02, time)
-
-
-def test_an_unknown_coordinate_is_refused():
-    with pytest.raises(InputError, match="found hip"):
-        prescribe_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))

@@ -106,19 +106,6 @@ def test_the_joint_of_opensim_jam_has_the_poses_of_its_coordinates():
         np.testing.assert_allclose(contact.pose(values).array, wanted.array, atol=1e-12)
 
 
-def test_wrong_joints_are_refused():
-    with pytest.raises(InputError, match=r"slopes: expected shape \(6, 1\)"):
-        KinematicChain.of_joint(("a",), np.eye(6, 3) + 1.0, np.zeros((6, 2)), np.zeros(6))
-    with pytest.raises(InputError, match="axes with a length"):
-        KinematicChain.of_joint(("a",), np.zeros((6, 3)), np.zeros((6, 1)), np.zeros(6))
-    with pytest.raises(InputError, match=r"coordinates: expected shape \(6\)"):
-        knee_joint().motion(np.zeros(5))
-    with pytest.raises(
-        InputError, match="other names in each joint of a chain, found tx, ty twice"
-    ):
-        any_joint(np.random.default_rng(0), ("tx", "ty")).then(knee_joint())
-
-
 def free_joint(rng, names="abcdef"):
     axes = rng.normal(size=(6, 3))
     slopes, offsets = rng.normal(size=(6, len(names))), rng.normal(size=6)

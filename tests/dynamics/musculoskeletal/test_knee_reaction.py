@@ -139,23 +139,6 @@ def test_muscles_whose_tendon_opensim_stretches_pull_by_activation(tmp_path):
         solved(bare_walk(model, *files, fibre_forces=True))
 
 
-def test_knees_and_strides_that_are_not_there_are_refused(tmp_path):
-    model = OsimModel(bare_model(tmp_path / "bare.osim"))
-    whole = (0.0, 1.0)
-    found = knee_cycle(model, (), whole, name="knee_l", cycle=(0.2, 0.6))
-    assert (found.joint.name, found.start, found.stop) == ("knee_l", 0.2, 0.6)
-    with pytest.raises(
-        InputError, match=r"walk\.knee: expected a joint of bare\.osim, found knee;"
-    ):
-        knee_cycle(model, (), whole, name="knee")
-    with pytest.raises(InputError, match=r"comak\.start_s .* no external load acts .* knee_r"):
-        knee_cycle(model, (), whole)
-    other = tmp_path / "other.osim"
-    other.write_text(model.path.read_text().replace("femur", "bone"))
-    with pytest.raises(InputError, match=r"no joint connects a femur with a tibia; .* hip_r"):
-        knee_cycle(OsimModel(other), (), whole)
-
-
 def test_the_knee_is_that_of_the_leg_with_a_stride_in_the_motion(tmp_path):
     """The ground carries the right leg more, but one strike of it is before the motion."""
     model, time = OsimModel(bare_model(tmp_path / "bare.osim")), np.linspace(0.0, 2.0, 2001)

@@ -18,11 +18,9 @@ from dynamics.musculoskeletal.marker_kinematics import MarkerSettings
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
-    _check_lowpass,
-    filter_edge_notes,
     read_motion,
 )
-from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.prescribed_motion import BodyForce, Course, write_external_loads
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
@@ -96,17 +94,6 @@ def test_a_coupled_coordinate_follows_its_function(opensim, tmp_path):
     angles = [np.radians(off.motion.column(name)) for name in ("swing", "tilt")]
     assert_allclose(angles[1], angles[0] ** 2, atol=1e-5)
     assert off.errors.column("marker_error_max").min() > 5e-3
-
-
-def test_markers_that_nobody_measured_are_refused(opensim, tmp_path):
-    write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
-    with pytest.raises(InputError, match=r"the file has end, side, weights name hip"):
-        follow_markers(PENDULUM, tmp_path / "pendulum.trc", MarkerSettings((("hip", 1.0),)))
-    late = MarkerSettings(SETTINGS.weights, start=0.0, stop=5.0)
-    with pytest.raises(InputError, match=r"within 0 and 0\.02 s, found 0 to 5 s"):
-        follow_markers(PENDULUM, tmp_path / "pendulum.trc", late)
-    with pytest.raises(InputError, match="no such file"):
-        follow_markers(PENDULUM, tmp_path / "none.trc", SETTINGS)
 
 
 def test_a_written_force_acts_at_its_point(opensim, tmp_path):
@@ -260,18 +247,14 @@ def leg(angles, lengths=(1.0, 0.03), *, in_degrees=True):
     return MotionTable(LEG.coordinates, TIME, values, in_degrees, "walk.mot")
 
 
-def notes(table, **settings):
-    return CoordinateTable(table, LEG, **settings).unit_notes()
-
-
 @pytest.mark.parametrize("heading", [0.0, 180.0, 300.0])
-def test_angles_in_radians_that_are_stated_as_degrees_are_read_in_radians(heading):
+def test_angles_in_radians_that_are_stated_as_degrees_are_refused(heading):
     """A heading, here that of the ankle's column, may be up to a turn."""
     radians = np.radians(STRIDE + np.array([0.0, 0.0, heading]))
-    (told,) = notes(leg(radians))
-    assert told.startswith("walk.mot: the header states inDegrees=yes, but no angle moves by more")
-    assert "read in radians; correct the header (inDegrees=no)" in told
-    found = CoordinateTable(leg(radians), LEG)
+    told = r"walk\.mot: expected degrees, found angles that move by at most 1.05, .* inDegrees=no"
+    with pytest.raises(InputError, match=told):
+        CoordinateTable(leg(radians), LEG).check_angles()
+    found = CoordinateTable(leg(radians, in_degrees=False), LEG)
     found.check_angles()
     assert np.ptp(found.in_si("knee")) == pytest.approx(np.radians(60.0))
 
@@ -288,8 +271,8 @@ def test_angles_in_radians_that_are_stated_as_degrees_are_read_in_radians(headin
         (np.zeros((20, 3)), True),
     ],
 )
-def test_small_motions_and_single_columns_have_no_note(angles, in_degrees):
-    assert notes(leg(angles, in_degrees=in_degrees)) == ()
+def test_small_motions_and_single_columns_are_taken(angles, in_degrees):
+    CoordinateTable(leg(angles, in_degrees=in_degrees), LEG).check_angles()
 
 
 @pytest.mark.parametrize(("stop", "count"), [(1.57, 1), (-2.0, 1), (1.0, 0), (40.0, 0)])
@@ -298,37 +281,8 @@ def test_a_single_angle_that_may_be_in_radians_is_refused(stop, count):
     alone = CoordinateTable(leg(STRIDE * [0.0, stop / -60.0, 0.0]), LEG)
     if not count:
         return alone.check_angles()
-    with pytest.raises(InputError, match=r"angles \(knee\) that move by at most .* may be radians"):
+    with pytest.raises(InputError, match=r"found angles that move by at most .* of radians; state"):
         alone.check_angles()
-
-
-def test_tables_without_a_unit_may_count_as_degrees():
-    radians = leg(np.radians(STRIDE), in_degrees=None)
-    (told,) = notes(radians, unstated_degrees=True)
-    assert "states no unit, which stands for degrees, but no angle moves by more than 1.05" in told
-    assert notes(leg(STRIDE, in_degrees=None), unstated_degrees=True) == ()
-    names = tuple(f"/jointset/j/{name}/value" for name in radians.names)
-    paths = MotionTable(names, radians.time, radians.values)
-    assert notes(paths, unstated_degrees=True) == ()
-
-
-LOCKED = {"knee": np.radians(20.0), "knee_ty": 0.03}
-
-
-@pytest.mark.parametrize(
-    ("solved", "courses", "told"),
-    [
-        ((), {}, []),
-        ((), {"knee": np.full(3, np.radians(20.01)), "hip": np.ones(3)}, []),
-        (("knee", "hip"), {}, ["knee at 20 deg (the settings solve for it);"]),
-        ((), {"knee_ty": np.array([0.03, 0.02])}, ["knee_ty at 30 mm (the motion has 20 mm);"]),
-        (LOCKED, {}, ["knee at 20 deg", "knee_ty at 30 mm"]),
-    ],
-)
-def test_locked_coordinates_that_something_would_move_are_told(solved, courses, told):
-    notes = lock_notes(LOCKED, ("hip", "knee"), solved, courses)
-    assert len(notes) == bool(told)
-    assert all(words in notes[0] for words in told)
 
 
 def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):
@@ -352,51 +306,6 @@ def test_steps_that_do_not_resolve_the_filtered_motion_are_refused(tmp_path, ste
     path = write(tmp_path / "a.mot", 0.1 * TIME)
     with pytest.raises(InputError, match=told):
         read_motion(path, SYSTEM, settings(lowpass=lowpass, step=step))
-
-
-def test_a_gap_of_a_filtered_motion_is_refused_within_its_times(tmp_path):
-    kept = np.delete(TIME, slice(4, 9))
-    path = write(tmp_path / "a.mot", 0.1 * kept, kept)
-    with pytest.raises(InputError, match=r"a\.mot, rows: expected steps .* found 0\.06 s"):
-        read_motion(path, SYSTEM, settings(lowpass=6.0))
-    table = read_motion_table(path)
-    _check_lowpass(table, settings(lowpass=6.0, start=0.1))
-
-
-@pytest.mark.parametrize(("start", "stop"), [(0.05, 0.05), (0.1, 0.05), (0.051, 0.061)])
-def test_a_motion_has_at_least_two_instants(tmp_path, start, stop):
-    path = write(tmp_path / "a.mot", 0.1 * TIME)
-    with pytest.raises(InputError, match=r"at least two instants from comak\.start_s"):
-        read_motion(path, SYSTEM, settings(start=start, stop=stop))
-
-
-def test_a_motion_outside_its_file_or_of_few_rows_is_refused(tmp_path):
-    path = write(tmp_path / "a.mot", 0.1 * TIME)
-    with pytest.raises(InputError, match=r"from 0 to 1 s, found 0 to 0\.19 s"):
-        read_motion(path, SYSTEM, settings(stop=1.0))
-    few = write(tmp_path / "b.mot", 0.1 * TIME[:4], TIME[:4])
-    with pytest.raises(InputError, match="expected at least 6 rows, found 4"):
-        read_motion(few, SYSTEM, settings())
-
-
-@pytest.mark.parametrize(
-    ("start", "stop", "lowpass", "told"),
-    [
-        (0.05, 0.14, 6.0, []),
-        (0.0, 0.14, 6.0, ["up to 0.03 s", "comak.start_s = 0.03333"]),
-        (0.05, 0.19, 6.0, ["from 0.16 s", "comak.stop_s = 0.1567"]),
-        (0.05, 0.19, None, []),
-        (0.05, 0.14, 2.0, ["up to 0.09 s", "from 0.1 s"]),
-    ],
-)
-def test_frames_at_the_ends_of_a_filtered_motion_are_told(start, stop, lowpass, told):
-    table = leg(STRIDE)
-    time = np.arange(start, stop + 1e-9, 0.01)
-    notes = filter_edge_notes(table, time, settings(lowpass=lowpass))
-    text = "; ".join(notes)
-    for words in told:
-        assert words in text
-    assert bool(told) == bool(notes)
 
 
 def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):

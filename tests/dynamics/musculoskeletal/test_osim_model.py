@@ -232,16 +232,6 @@ def test_wrong_contacts_and_models_are_refused(model, old, new, told):
         _ = model(old, new).contacts
 
 
-def test_joints_without_linear_motion_are_refused(model):
-    with pytest.raises(InputError, match="expected joints that connect tibia and ground"):
-        model().chain_between("tibia", "ground")
-    line = "<LinearFunction><coefficients>-1 0.5</coefficients></LinearFunction>"
-    found = model(line, "<SimmSpline><x>0 1</x><y>0 1</y></SimmSpline>")
-    told = r"knee, rotation1: expected a linear or constant function .*, found SimmSpline"
-    with pytest.raises(InputError, match=told):
-        found.chain_between("tibia", "femur")
-
-
 def test_defaults_of_the_model_stand_for_what_an_object_leaves_out(model):
     defaults = """<defaults><Smith2018ArticularContactForce name="default">
     <max_proximity>0.03</max_proximity><use_lumped_contact_model>true</use_lumped_contact_model>
@@ -329,41 +319,12 @@ def test_a_mesh_is_in_any_frame_that_leads_to_a_body(model, socket, origin):
     assert_allclose(bed.placement.rotation[:, 0], [0, 1, 0], atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    "parent", ["/bodyset/tibia/tray/insert", "../tray/insert", "insert", "/componentset/far"]
-)
-def test_a_frame_follows_any_other_frame(model, parent):
-    bed = model(text=text_with("/bodyset/tibia/worn", parent)).contacts[0].bed
-    height = 8.0 if parent == "/componentset/far" else 3.0
-    assert_allclose(bed.placement.origin, [0, 1.2, height + 0.5], atol=1e-15)
-
-
 def test_a_joint_may_be_in_frames_of_bodies(model):
     child = "<socket_child_frame>/bodyset/tibia</socket_child_frame>"
     text = text_with("/bodyset/tibia").replace(child, child.replace("tibia<", "tibia/tray/insert<"))
     (joint,) = model(text=text).joints
     assert_allclose(joint.child_frame.origin, [0, 1.2, 0], atol=1e-15)
     assert_allclose(joint.parent_frame.origin, [0.01, 0.02, 0.03])
-
-
-@pytest.mark.parametrize(
-    ("socket", "parent", "told"),
-    [
-        ("/bodyset/tibia/plate", "..", r"bed, socket_frame: expected the path of .*, found '/body"),
-        ("/bodyset/tibia/worn", "../../fibula", r"worn, socket_parent: .*, found '../../fibula'"),
-        ("/bodyset/tibia/worn", "../worn", r"worn, socket_parent: .* body, found a loop through"),
-        ("plate", "..", "bed, socket_frame: .*, found 'plate'$"),
-    ],
-)
-def test_a_frame_that_leads_to_no_body_is_told(model, socket, parent, told):
-    with pytest.raises(InputError, match=told):
-        _ = model(text=text_with(socket, parent)).contacts
-
-
-def test_a_name_of_several_frames_is_told(model):
-    text = text_with("insert").replace('"far"', '"insert"')
-    with pytest.raises(InputError, match="of /bodyset/tibia/tray/insert, /componentset/insert"):
-        _ = model(text=text).contacts
 
 
 def test_the_model_of_opensim_jam(jam_folder):

@@ -67,12 +67,6 @@ def test_ligaments_do_the_work_of_their_tensions():
     assert_allclose(pull[1:], -gradient @ tensions, rtol=1e-5, atol=1e-8)
 
 
-def test_ligaments_of_other_names_are_refused():
-    plant = record()
-    with pytest.raises(InputError, match="band0, band1, band2"):
-        plant.with_ligaments(type(plant.ligaments)(("other",), *(np.ones(1) for _ in range(4))))
-
-
 def test_fibres_follow_the_lengths_of_the_muscles():
     plant, frame = record(), 1
     values = plant.frames.values[frame] + [2e-3, 3e-4]
@@ -138,14 +132,4 @@ def test_records_that_could_not_be_replayed_are_refused(tmp_path, key, change, t
     value = data.pop(key)
     np.savez(path, **data, **({key: change(value)} if change else {}))
     with pytest.raises(InputError, match=told):
-        RecordedPlant.load(path)
-
-
-@pytest.mark.parametrize("content", [None, b"not a record", slice(-300)])
-def test_damaged_files_are_refused(tmp_path, content):
-    path = tmp_path / "plant.npz"
-    if content is not None:
-        record().save(path)
-        path.write_bytes(path.read_bytes()[content] if isinstance(content, slice) else content)
-    with pytest.raises(InputError, match=r"no such file|expected a recorded plant"):
         RecordedPlant.load(path)

@@ -162,36 +162,3 @@ def test_columns_of_another_unit_are_named(tmp_path, column, other, expected):
     walking().rename(columns={column: other}).to_csv(path, index=False)
     with pytest.raises(InputError, match=expected):
         load_gait_cycle(path, 1.0)
-
-
-def test_an_optional_column_of_another_unit_is_not_left_out(tmp_path):
-    path = tmp_path / "own.csv"
-    walking().assign(adduction_torque_Nmm=1.0).to_csv(path, index=False)
-    with pytest.raises(InputError, match="adduction_torque_Nmm: expected adduction_torque_Nm"):
-        load_gait_cycle(path, 1.0)
-    walking().assign(anterior_m=0.0, flexion_rad=0.1).to_csv(path, index=False)
-    load_gait_cycle(path, 1.0)  # What the table has besides is no concern.
-
-
-@pytest.mark.parametrize(
-    ("header", "found"),
-    [
-        ("Axial force kN", "kN"),
-        ("Axial force %BW", "%BW"),
-        ("axial_force_kN", "kN"),
-        ("Axial force (kN), femur on tibia", "kN"),
-        ("Axial force (N)", None),
-        ("Axial force N", None),
-        ("axial_force_N", None),
-    ],
-)
-def test_units_of_headers_need_no_brackets(tmp_path, header, found):
-    path = tmp_path / "own.csv"
-    walking().rename(columns=ISO | {AXIAL: header}).to_csv(path, index=False)
-    if found is None:
-        load_iso14243(path, 1.0)
-        return
-    with pytest.raises(
-        InputError, match=f"expected the axial force \\(N\\), found the unit {found}"
-    ):
-        load_iso14243(path, 1.0)

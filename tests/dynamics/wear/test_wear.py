@@ -164,22 +164,6 @@ def test_small_area_and_odd_peak_of_a_surrogate_are_borne():
     assert surrogate_wear(result, LAW).volume[0] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: WearLaw(factor=-1e-16), "factor: expected >= 0"),
-        (lambda: WearLaw(density=0.0), "density: expected > 0"),
-        (lambda: surrogate_wear(random_result(), LAW, "exact"), "field: expected one of"),
-        (lambda: surrogate_wear(random_result(), LAW, aspect=(1.0, 0.0)), "aspect: expected > 0"),
-        (lambda: surrogate_wear(random_result(), LAW, ratio=(1.0, -1.0)), "ratio: expected > 0"),
-        (lambda: Wear(np.zeros(3)), r"volume: expected shape \(2\)"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def test_force_without_a_centre_is_named():
     loads = np.tile(cycles.pressed(), (3, 1))
     loads[2, 9:] = np.nan

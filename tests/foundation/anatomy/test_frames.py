@@ -18,12 +18,12 @@ LENHART = "jam_lenhart2015_knee/ACLC01-R-femur-cart{}"
 
 
 @pytest.fixture(scope="module")
-def femur() -> TriangleMesh:
+def femur():
     """Return condyles with posterior radius 22 mm about the origin, and a larger distal radius."""
     return CondylarImplant().tessellate(1e-3)[0]
 
 
-def moved(mesh: TriangleMesh, turn: np.ndarray, shift: np.ndarray) -> TriangleMesh:
+def moved(mesh, turn, shift):
     return TriangleMesh(mesh.vertices @ turn.T + shift, mesh.faces, mesh.name)
 
 
@@ -47,19 +47,6 @@ def test_frame_goes_with_the_mesh(femur, seed):
     assert other.of(moved(femur, turn, shift).vertices) == pytest.approx(
         own.of(femur.vertices), abs=1e-9
     )
-
-
-@pytest.mark.slow
-def test_one_radius_leaves_the_anterior_side_open():
-    femur = CondylarImplant.single_radius(25e-3).tessellate(1e-3)[0]
-    found = femoral_frame(femur).evidence
-    assert found["anterior"].certainty == found["zero of flexion"].certainty == "unknown"
-    frame = femoral_frame(femur, np.array([0.9, 0.1, 0.0]))
-    assert frame.evidence["anterior"].certainty == "sure"
-    along = np.array([0.9, 0.1, 0.0])
-    np.testing.assert_allclose(frame.rotation[0], along / np.linalg.norm(along), atol=1e-9)
-    with pytest.raises(MeshError, match="no two posterior condyles"):
-        femoral_frame(femur, np.array([-1.0, 0.0, 0.0]))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +99,7 @@ def test_origin_is_midway_between_condyles_of_unequal_radius(femur):
     assert abs(frame.origin[2]) < 1.5e-3
 
 
-def scaled(mesh: trimesh.Trimesh, size: float) -> TriangleMesh:
+def scaled(mesh, size):
     return TriangleMesh(size * mesh.vertices, mesh.faces, "thing")
 
 
@@ -137,7 +124,7 @@ FORWARD = np.array([1.0, 0.0, 0.0])
 
 
 @pytest.fixture(scope="module")
-def tibia() -> TriangleMesh:
+def tibia():
     return CondylarImplant().tessellate(1e-3)[1]
 
 
@@ -192,13 +179,6 @@ def test_inverted_normals_are_found(knee_data, file):
         tibial_frame(TriangleMesh(mesh.vertices, mesh.faces[:, ::-1]))
 
 
-def test_two_plateaus_have_no_notch(knee_data):
-    """The gap between separate plateaus is open on both sides."""
-    mesh = load_mesh(knee_data / TIBIA.format(".obj"), check=False)
-    assert shape_of(mesh, np.eye(3)).notch == 0.0
-    assert tibial_frame(mesh).evidence["anterior"].certainty == "unknown"
-
-
 # ---- closed inserts ------------------------------------------------------------------------------
 
 
@@ -210,20 +190,3 @@ def test_bearing_surface_of_a_closed_insert(seed):
     assert len(bearing.faces) == top
     up = turn @ [0.0, 1.0, 0.0]
     assert (bearing.normals @ up).min() > 0.3
-
-
-def box(*sides: float) -> TriangleMesh:
-    body = trimesh.creation.box(sides).subdivide().subdivide()
-    return TriangleMesh(body.vertices, body.faces, "box")
-
-
-@pytest.mark.parametrize("height", [12e-3, 60e-3])
-def test_closed_solids_that_are_no_tibia(height):
-    with pytest.raises(MeshError, match="no side of this body is a plateau"):
-        find_tibial_bearing(box(50e-3, height, 75e-3))
-
-
-def test_one_plateau_is_no_tibia(tibia):
-    one = tibia.centroids[:, 2] < 0.0
-    with pytest.raises(MeshError, match="no two plateaus beside each other"):
-        tibial_frame(TriangleMesh(tibia.vertices, tibia.faces[one]))

@@ -8,7 +8,6 @@ from shapes import ellipsoid, plate
 from sklearn.decomposition import PCA
 
 from foundation.anatomy.shape_modes import ShapeModes, folded, moved_onto, rigid_share
-from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 
 FEMUR = ellipsoid((25e-3, 25e-3, 30e-3), 2)
@@ -119,25 +118,3 @@ def test_motions_as_a_rigid_body_are_found():
     about = FEMUR.vertices - FEMUR.vertices.mean(axis=0)
     assert_allclose(rigid_share(FEMUR.vertices, 0.01 * about), 0.0, atol=1e-12)
     assert rigid_share(FEMUR.vertices, np.zeros_like(about)) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: modes_of(random_knees(1)), "femurs: expected two knees or more, found 1"),
-        (lambda: modes_of(np.array([BASE, BASE])), "found 2 equal knees"),
-        (lambda: modes_of(random_knees(4), 4), "kept: expected at most 3"),
-        (
-            lambda: ShapeModes.of_displacements(FEMUR, TIBIA, *bodies(np.zeros((1, SIZE, 3)))),
-            "displacement 1: expected a vertex that moves",
-        ),
-        (
-            lambda: ShapeModes(FEMUR, TIBIA, 2.0 * known_fields(), DEVIATIONS),
-            "modes: expected modes of length 1",
-        ),
-        (lambda: ShapeModes(FEMUR, TIBIA, known_fields(), -DEVIATIONS), "positive deviations"),
-    ],
-)
-def test_what_is_no_set_of_knees_is_refused(make, words):
-    with pytest.raises(InputError, match=words):
-        make()

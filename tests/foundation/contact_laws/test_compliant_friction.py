@@ -10,7 +10,7 @@ from foundation.contact_laws import CompliantFriction
 FRICTION = CompliantFriction(stiffness=2e4, damping=30.0, coefficient=0.4)
 
 
-def random_states(number: int, size: int):
+def random_states(number, size):
     """Deflections, velocities and normal forces about the limit of friction."""
     rng = np.random.default_rng(3)
     deflection = rng.normal(0.0, 3e-3, (number, size))

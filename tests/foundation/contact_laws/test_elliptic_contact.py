@@ -16,10 +16,10 @@ CARTILAGE = (5e6, 0.46)
 STEEL = (207e9, 0.3)
 
 
-def textbook_factors(ratio: float) -> tuple[float, float, float]:
+def textbook_factors(ratio):
     """Johnson 1985, sec. 4.2, with K and E as they stand (not near the circle)."""
 
-    def curvature_ratio(k: float) -> float:
+    def curvature_ratio(k):
         m = 1.0 - k * k
         return (ellipe(m) / k**2 - ellipk(m)) / (ellipk(m) - ellipe(m))
 
@@ -64,7 +64,7 @@ def test_factors_are_smooth_at_the_circle():
         assert_allclose((shape - 1.0) / step, -1.0 / 3.0, rtol=2e-3, atol=2e-6)
 
 
-def displacement(contact: EllipticContact, force: float, x: float, y: float) -> float:
+def displacement(contact, force, x, y):
     """Sum of the displacements of both surfaces at a point, from the pressure alone.
 
     Boussinesq's p/(π E* r) over the semi-ellipsoid, in polar coordinates about the point: along

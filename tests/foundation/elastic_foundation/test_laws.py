@@ -134,21 +134,21 @@ NODES, WEIGHTS = (0.5 * (part + shift) for part, shift in zip(
     np.polynomial.legendre.leggauss(24), (1.0, 0.0), strict=True))  # fmt: skip
 
 
-def layers_of(law) -> tuple:
+def layers_of(law):
     return (law.first, law.second) if isinstance(law, SeriesLaw) else (law,)
 
 
-def thickness(law) -> float:
+def thickness(law):
     return sum(layer.thickness for layer in layers_of(law))
 
 
-def energy(law, depth: float) -> float:
+def energy(law, depth):
     depths, (pressure, found), own = np.array([depth]), np.empty((2, 1)), law.layers(1).record()
     CORE.law_pressures(own.address, 1, address(depths), 0, 0.0, address(pressure), address(found))
     return float(found[0])
 
 
-def scaled(law, modulus: float = 1.0, length: float = 1.0):
+def scaled(law, modulus=1.0, length=1.0):
     """Return the law of another modulus and another size."""
     if isinstance(law, SeriesLaw):
         return SeriesLaw(scaled(law.first, modulus, length), scaled(law.second, modulus, length))
@@ -185,7 +185,7 @@ def test_energy_is_the_integral_of_pressure(law, strain):
     assert_allclose(energy(law, high) - energy(law, low), work, rtol=1e-6, atol=rounding)
 
 
-def bends_between(law, low: float, high: float) -> list[float]:
+def bends_between(law, low, high):
     layers = layers_of(law)
     logarithmic = [layer for layer in layers if isinstance(layer, LogarithmicLaw)]
     limits = [float(layer.pressure([0.99 * layer.thickness])[0]) for layer in logarithmic]

@@ -86,9 +86,7 @@ RADIUS, SMALL = 25e-3, 8e-3
 PRESSED, SMALL_PRESSED = Pose(superior=RADIUS - 0.5e-3), Pose(superior=SMALL - 0.5e-3)
 
 
-def pressed(
-    law=LAW, *, facet: float | None, surface: str = "curved", radius: float = RADIUS
-) -> ElasticFoundation:
+def pressed(law=LAW, *, facet, surface="curved", radius=RADIUS):
     """A sphere on a plate; a facet stands upright, faces away, and is 0.4 mm inside the sphere.
 
     `facet` is the angle of its place from the lowest point of the sphere [deg].
@@ -131,7 +129,7 @@ def test_line_that_leaves_the_femur_on_a_steep_side_bears_nothing(law):
     np.testing.assert_allclose(found.total.force, without.total.force, rtol=1e-3, atol=0.02)
 
 
-def deep_contact(radii, surface: str = "curved", **options) -> ElasticFoundation:
+def deep_contact(radii, surface="curved", **options):
     """An ellipsoid over a plate of 0.2 mm."""
     tibia = shapes.plate(30e-3, 150)
     return ElasticFoundation(

@@ -14,7 +14,7 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 from foundation.finite_element.layer import ThicknessBase
-from foundation.finite_element.model import coarser, extrapolated, spacing_error
+from foundation.finite_element.model import extrapolated, spacing_error
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.flat_layer import flat_elements
 
@@ -121,14 +121,6 @@ def test_nodes_that_are_no_candidates_still_bear():
         layers.plate_contact(candidates=whole.compartments == 0)
 
 
-def test_too_few_nodes_are_refused():
-    with pytest.raises(
-        InputError, match=r"plates: 16 nodes 5 mm apart .* expected at least 25"
-    ) as caught:
-        layers.plate_contact(spacing=5e-3)
-    assert str(caught.value).endswith("; decrease spacing")
-
-
 def test_deep_contact_is_flagged():
     model = layers.plate_contact(ThicknessBase(1e-3))
     flags = model.loads(Pose(superior=0.046 - 1.2e-3, lateral=20e-3)).flags
@@ -155,16 +147,6 @@ def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio
     limit, slope = np.array([3.0, -2.0]), np.array([0.7, 5.0])
     found = extrapolated(limit + slope * ratio**2, limit + slope, ratio)
     np.testing.assert_allclose(found, limit, rtol=1e-14)
-
-
-def test_poses_out_of_contact_and_layers_that_are_too_small_are_refused():
-    with pytest.raises(
-        InputError,
-        match="poses: expected poses in contact for the error of the node spacing, found none",
-    ):
-        spacing_error(layers.plates(), [Pose(superior=0.1)])
-    with pytest.raises(InputError, match="spacing"):
-        coarser(layers.plate_contact(spacing=2.6e-3))
 
 
 @pytest.mark.parametrize("ratio", first_of([0.4999, 0.499]))

@@ -31,8 +31,6 @@ STEP = Path(__file__).parent / "insert.step"
 
 
 def written(folder, name, content):
-    if Path(name).suffix in (".vtp", ".vtu"):
-        pytest.importorskip("vtkmodules", reason="VTP and VTU need vtk (the vtp extra)")
     (folder / name).write_bytes(content)
     return folder / name
 
@@ -74,7 +72,6 @@ def test_variants_cut_anywhere_are_refused_or_whole(tmp_path, name):
         ("lines.off", "1 line and 1 point are left out"),
         ("vertices.vtk", "3 vertices are left out"),
         ("grid 5.1 binary.vtk", "1 vertex and 1 line are left out"),
-        ("surface.vtp", "1 line is left out"),
         ("lines.glb", "1 set of lines is left out"),
         ("components.3mf", "1 support is left out"),
     ],

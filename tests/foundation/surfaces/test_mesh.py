@@ -93,12 +93,6 @@ def test_step_files_are_triangulated():
     assert dished.sum() > 3000
 
 
-def test_step_files_without_their_reader(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cascadio", None)
-    with pytest.raises(MeshError, match=r"insert.step.*pip install knee-contact\[step\].*STL"):
-        load_mesh(Path(__file__).parent / "insert.step")
-
-
 def test_obj_materials_groups_and_normals_do_not_reorder_triangles(tmp_path):
     path = tmp_path / "groups.obj"
     path.write_text(
@@ -117,15 +111,6 @@ def test_degenerate_triangles_are_dropped_with_a_warning(tmp_path, insert):
     with pytest.warns(MeshWarning, match=r"flat.obj: 1 degenerate .* dropped.* number 4"):
         loaded = load_mesh(path)
     close(corners(loaded), corners(insert))
-
-
-def test_unreferenced_vertices_are_dropped_with_a_warning(tmp_path, insert):
-    stray = np.concatenate([[[9.0, 9.0, 9.0]], insert.vertices])
-    path = write(tmp_path / "stray.obj", stray, insert.faces + 1)
-    with pytest.warns(MeshWarning, match=r"stray.obj: 1 unreferenced"):
-        loaded = load_mesh(path)
-    np.testing.assert_allclose(loaded.vertices, insert.vertices, rtol=0.0, atol=1e-15)
-    np.testing.assert_array_equal(loaded.faces, insert.faces)
 
 
 def test_areas_normals_and_centroids_of_one_triangle():

@@ -1,7 +1,5 @@
 """Bad input through the command line: status 2, one clear message, no traceback."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,7 @@ from pipeline.cli.main import main
 def refused(capsys):
     """Return a function that carries out a command and checks how it is refused."""
 
-    def check(arguments: list[str], *words: str) -> str:
+    def check(arguments, *words):
         status = main(arguments)
         captured = capsys.readouterr()
         assert status == 2, captured.err
@@ -36,7 +34,7 @@ def refused(capsys):
 
 
 @pytest.fixture
-def meshes(shapes, tmp_path) -> dict[str, Path]:
+def meshes(shapes, tmp_path):
     """Write both surfaces in metres; a test may spoil them."""
     return {body: export(shapes[body], tmp_path / f"{body}.stl") for body in shapes}
 
@@ -45,7 +43,7 @@ def meshes(shapes, tmp_path) -> dict[str, Path]:
 def refused_meshes(refused, tmp_path, meshes):
     """Return a function that runs a study of two meshes, spoilt as told."""
 
-    def check(*words: str, femur=None, tibia=None, **knee) -> str:
+    def check(*words, femur=None, tibia=None, **knee):
         femur = {"file": str(meshes["femur"])} | (femur or {})
         tibia = {"file": str(meshes["tibia"])} | (tibia or {})
         study = mesh_study(tmp_path, femur, tibia, **knee)

@@ -5,26 +5,22 @@ import re
 import shlex
 import subprocess
 import sys
-import warnings
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
-from studies import ROOT, TINY, run_command
+from studies import ROOT
 
 from foundation.base.errors import InputError
-from pipeline import progress
 from pipeline.advice import PROGRAM
 from pipeline.cli.app import Answer, app
-from pipeline.cli.main import EARLIER, main, parse
+from pipeline.cli.main import main, parse
 from pipeline.config.reading import ConfigError, find_config
 from pipeline.errors import StageError
-from pipeline.progress import Stage, StageCounter, bar, say, silenced
-from pipeline.store.samples import read_table
 
 COMMANDS = tuple(name for name in app if not name.startswith("-"))
-PAGES = [(), *((name,) for name in COMMANDS), ("samples", "summary"), ("samples", "export")]
+PAGES = [(), *((name,) for name in COMMANDS)]
 
 
 @pytest.fixture
@@ -64,14 +60,7 @@ def test_help_has_examples_that_parse(command, capsys):
         words = shlex.split(re.split(r" [>|]", line)[0])
         if words[0] == "python" and "--help" not in words:
             request = parse(words[3:])
-            assert command in ((), ("samples",)) or request.command.__name__ == command[-1]
-
-
-def test_help_of_the_program_lists_all_commands(capsys):
-    text = help_of(capsys)
-    assert len(COMMANDS) >= 15
-    for name in COMMANDS:
-        assert re.search(rf"^ +{name}  +[A-Z].*", text, re.M), name
+            assert command == () or request.command.__name__ == command[-1]
 
 
 def test_site_has_the_help_and_the_schema():
@@ -109,8 +98,6 @@ def test_version(capsys):
         (["report"], ["FOLDER", f"see `{PROGRAM} report --help`"]),
         (["init", "--side", "up"], ["--side", '"up"', '"right", "left"']),
         (["wear", "runs/a", "--cycles", "many"], ["--cycles", '"many"', "float"]),
-        (["study", "--factors"], [f"`{PROGRAM} factors`"]),
-        *((["--quiet", *name.split()], [f"`{PROGRAM} {now}`"]) for name, now in EARLIER.items()),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])
@@ -129,42 +116,6 @@ def test_wrong_usage_has_status_2(arguments, words, as_json, capsys):
         assert captured.err == f"error: {content['error']}\n"
     else:
         assert captured.out == ""
-
-
-@pytest.mark.slow
-def test_failed_stage_keeps_its_samples_with_the_reasons(tmp_path, capsys):
-    few = ("design.candidates=20", "design.first=10", "design.budget=15")
-    words = run_command(tmp_path / "run", *TINY, *few, "space.load_N=[1e8, 1e9]")
-    assert main([*words, "--despite-errors"]) == 1
-    message = capsys.readouterr().err
-    for word in ("fitting inverted/kriging", "medial", "no usable sample"):
-        assert word in message
-    first = read_table(tmp_path / "run" / "samples" / "first.parquet")
-    assert len(first) == 20
-    assert (first["status"] == "failed").all()
-    assert first["reason"].str.startswith("load not reached").all()
-
-
-def test_report_is_written_again(run_copy, capsys):
-    report = json.loads((run_copy / "report.json").read_text())
-    (run_copy / "report.html").unlink()
-    assert main(["report", str(run_copy)]) == 0
-    out = capsys.readouterr().out
-    assert out.endswith(f"report: {run_copy / 'report.html'}\n")
-    assert (run_copy / "report.html").stat().st_size > 10_000
-    assert json.loads((run_copy / "report.json").read_text()).keys() == report.keys()
-
-
-def test_warnings_are_one_line_and_only_while_a_command_runs(replaced, capsys):
-    def warning():
-        warnings.warn("the mesh has a hole", UserWarning, stacklevel=1)
-        return Answer("", None)
-
-    replaced(warning)
-    shown = warnings.showwarning
-    assert main(["schema"]) == 0
-    assert capsys.readouterr().err == "warning: the mesh has a hole\n"
-    assert warnings.showwarning is shown
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -246,7 +197,7 @@ SPOILT = (
     *("list.toml", "nothing", "", "/dev/null/x", "x" * 300),
 )
 REST = {
-    "samples": ["--format", "csv", "--out", "out.csv"],
+    "tables": ["--out", "out.csv"],
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
@@ -257,12 +208,11 @@ REST = {
 
 
 @pytest.mark.parametrize("given", SPOILT)
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"schema", "completion", "factors"}))
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"schema", "factors"}))
 def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, command, given):
     monkeypatch.chdir(spoil(tmp_path))
     before = sorted(tmp_path.iterdir())
-    first = ["export"] if command == "samples" else []
-    assert main([command, *first, given, *REST.get(command, []), "--json"]) == 2
+    assert main([command, given, *REST.get(command, []), "--json"]) == 2
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err
     told = strict(captured.out)
@@ -276,58 +226,3 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
     if given == "typo.toml" and command in ("run", "check"):
         assert "did you mean name?" in text
     assert sorted(tmp_path.iterdir()) == before
-
-
-# ---- completion ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_of_each_shell(shell, capsys):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for word in ("knee-contact", *COMMANDS, "--sources-only", "--json"):
-        assert word.removeprefix("--") in script
-
-
-# ---- progress ------------------------------------------------------------------------------------
-
-
-def test_progress_is_a_line_for_each_stage_where_there_is_no_terminal(capfd):
-    counter = StageCounter([Stage("a", seconds=20.0), Stage("b", 10), Stage("c", 10)], 1)
-    assert counter.begin("a", "40 poses") == "[1/3] a: 40 poses"
-    assert counter.begin("else") == "else"
-    assert counter.begin("c") == "[3/3] c"
-    with bar(10, "sample", "b") as shown:
-        shown.update(10)
-    say("a line")
-    with silenced():
-        say("none")
-    with silenced(quiet=False):
-        say("another")
-    captured = capfd.readouterr()
-    assert captured.err == "a line\nanother\n"
-    assert captured.out == ""
-
-
-def test_remaining_time_is_told_once_an_evaluation_is_measured_and_falls():
-    rounds = [Stage("c", seconds=60.0), Stage("f", 100, 2.0), Stage("c", seconds=60.0)]
-    counter = StageCounter([Stage("b", 100, 2.0), *rounds, Stage("f", 100, 2.0)], 2)
-    assert counter.begin("b") == "[1/5] b"
-    counter.per_evaluation = 0.3
-    assert counter.begin("c") == "[2/5] c (about 2 min left)"
-    assert counter.begin("f") == "[3/5] f (about 2 min left)"
-    assert counter.begin("c") == "[4/5] c (about 60 s left)"
-    assert counter.begin("f") == "[5/5] f (about 30 s left)"
-
-
-def test_without_a_terminal_long_work_tells_how_far_it_is(monkeypatch, capfd):
-    clock = [0.0]
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: clock[0])
-    with bar(40, "sample", "first") as shown:
-        for _ in range(4):
-            clock[0] += 20.0
-            shown.update(10)
-            assert shown.n == clock[0] / 2.0
-    assert shown.seconds_per_step == 2.0
-    lines = capfd.readouterr().err.splitlines()
-    assert lines == ["  first: 20 of 40 samples (about 40 s left)", "  first: 40 of 40 samples"]

@@ -4,12 +4,9 @@ import errno
 import os
 import shlex
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from studies import ROOT, TINY, run_command, stored_samples
+from studies import TINY, run_command, stored_samples
 
 from foundation.base import files as base
 from pipeline.advice import PROGRAM
@@ -17,7 +14,7 @@ from pipeline.cli.main import main
 from pipeline.store.sample_store import SampleStore
 
 
-def words_of(message: str) -> list[str]:
+def words_of(message):
     """Return the arguments of the last command in a message."""
     program, *words = shlex.split(message.rsplit("`", 2)[-2])
     assert program == PROGRAM
@@ -29,7 +26,7 @@ def failing(monkeypatch):
     """Return a function that lets the writing of files of a name fail."""
     replacing = base.replacing
 
-    def fail(number: int, name: str):
+    def fail(number, name):
         def refuse(path, later=None):
             if path.match(name):
                 raise OSError(number, os.strerror(number))
@@ -41,7 +38,7 @@ def failing(monkeypatch):
     return fail
 
 
-def refused(capsys, words: list[str]) -> str:
+def refused(capsys, words):
     """Carry out a command that cannot write; return its message."""
     assert main(words) == 2
     told = capsys.readouterr().err
@@ -103,20 +100,3 @@ def test_other_commands_keep_their_files(run_copy, tmp_path, capsys, failing, wo
     mended()
     assert words_of(told) == words
     assert main(words) == 0
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(("out", "err", "status"), [("/dev/full", "", 2), ("", "/dev/full", 0)])
-def test_streams_on_a_full_disk(tmp_path, out, err, status):
-    """A log on a full disk loses its lines and no more."""
-    files = [Path(name or tmp_path / f"{k}.log") for k, name in enumerate((out, err))]
-    words = ["check", "nowhere.toml"] if status and err else ["schema"]
-    with files[0].open("w") as stdout, files[1].open("w") as stderr:
-        found = subprocess.run(
-            [sys.executable, "-m", "pipeline", *words], cwd=ROOT, stdout=stdout, stderr=stderr
-        )
-    assert found.returncode == status
-    if out:
-        told = files[1].read_text()
-        assert told.startswith("error: the answer cannot be written to standard output (no space")
-        assert told.count("\n") == 1

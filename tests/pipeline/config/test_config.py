@@ -12,16 +12,16 @@ from studies import ROOT, SMOKE
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS
-from pipeline.config.contact_schema import CalibratedLaw, ComparedModel, FiniteElementConfig
+from pipeline.config.contact_schema import CalibratedLaw, ComparedModel
 from pipeline.config.data_folder import data_path
 from pipeline.config.design_space_schema import check_inequality, satisfied
-from pipeline.config.reading import ConfigError, dump_config, load_config, read_tree
+from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import write_text
 from pipeline.preparation import init_options
 from pipeline.store.quantities import OUTPUTS
 from pipeline.studies.calibration import FREE_LAWS
-from pipeline.studies.contact_models.content import MODELS
+from pipeline.studies.contact_models.compare import MODELS
 from pipeline.studies.dispatch import describe_schemas
 from surrogates.formulations.training_data import FORMULATIONS
 
@@ -100,21 +100,6 @@ def test_data_folder_is_the_variable_or_the_default(monkeypatch, tmp_path):
     assert data_path(os.sep + "b.stl", base) == Path("/b.stl")
 
 
-ELEMENTS = "contact.model='finite_element'"
-
-
-def test_elements_of_a_resolved_configuration_load_again(tmp_path):
-    """A resolved configuration has all keys of springs, at their defaults."""
-    assert Config().contact.finite_element is None
-    config = load_config(SMOKE, (ELEMENTS, "contact.femur_layer.thickness_mm=3.0"))
-    assert config.contact.finite_element == FiniteElementConfig()
-    path = tmp_path / "config.toml"
-    path.write_text(dump_config(config))
-    assert load_config(path) == config
-    assert "[contact.finite_element]" in path.read_text()
-    assert "finite_element]" not in dump_config(load_config(SMOKE))
-
-
 def test_overrides_are_read_as_toml_and_else_as_text():
     config = load_config(
         SMOKE,
@@ -134,12 +119,6 @@ def test_overrides_are_read_as_toml_and_else_as_text():
     assert config.space.flexion_deg == (0.0, 100.0)
     assert config.surrogate.compare == (("direct", "kriging"),)
     assert config.contact.femur_layer.thickness_mm == 3.0
-
-
-def test_a_name_with_dots_has_quotes(tmp_path):
-    (tmp_path / "walk.toml").write_text('[walk.meshes]\n"a.stl" = "one.stl"\n')
-    tree = read_tree(tmp_path / "walk.toml", ('walk.meshes."a.stl"=two.stl', "walk.model=m.osim"))
-    assert tree == {"walk": {"meshes": {"a.stl": "two.stl"}, "model": "m.osim"}}
 
 
 def test_schema_names_every_key_with_its_default():
@@ -248,11 +227,6 @@ def test_displacements_are_modes_each(tmp_path):
     assert shape.files == ((), tuple(str(tmp_path / name) for name in TABLES))
 
 
-def test_a_weight_can_be_set(tmp_path):
-    path = written(tmp_path, {"femur_files": FILES})
-    assert load_config(path, ("knee.shape.mode_3=2.5",)).knee.shape.weights == (0.0, 0.0, 2.5)
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -282,27 +256,3 @@ def test_a_weight_can_be_set(tmp_path):
 def test_refused_keys(tmp_path, keys, words):
     with pytest.raises(ConfigError, match=f"knee.shape.*{words}"):
         load_config(written(tmp_path, keys))
-
-
-@pytest.mark.parametrize(
-    ("sections", "words"),
-    [
-        ({"knee": {"shape": {"femur_files": FILES}}}, "knee: shape: expected only with source"),
-        (
-            {"contact": {"thickness_mm": "underside"}},
-            "contact.thickness_mm: .*(expected a thickness in mm|needs the closed solid)",
-        ),
-    ],
-)
-def test_sections_that_shapes_do_not_go_with(tmp_path, sections, words):
-    with pytest.raises(ConfigError, match=words):
-        load_config(written(tmp_path, {"femur_files": FILES}, **sections))
-
-
-def test_solids_do_not_take_a_shape(tmp_path):
-    path = written(tmp_path, {"femur_files": FILES})
-    with pytest.raises(ConfigError, match=r"\[knee.tibia_solid\]: remove the section"):
-        load_config(path, ("knee.tibia_solid.file='solid.stl'",))
-    closed = ("knee.tibia.surface='bearing'", "contact.thickness_mm='underside'")
-    with pytest.raises(ConfigError, match=r"with \[knee.shape\], found .underside"):
-        load_config(path, closed)

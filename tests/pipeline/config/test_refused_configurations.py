@@ -1,7 +1,6 @@
 """Configurations that are refused: tables of what is changed, and of what the message says."""
 
 import re
-from pathlib import Path
 
 import pytest
 from studies import SMOKE, TINY
@@ -11,7 +10,7 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import build_simulator
 
 
-def refused(*overrides: str, config: Path = SMOKE) -> str:
+def refused(*overrides, config=SMOKE):
     """Return the message about a configuration with overrides."""
     with pytest.raises(ConfigError) as caught:
         load_config(config, overrides)

@@ -2,7 +2,6 @@
 
 import json
 
-import designs_run
 import numpy as np
 import pytest
 import trimesh
@@ -19,8 +18,6 @@ from pipeline.config.reading import (
     load_config,
 )
 from pipeline.config.schema import Config
-from pipeline.design_space import checkup
-from pipeline.design_space.checkup import check_design_space
 from pipeline.design_space.design_contact import compared_cycles
 from pipeline.design_space.sampling import (
     CANDIDATES_EACH,
@@ -33,9 +30,7 @@ from pipeline.design_space.sampling import (
     parameters_of,
 )
 from pipeline.design_space.taken_design import TrainedDesigns
-from pipeline.errors import StageError
 from pipeline.exchange.exports import stl_of
-from pipeline.preparation.findings import Findings
 
 DISH = {"key": "knee.implant.dish_sagittal_radius_mm", "range": [45.0, 90.0]}
 MODULUS = {"key": "contact.youngs_modulus_MPa", "range": [300.0, 900.0]}
@@ -63,19 +58,6 @@ def test_a_thickness_in_place_of_the_underside_is_a_parameter():
 
 
 @pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ({"key": "knee.implant.dish_radius_mm"}, "expected one of .*dish_sagittal_radius_mm"),
-        ({"key": "contact.nodes_across"}, "nodes_across"),
-    ],
-)  # fmt: skip
-def test_what_is_no_number_of_the_knee_is_refused(parameter, message):
-    config = config_of({"range": [4.5, 5.5], **parameter})
-    with pytest.raises(ConfigError, match=message):
-        check_designs(config)
-
-
-@pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"parameter": [{"key": "simulation.period_s", "range": [1.0, 2.0]}]}, "a key of .knee"),
@@ -86,19 +68,6 @@ def test_what_is_no_number_of_the_knee_is_refused(parameter, message):
 def test_sections_that_cannot_be_used(keys, message):
     with pytest.raises(ConfigError, match=message):
         checked_section({"design_space": keys}, Config, "designs")
-
-
-@pytest.mark.parametrize(
-    ("sections", "message"),
-    [
-        ({"surrogate": {"family": "kriging"}}, "surrogate.family"),
-        ({"simulation": {"kind": "none"}, "design": {"gait_samples": 0}}, "simulation.kind"),
-    ],
-)
-def test_runs_over_designs_have_no(sections, message):
-    tree = {"design_space": {"parameter": [DISH]}, **sections}
-    with pytest.raises(ConfigError, match=message):
-        checked_section(tree, Config, "designs")
 
 
 def test_designs_fill_the_ranges_and_satisfy_the_constraints():
@@ -152,34 +121,11 @@ def test_designs_that_the_implant_refuses_are_dropped_and_counted():
     assert infeasible(config, {"dish_sagittal_radius_mm": 39.0}) == ""
 
 
-def test_without_feasible_designs_the_reasons_are_told():
-    config = config_of(DISH, constraints=["dish_sagittal_radius_mm > 100"])
-    with pytest.raises(StageError, match=r"0 of \d+ designs are feasible: .* not dish_sagittal"):
-        draw_designs(config)
-
-
 def test_the_same_seed_draws_the_same_designs():
     first, again = (draw_designs(config_of(DISH, MODULUS)).table for _ in range(2))
     assert first.equals(again)
     other = draw_designs(config_of(DISH, MODULUS, seed=2)).table
     assert not first["dish_sagittal_radius_mm"].equals(other["dish_sagittal_radius_mm"])
-
-
-FIGURES = {"evaluation_s": 1e-3, "preparation_s": 30.0}
-
-
-def told(config, figures):
-    findings = Findings()
-    check_design_space(config, findings, figures)
-    return findings, [each.text for each in findings.ordered()]
-
-
-def test_finite_elements_are_condensed_for_every_design(monkeypatch):
-    monkeypatch.setattr(checkup, "settled_path", lambda *_: (object(), ""))
-    config = designs_run.config_of(contact={"model": "finite_element", "finite_element": {}})
-    _, texts = told(config, dict(FIGURES))
-    # 13 designs of 30 s each, in one process.
-    assert "13 designs are condensed, which takes about 6 min" in texts
 
 
 DESIGN = {"dish_sagittal_radius_mm": 76.0, "youngs_modulus_MPa": 620.0}
@@ -267,48 +213,3 @@ def test_base_values_are_those_of_the_configuration(opened):
     other = space.model_copy(update={"parameter": (thickness,)})
     (found,) = base_values(opened.config.model_copy(update={"design_space": other})).values()
     assert found == (8.0, "middle of the range, the base configuration has no number")
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["dish_mm=3"], "dish_mm=3: expected NAME=VALUE with one of dish_sagittal_radius_mm, "),
-        ([TEXTS[0], TEXTS[0]], "expected each parameter once, found dish_sagittal_radius_mm"),
-        (
-            ["dish_sagittal_radius_mm=95"],
-            "1 parameter outside the trained range: dish_sagittal_radius_mm: expected 60 to 90, "
-            "found 95",
-        ),
-    ],
-)
-def test_unusable_values_are_refused(tiny_designs, tmp_path, capsys, texts, message):
-    status, found = answer(capsys, tiny_designs, *texts, "--out", tmp_path / "d")
-    assert status == 2
-    assert message in found["error"]
-    assert not (tmp_path / "d").exists()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["wear", "RUN"],
-        ["loads", "RUN/knee.npz", "MOTION", "--out", "OUT.csv"],
-    ],
-)
-def test_commands_of_one_knee_name_the_remedy(tiny_designs, tiny_run, tmp_path, capsys, words):
-    assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words)
-
-
-def assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words):
-    """Check that a command tells how to take one design out."""
-    motion = tmp_path / "cycle.mot"
-    if "MOTION" in words:
-        assert main(["motion", str(tiny_run), "--out", str(motion), "--quiet"]) == 0
-    names = {"RUN": tiny_designs, "OTHER": tiny_run, "OUT": tmp_path / "out", "MOTION": motion}
-    for name, path in names.items():
-        words = [word.replace(name, str(path)) for word in words]
-    capsys.readouterr()
-    assert main([*words, "--quiet"]) == 2
-    remedy = f"take out one design with `knee-contact design {tiny_designs} ...`"
-    wanted = f"error: {tiny_designs}: holds a surrogate over designs; {remedy}\n"
-    assert capsys.readouterr().err == wanted

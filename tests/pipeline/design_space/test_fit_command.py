@@ -10,8 +10,6 @@ from numpy.testing import assert_allclose
 from studies import TINY_DESIGNS, export
 
 import surrogates
-from foundation.base.loads import AXIAL_FORCE
-from foundation.base.pose import Pose
 from foundation.implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
@@ -20,7 +18,6 @@ from pipeline.design_space.errors import sample_errors
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.taken_design import TrainedDesigns, fit_knee
 from pipeline.originals.knee import evaluate_rows
-from pipeline.originals.knee_surfaces import shape_modes
 
 pytestmark = pytest.mark.slow
 
@@ -120,37 +117,6 @@ def test_weights_and_files_of_a_knee(run, files, tmp_path, capsys):
     assert config.knee.shape.mode_2 == FIXED
 
 
-def test_original_is_that_of_the_meshes(run, files):
-    """A knee with its shape wholly by the modes has the loads of the design of its weights."""
-    fitted = fit_knee(run, files)
-    values = {name: each.value for name, each in fitted.values.items()}
-    design = run.original(values)
-    pose = run.knee.path_of(values).poses([0.3])[0] - [0, 0, 0, 0, 5e-5, 0]
-    loads = [
-        sum(
-            model.compartment_loads(Pose.from_array(pose), name)[0][AXIAL_FORCE]
-            for name in run.knee.compartments
-        )
-        for model in (fitted.models.original, design.model)
-    ]
-    assert loads[1] > 300.0
-    assert loads[0] == pytest.approx(loads[1], rel=5e-3)
-
-
-def test_meshes_that_correspond_are_taken_vertex_by_vertex(run, tmp_path):
-    modes = shape_modes(run.config.knee)
-    rng, pairs = np.random.default_rng(0), []
-    for mesh, body in zip(modes.meshes([WEIGHT, FIXED]), ("femur", "tibia"), strict=True):
-        moved = mesh.vertices + 1e-6 * rng.normal(size=mesh.vertices.shape)
-        rough = TriangleMesh(moved, mesh.faces)
-        pairs.append((rough, str(export(rough, tmp_path / f"{body}.ply", scale=1e3))))
-    fitted = fit_knee(run, (pairs[0][1], pairs[1][1]))
-    assert fitted.shape.placed == 1.0
-    assert fitted.values["flatness"].value == pytest.approx(WEIGHT, abs=2e-3)
-    assert fitted.shape.rms == pytest.approx(1e-6 * np.sqrt(3.0), rel=0.05)
-    assert_allclose(fitted.shape.tibia.vertices, pairs[1][0].vertices, rtol=0, atol=1e-8)
-
-
 def test_heights_are_corrected_by_samples_of_the_knee_itself(run, files, tmp_path):
     """The modes move the tibia alone: a higher femur is that of the design, but for its height."""
     near, lift = fit_knee(run, files), 1e-4
@@ -174,10 +140,3 @@ def test_heights_are_corrected_by_samples_of_the_knee_itself(run, files, tmp_pat
     )
     assert plain == pytest.approx(1e6 * np.sqrt(np.mean((lift * np.cos(angles)) ** 2)), rel=0.15)
     assert raised < 0.5 * plain
-
-
-def test_left_knee_is_mirrored_and_the_modes_are_not(run, files, tmp_path):
-    left = new_knee(tmp_path, side="left")
-    found, wanted = fit_knee(run, left, side="left"), fit_knee(run, files)
-    assert found.values["flatness"].value == pytest.approx(WEIGHT, abs=2e-3)
-    assert found.errors["height_um"] == pytest.approx(wanted.errors["height_um"], rel=0.05)

@@ -1,7 +1,6 @@
 """Loads along a motion and the commands for it, OpenSim's set-up file, fields for ParaView."""
 
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -119,46 +118,14 @@ def test_loads_that_are_written_are_a_motion_again(knee, tiny_run, cycle, tmp_pa
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
 
 
-def letters(table, path):
-    """Return the motion with columns of one letter."""
-    return table.rename(columns=dict(zip(POSE_COLUMNS, "farxyz", strict=True)))
-
-
-def few_degrees(table, path):
-    """Return a motion in degrees, few enough to be radians."""
-    table["flexion_rad"] = np.radians(np.linspace(3.0, 6.0, len(table)))
-    table[list(POSE_COLUMNS[1:])] = path.poses(table["flexion_rad"].to_numpy())[:, 1:]
-    table[list(POSE_COLUMNS[:3])] = np.degrees(table[list(POSE_COLUMNS[:3])])
-    return letters(table, path)
-
-
-def far_away(table, path):
-    """Return the motion of another knee."""
-    return table.assign(anterior_m=table["anterior_m"] + 0.3)
-
-
-LETTERS = ["--columns", "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"]
-RADIANS = [*LETTERS, "--angle-unit", "rad"]
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        (letters, [*RADIANS, "--length-unit", "mm"], "unit of x, y, z: try `--length-unit m`"),
-        (few_degrees, RADIANS, "check the unit of f, a, r: try `--angle-unit deg`"),
-        (far_away, [], "check units, signs and frames"),
-    ],
-)
-def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
-    tiny_run, knee, cycle, tmp_path, capsys, change, options, message
-):
-    table = change(cycle[["time_s", *POSE_COLUMNS]].copy(), knee.spaces[0].path)
+def test_motion_outside_at_every_instant_is_an_error(tiny_run, cycle, tmp_path, capsys):
+    table = cycle[["time_s", *POSE_COLUMNS]].assign(anterior_m=cycle["anterior_m"] + 0.3)
     table.to_csv(tmp_path / "a.csv", index=False)
     out = tmp_path / "b.csv"
-    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out), *options]) == 2
+    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out)]) == 2
     error = capsys.readouterr().err
     assert f"found all {len(cycle)} instants outside" in error
-    assert message in error
+    assert f"anterior {1e3 * table['anterior_m'].min():.4g} to " in error
     assert not out.exists()
 
 
@@ -172,19 +139,6 @@ def test_original_model_answers_as_in_its_simulation(tiny_run, tmp_path):
     found = pd.read_csv(out)
     for part in COMPARTMENTS:
         assert_allclose(loads_in(found, part), loads_in(original, part), rtol=1e-6, atol=1e-4)
-
-
-def test_motion_of_the_original_model_in_names_of_ones_own(tiny_run, tmp_path):
-    columns = "flexion=-f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"
-    out = tmp_path / "a.mot"
-    assert main(["motion", str(tiny_run), "--out", str(out), "--model", "original", "--columns",
-                 columns, "--length-unit", "mm"]) == 0  # fmt: skip
-    table = read_table(tiny_run / "simulation.parquet")
-    original = table[table["model"] == "original"]
-    found = read_motion_table(out)
-    assert found.in_degrees is True
-    assert_allclose(found.column("f"), -np.degrees(original["flexion_rad"]), rtol=1e-14)
-    assert_allclose(found.column("y"), 1e3 * original["superior_m"], rtol=1e-14)
 
 
 @pytest.fixture
@@ -228,25 +182,12 @@ def test_every_identifier_is_a_column_of_the_named_file(written):
     assert len(identifiers) == 3 * len(forces)
 
 
-def test_command_writes_the_set_up_with_the_named_bodies(tiny_run, tmp_path, capsys):
-    cycle = tmp_path / "cycle.mot"
-    assert main(["motion", str(tiny_run), "--out", str(cycle)]) == 0
-    out = tmp_path / "own.mot"
-    bodies = ["--bodies", "femur_r", "tibia_r"]
-    assert main(["loads", str(tiny_run), str(cycle), "--out", str(out), *bodies]) == 0
-    assert f"loads: {tmp_path / 'own.xml'}" in capsys.readouterr().out
-    root = ElementTree.parse(tmp_path / "own.xml").getroot()
-    bodies = {force.findtext("applied_to_body") for force in root.iter("ExternalForce")}
-    assert bodies == {"femur_r", "tibia_r"}
-    assert np.isfinite(read_motion_table(out).values).all()
-
-
 @pytest.fixture(scope="module")
-def fields_of_run(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def fields_of_run(tiny_run, tmp_path_factory):
     return write_fields(tiny_run, tmp_path_factory.mktemp("fields"), "surrogate")
 
 
-def read(path: Path):
+def read(path):
     """Return the points, triangles, and arrays of points and triangles that VTK reads."""
     pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
     from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -266,7 +207,7 @@ def read(path: Path):
     return vtk_to_numpy(output.GetPoints().GetData()), corners, arrays
 
 
-def test_fields_are_those_of_the_frames(fields_of_run: list[Path], tiny_run: Path) -> None:
+def test_fields_are_those_of_the_frames(fields_of_run, tiny_run):
     fields = read_run(tiny_run).fields
     assert fields is not None
     frames, k = fields.frames, fields.at_peak("surrogate")
@@ -282,7 +223,7 @@ def test_fields_are_those_of_the_frames(fields_of_run: list[Path], tiny_run: Pat
     assert (arrays["compartment"] == fields.side).all()
 
 
-def test_femur_is_in_its_pose(fields_of_run: list[Path], tiny_run: Path) -> None:
+def test_femur_is_in_its_pose(fields_of_run, tiny_run):
     frames = read_run(tiny_run).frames
     assert frames is not None
     assert frames.surrogate_poses is not None

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.errors import ExecutionError
-from pipeline.execution import Execution, environment, environment_error, is_of_memory
+from pipeline.execution import Execution, environment, environment_error
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import locked
 from pipeline.store.sample_store import Evaluation
@@ -133,10 +133,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         pass
 
 
-def too_large():
-    np.empty(1 << 58)
-
-
 def fail_with(error):
     def run(*_, **__):
         raise error
@@ -161,17 +157,6 @@ def test_errors_of_memory_are_told(monkeypatch, capsys, error, asked):
     assert "run.workers=1" in err
     assert err.endswith("; continue with `knee-contact run smoke --resume`\n")
     assert "Traceback" not in err
-
-
-def test_arrays_of_numpy_and_errors_behind_others_are_of_memory():
-    with pytest.raises(MemoryError) as found:
-        too_large()
-    assert is_of_memory(found.value)
-    behind = ValueError("a consequence")
-    behind.__cause__ = found.value
-    assert is_of_memory(behind)
-    assert not is_of_memory(ValueError("another"))
-    assert not is_of_memory(OSError(errno.ENOENT, "No such file"))
 
 
 LIMIT = 240.0

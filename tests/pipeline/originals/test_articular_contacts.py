@@ -12,7 +12,6 @@ from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import KinematicChain
 from dynamics.musculoskeletal.plant import CoordinateMotion
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -153,20 +152,6 @@ def test_springs_are_those_of_the_thickness_over_them(model, surface):
     assert twice == pytest.approx(0.5 * bed.loads(pose).force[1], rel=1e-9)
 
 
-def test_a_stated_thickness_needs_no_bone(model, tmp_path):
-    (tmp_path / "bone.stl").unlink()
-    told = (
-        r"femur_mesh: expected the bone under the layer in .*bone\.stl, found no such file; .* "
-        r"state a uniform thickness of femur_mesh in walk\.thickness_mm"
-    )
-    with pytest.raises(InputError, match=told):
-        articular_contacts(model)
-    (contact,) = articular_contacts(model, thicknesses={"femur_mesh": 3e-3}, surface="flat")
-    assert contact.model.law.thickness == pytest.approx(BED + 3e-3)
-    with pytest.raises(InputError, match=r"names of contact meshes of .*bad"):
-        articular_contacts(model, thicknesses={"bad": 3e-3})
-
-
 def test_the_energy_of_a_layer_that_varies_is_found_by_differences(model):
     (contact,) = articular_contacts(model, thicknesses={"femur_mesh": 3e-3}, energy=True)
     pose = Pose(superior=-1e-4, flexion=0.002, anterior=1e-3)
@@ -211,14 +196,6 @@ def check(default, heights, **faces):
     )
     model = SimpleNamespace(coordinate_defaults={"height": default})
     check_facing([contact(**faces)], model, motion)
-
-
-@pytest.mark.parametrize(
-    ("default", "heights"),
-    [(1e-3, [0.5, 0.5]), (0.5, [0.5, 0.5, 5e-3]), (0.5, [-11e-3, 0.5]), (-0.5, [0.019, 0.5])],
-)
-def test_surfaces_that_almost_touch_at_one_pose_pass(default, heights):
-    check(default, heights)
 
 
 @pytest.mark.parametrize(

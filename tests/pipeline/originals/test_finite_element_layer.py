@@ -1,6 +1,5 @@
 """Finite elements of a study: layers, memory, stored compliances, workers, flags, path."""
 
-from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +15,6 @@ from foundation.finite_element.condensed_layer import ComplianceStore
 from foundation.finite_element.layer import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
-from pipeline.execution import Execution
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import (
@@ -26,7 +24,6 @@ from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.store.samples import FAILED, OK, candidate_table
-from surrogates.sampling.space import ReferencePath
 
 ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
 
@@ -117,23 +114,10 @@ def test_more_memory_than_the_machine_has_is_refused(monkeypatch):
     build_knee(config)
 
 
-def test_nodes_too_far_apart_for_a_contact_are_refused():
-    build_knee(load_config(SMOKE, (*TINY, *ELEMENTS)))
-    far = "contact.finite_element.node_spacing_mm=4.0"
-    with pytest.raises(
-        InputError, match=r"node_spacing_mm: .* mm across, .* \(expected at least"
-    ) as e:
-        build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, far)))
-    remedy = float(str(e.value).partition("set ")[2].partition(" ")[0])
-    assert 1.5 < remedy < 3.0
-
-
 CONFIG = load_config(
     SMOKE,
     (*TINY, "contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0"),
 )
-#: Size of what travels to a worker with each chunk [bytes].
-SMALL = 20e6
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +126,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def knee(folder) -> Knee:
+def knee(folder):
     """Return the knee of a run folder, prepared."""
     made = build_knee(CONFIG, folder)
     assert not folder.exists()
@@ -151,19 +135,19 @@ def knee(folder) -> Knee:
 
 
 @pytest.fixture(scope="module")
-def path(knee) -> ReferencePath:
+def path(knee):
     return knee.reference_path(CONFIG)
 
 
 @pytest.fixture(scope="module")
-def drawn(path) -> pd.DataFrame:
+def drawn(path):
     poses = path.poses(np.linspace(0.1, 0.8, 4))
     parts = [candidate_table(poses, np.linspace(50.0, 900.0, 4), name) for name in COMPARTMENTS]
     return pd.concat(parts, ignore_index=True)
 
 
 @pytest.fixture(scope="module")
-def done(knee, drawn) -> pd.DataFrame:
+def done(knee, drawn):
     return evaluate_rows(knee.model, drawn, "load")
 
 
@@ -188,15 +172,6 @@ def test_stored_compliances_give_the_same_loads(knee, folder, drawn, done, monke
     forbid_condensing(monkeypatch)
     stored = build_knee(CONFIG, folder)
     assert evaluate_rows(stored.model, drawn, "load").equals(done)
-
-
-@pytest.mark.slow
-def test_workers_map_the_stored_compliances(knee, drawn, done, monkeypatch):
-    assert len(ForkingPickler.dumps(knee.model)) < SMALL
-    function, shared, *_ = knee.evaluation()
-    jobs = [(drawn.iloc[:5],), (drawn.iloc[5:],)]
-    found = dict(Execution(workers=2).results(function, jobs, *shared))
-    assert pd.concat([found[0], found[1]]).equals(done)
 
 
 def test_contact_that_leaves_the_layer_is_no_sample(knee, drawn, monkeypatch):

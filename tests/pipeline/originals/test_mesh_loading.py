@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from foundation.anatomy.bearing_surface import tibial_bearing
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from foundation.surfaces.smoothing import smoothed
-from pipeline.config.data_folder import DataError
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
@@ -24,8 +22,6 @@ from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.mesh_loading import bearing_part, load_surface
 from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches, roughness
-from pipeline.preparation import mesh_keys
-from pipeline.preparation.init_options import InitOptions
 
 
 @pytest.fixture
@@ -62,22 +58,6 @@ def test_huge_meshes_are_decimated_and_the_deviation_is_told(files, small_is_hug
     assert re.fullmatch(pattern, loaded.decimation)
 
 
-def test_init_states_the_deviation_by_which_huge_meshes_are_decimated(
-    files, small_is_huge, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(mesh_keys, "HUGE", 10_000)
-    options = InitOptions(
-        femur=(files["femur"],), tibia=(files["tibia"],), material="polyethylene", axes="x,y,z"
-    )
-    answers = mesh_keys.find_mesh_keys(tmp_path / "mine.toml", options)
-    config = MeshConfig.model_validate(
-        {**answers.keys["femur"], "axes": ("x", "y", "z")}, context={"folder": tmp_path}
-    )
-    loaded = load_surface(config, "right", "femur")
-    assert config.decimate_um == 100.0 >= 1e6 * loaded.deviation > 0.0
-    assert f"femur: {loaded.decimation}: decimate_um = 100" in answers.guesses
-
-
 def test_changed_files_are_read_again(tmp_path):
     femur, _, _ = CondylarImplant().tessellate(3e-3)
     file = export(femur, tmp_path / "femur.stl")
@@ -87,36 +67,6 @@ def test_changed_files_are_read_again(tmp_path):
     export(femur, file, scale=1.1)
     again = load_surface(config, "right", "femur")
     assert np.ptp(again.mesh.vertices[:, 0]) > 1.05 * np.ptp(first.mesh.vertices[:, 0])
-
-
-@pytest.fixture
-def other_data(tmp_path, monkeypatch):
-    """Return an empty data folder."""
-    monkeypatch.setenv("KNEE_DATA", str(tmp_path / "data"))
-    return tmp_path / "data"
-
-
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        (None, ["contains nothing"]),
-        ("jam_lenhart2015_knee", ["jam_lenhart2015_knee contains nothing"]),
-    ],
-)
-def test_missing_data_name_the_folder(other_data, made, words):
-    if made is not None:
-        (other_data / made).mkdir(parents=True)
-    file = "$KNEE_DATA/jam_lenhart2015_knee/ACLC01-R-femur-cart.obj"
-    with pytest.raises(DataError) as refused:
-        load_surface(MeshConfig(file=file), "right", "femur")
-    said = str(refused.value)
-    for text in (
-        *words,
-        file,
-        f"the environment variable KNEE_DATA = {other_data}",
-        "docs/data.md",
-    ):
-        assert text in said
 
 
 STUDY = """
@@ -169,7 +119,7 @@ def rough(mesh, height):
     return type(mesh)(mesh.vertices + height * noise * up, mesh.faces, mesh.name)
 
 
-def written(folder: Path, height: float) -> Path:
+def written(folder, height):
     """Study of the built-in implant as two meshes with random heights [m]."""
     files = {
         body: {"file": str(export(rough(mesh, height), folder / f"{body}.ply"))}

@@ -4,21 +4,67 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from natural_cycle import cut_stride, walking_cycle
 from studies import ROOT
 
+from dynamics import AppliedLoads, GaitCycle
 from dynamics.ligaments.bundles import ligament_potential
 from dynamics.motion.knee_motion import read_knee_poses
 from dynamics.simulator.equilibrium import settle
 from dynamics.simulator.integrator import simulate
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.result import SimulationResult
-from foundation.base.pose import Pose
+from dynamics.simulator.waveforms import lead_back
+from foundation.base.pose import COORDINATES, Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import gait_simulator
 from surrogates.sampling.space import ReferencePath
+
+#: Stride of the walking solution of Lenhart's knee, from one heel strike to the next [s]: that of
+#: the cycle of Smith et al. (2019, J Biomech 82:124-133), from the same trial.
+STRIDE = (1.26, 2.32)
+_ROTATION, _ANTERIOR, _SUPERIOR = map(COORDINATES.index, ("rotation", "anterior", "superior"))
+
+
+def cut_stride(time, poses):
+    """Return the part of a motion, instants (N,) [s] and poses (N, 6) [rad, m], in `STRIDE`."""
+    chosen = (time > STRIDE[0] - 1e-9) & (time < STRIDE[1] + 1e-9)
+    inside = time[chosen]
+    np.testing.assert_allclose(inside[[0, -1]], STRIDE, rtol=0.0, atol=1e-6)
+    return inside, poses[chosen]
+
+
+def balancing_loads(model, simulator, poses):
+    """Return the loads (N, 3) that hold a knee in poses (N, 6) [rad, m], by inverse statics.
+
+    On the tibia, in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N, N m].
+    Axial force, AP force and torque balance the generalised forces of contact, ligaments and
+    springs on height, AP position and rotation. The forces on adduction and ML position remain.
+    """
+    loads = np.empty((len(poses), 3))
+    for row, out in zip(poses, loads, strict=True):
+        pose = Pose.from_array(row)
+        force = simulator.force(pose, model.loads(pose).wrench, AppliedLoads())
+        out[:] = force[_SUPERIOR], force[_ANTERIOR], -force[_ROTATION]
+    return loads
+
+
+def walking_cycle(model, simulator, time, poses, *, axial_only=False):
+    """Return the inputs that make a knee walk in the poses (N, 6) [rad, m] of a stride (N,) [s].
+
+    Flexion is that of the poses. The loads are `balancing_loads`: those of muscles, menisci and
+    body weight. With `axial_only`, AP force and torque are zero, so that ligaments, springs and
+    contact determine AP position and rotation.
+    """
+    duration = float(time[-1] - time[0])
+    part = (time - time[0]) / duration
+    loads = balancing_loads(model, simulator, poses)
+    if axial_only:
+        loads[:, 1:] = 0.0
+    flexion, axial, ap, torque = (lead_back(part, signal) for signal in (poses[:, 0], *loads.T))
+    return GaitCycle(100.0 * part, flexion, axial, ap, torque, duration)
+
 
 #: Adduction, rotation [deg], anterior, superior, lateral [mm] from SI.
 PEOPLE = np.array([180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3, 1e3])
@@ -35,10 +81,10 @@ class Natural:
     path: ReferencePath
     simulator: KneeSimulator
 
-    def on_path(self, degrees: float) -> Pose:
+    def on_path(self, degrees):
         return Pose.from_array(self.path.poses([np.radians(degrees)])[0])
 
-    def rest(self, simulator: KneeSimulator, degrees: float) -> Pose:
+    def rest(self, simulator, degrees):
         """Return the equilibrium under 500 N."""
         return settle(
             self.model,
@@ -58,25 +104,25 @@ class Walk:
     loads: np.ndarray
 
     @property
-    def kept(self) -> np.ndarray:
+    def kept(self):
         return self.result.gait_percent <= KEPT
 
-    def rms(self, found: np.ndarray, prescribed: np.ndarray) -> np.ndarray:
+    def rms(self, found, prescribed):
         return np.sqrt(((found - prescribed)[self.kept] ** 2).mean(axis=0))
 
-    def motion_rms(self) -> np.ndarray:
+    def motion_rms(self):
         return PEOPLE * self.rms(self.result.poses, self.poses)[1:]
 
 
 @pytest.fixture(scope="module")
-def natural(knee_data) -> Natural:
+def natural(knee_data):
     config = load_config(ROOT / "configs" / "lenhart.toml")
     knee = build_knee(config)
     path = knee.reference_path(config)
     return Natural(knee.model, path, gait_simulator(config.simulation, path))
 
 
-def walk(natural: Natural, knee_data, **options) -> Walk:
+def walk(natural, knee_data, **options):
     motion = read_knee_poses(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
     time, poses = cut_stride(*motion)
     cycle = walking_cycle(natural.model, natural.simulator, time, poses, **options)

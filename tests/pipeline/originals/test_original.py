@@ -8,34 +8,25 @@ import pandas as pd
 import pytest
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 
-from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.surface_contact import NodalContact, SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.contact_schema import (
-    CONTACT_MODELS,
-    FiniteElementConfig,
-)
 from pipeline.config.reading import ConfigError, load_config
-from pipeline.config.schema import Config, ContactConfig, LayerConfig
+from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals import knee_surface_checks
 from pipeline.originals.articular_contacts import material_notes
-from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
-from pipeline.originals.knee import Knee, evaluate_rows
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.knee_surface_checks import check_sides
-from pipeline.originals.knee_surfaces import build_implant
 from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.originals.spring_bed import build_law
 from pipeline.preparation.checkup import check_study
-from pipeline.preparation.expected_time import stages_of
 from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
-from pipeline.studies.contact_models.knee import elements_configuration
 
 
-def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:
+def table(knee, *rows):
     """Return candidates (compartment, load) at the pose where the knee starts."""
     candidates = pd.DataFrame(
         [knee.start.array] * len(rows), columns=pd.Index(CANDIDATE_COLUMNS[2:8])
@@ -77,31 +68,6 @@ def test_poses_without_an_answer_keep_their_reason(knee):
     assert done["reason"].iloc[1].startswith("the layer is pressed through (strain ")
     assert done[list(LOAD_COLUMNS)].isna().all(axis=None)
     assert done["evaluations"].tolist() == [1, 1]
-
-
-@pytest.mark.slow
-def test_implant_of_a_configuration(knee):
-    """Radii of condyles and dishes are those of the bodies that are built."""
-    options = (
-        *("knee.implant.condyles='single_radius'", "knee.implant.radius_mm=24.0"),
-        *("knee.implant.dish_sagittal_radius_mm=80.0", "knee.implant.dish_coronal_radius_mm=40.0"),
-        "knee.implant.dish_half_length_mm=26.0",
-    )
-    settings = load_config(SMOKE, (*TINY, *options)).knee.implant
-    built = build_implant(settings)
-    for condyle in (built.medial, built.lateral):
-        assert condyle.posterior_radius == condyle.distal_radius == condyle.anterior_radius == 24e-3
-    for dish in (built.medial_dish, built.lateral_dish):
-        found = (dish.sagittal_radius, dish.coronal_radius, dish.half_length)
-        np.testing.assert_allclose(found, [80e-3, 40e-3, 26e-3], rtol=1e-15)
-    # What is not given is the shape that the implant has by itself.
-    plain = build_implant(load_config(SMOKE, TINY).knee.implant)
-    assert plain == CondylarImplant()
-    digests = {
-        build_knee(load_config(SMOKE, (*TINY, option))).digest
-        for option in (*options[:1], *options[2:])
-    }
-    assert len(digests | {knee.digest}) == 5
 
 
 def test_impossible_rows_are_kept_with_the_reason(knee):
@@ -164,13 +130,6 @@ def test_laws_get_si_units():
     assert (modified.f, modified.m, modified.reference_indentation) == (3.0, 0.7, 5e-4)
     series = build_law(ContactConfig(**layer, femur_layer=LayerConfig(**layer)), 0)
     assert isinstance(series, SeriesLaw)
-
-
-def test_underside_needs_measured_thickness():
-    with pytest.raises(ValueError, match=r"thickness_mm.*built-in"):
-        build_law(ContactConfig(), 2)
-    law = build_law(ContactConfig(), 2, np.array([8e-3, 9e-3]))
-    np.testing.assert_array_equal(law.thickness, [8e-3, 9e-3])
 
 
 def test_table_gives_the_thickness_of_each_vertex_and_layer(tmp_path):
@@ -258,68 +217,11 @@ def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
         build_knee(load_config(study, given))
 
 
-def test_wrong_solids_name_their_section(tmp_path):
-    study = slab_study(tmp_path)
-    tibia = f"knee.tibia_solid.file='{tmp_path / 'tibia.ply'}'"
-    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*not watertight"):
-        build_knee(load_config(study, (*UNDERSIDE, tibia)))
-    turned = "knee.tibia_solid.axes=['x', 'z', '-y']"
-    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*farther than 0.5 mm"):
-        build_knee(load_config(study, (*UNDERSIDE, turned)))
-
-
-each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
-
-
-def study(name: str) -> Config:
+def study(name):
     """Return the smallest study with a contact model; nodes, if there are any, are far apart."""
     spacing = CONTACT_WORDS[name].spacing_key
     coarse = [f"{spacing}=2.0"] if spacing else []
     return load_config(SMOKE, (*TINY, f"contact.model='{name}'", *coarse))
-
-
-@pytest.mark.parametrize("law", ["linear", "modified"])
-def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path) -> None:
-    own = "f = 3.0\nm = 0.7\n" if law == "modified" else ""
-    file = tmp_path / "springs.toml"
-    file.write_text(
-        f'[contact]\nlaw = "{law}"\n{own}conservative = {str(law == "linear").lower()}\n'
-        f'femur_layer = {{ law = "{law}", thickness_mm = 2.0 }}\n'
-    )
-    spacing = "contact.finite_element.node_spacing_mm=1.5"
-    elements = load_config(file, (spacing, "contact.model=finite_element")).contact
-    assert elements.model == "finite_element"
-    assert elements.finite_element == FiniteElementConfig(node_spacing_mm=1.5)
-    assert elements.femur_layer is not None
-    assert elements.femur_layer.thickness_mm == 2.0
-    # The spacing of calibrations and comparisons is a key of springs too.
-    springs = load_config(file, (spacing,)).contact
-    assert (springs.law, springs.finite_element) == (law, elements.finite_element)
-    compared = elements_configuration(load_config(file, (spacing,))).contact
-    assert (compared.model, compared.finite_element) == ("finite_element", elements.finite_element)
-    # A key beside the change of the model is a contradiction.
-    with pytest.raises(InputError, match="conservative: expected only with model"):
-        load_config(file, ("contact.model=finite_element", "contact.conservative=true"))
-
-
-@each_model
-def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(name: str) -> None:
-    config = study(name)
-    knee, preparation = build_knee(config), preparation_of(config)
-    assert isinstance(knee.model, SurfaceContact)
-    assert isinstance(knee.model, NodalContact) == bool(CONTACT_WORDS[name].spacing_key)
-    assert (knee.preparation is None) == (preparation is None)
-    wide, narrow = (
-        CONTACT_KINDS[name].check_resolution(knee, config.contact, area) for area in (1e-2, 1e-6)
-    )
-    assert (wide.level, narrow.level) == ("note", "warning")
-    assert narrow.about == wide.about
-    stages = [stage.name for stage in stages_of(config)]
-    assert stages.count("condensation") == (name == "finite_element")
-    if preparation is not None:
-        cost = preparation.cost(knee, config.contact, 2e-4)
-        assert preparation.stage in stages
-        assert min(cost.evaluation_s, cost.preparation_s, cost.storage) > 0.0
 
 
 COARSE = ("knee.implant.edge_mm=3.0", "knee.implant.femur_edge_mm=2.0")
@@ -346,18 +248,6 @@ def test_sides_by_the_shapes(monkeypatch, trochlea, plateaus, code, side, other)
     for finding in findings:
         assert side in finding.text
         assert other in finding.text
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
-        ("contact.youngs_modulus_MPa=46.3", "46.3 MPa is unusual .* \\(463 MPa, 10 times as much"),
-    ],
-)
-def test_implausible_layers_are_told(change, words):
-    with pytest.warns(UserWarning, match=words):
-        build_knee(load_config(SMOKE, (*COARSE, change)))
 
 
 def test_a_modulus_that_carries_nothing_is_refused_before_settling(capsys):

@@ -8,18 +8,13 @@ from shapes import turned_pose
 from studies import ROOT
 
 from dynamics.motion.knee_motion import KneeColumns, parse_columns, read_knee_poses
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.surfaces.mesh import load_mesh
-from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
 from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
 from pipeline.originals.candidates import (
     choose_samples,
     draw,
     held_out_samples,
-    motion_poses,
     sample_space,
 )
 from pipeline.originals.contact_original import build_knee
@@ -103,11 +98,6 @@ def test_candidates_and_held_out_samples_lie_near_the_motion(space):
         assert 0.2 < up.mean() < 0.8
 
 
-def test_a_pose_outside_the_box_is_refused(space):
-    with pytest.raises(InputError, match=r"space.motion: .*found pose 3 of 3 with lateral at 1.25"):
-        draw(space, motion(lateral_mm=[0.0, 0.0, 25.0]), cube(10), 2.0)
-
-
 SOLUTION = "jam_comak_walking/examples/walking/results/comak/walking_values.sto"
 ANGLES = "flexion={0}_flex_r,adduction={0}_{1}_r,rotation={0}_{2}_r"
 PLACE = "tx={0}_tx_r,ty={0}_ty_r,tz={0}_tz_r"
@@ -133,43 +123,11 @@ def solution(knee_data, name):
     return poses, turned
 
 
-@pytest.mark.parametrize("name", ["tibiofemoral", "patellofemoral"])
-def test_the_published_walk_lies_within_the_margin(knee_data, name):
-    """That of flat surfaces by OpenSim-JAM; the poses of the motion are 0.04 s apart."""
-    motion = load_config(ROOT / "configs" / f"lenhart_{name}_walk.toml").space.motion
-    knots = motion_poses(motion)
-    places = np.linspace(0.0, len(knots) - 1.0, 4000)
-    line = [np.interp(places, range(len(knots)), column) for column in knots.T]
-    margin = [np.radians(motion.margin_deg)] * 3 + [1e-3 * motion.margin_mm] * 2
-    poses = np.array([pose.array for pose in solution(knee_data, name)[1]])[:, COLUMNS]
-    apart = (np.abs(poses[:, None] - np.column_stack(line)) / margin).max(axis=2).min(axis=1)
-    assert apart.max() < 0.8
-
-
 @pytest.fixture(scope="module")
 def patella(knee_data):
     """Return the published poses of the patella and the knee of its configuration."""
     poses = solution(knee_data, "patellofemoral")
     return poses, build_knee(load_config(PAIR))
-
-
-@pytest.mark.slow
-def test_the_axes_of_the_configuration_turn_loads_and_poses_alike(patella):
-    """The same layers on the meshes as they lie in their files, at every eighth pose."""
-    (there, here), knee = patella
-    model, config = knee.model, load_config(PAIR)
-    femur, bed = (
-        load_mesh(data_file(mesh.file), check=False)
-        for mesh in (config.knee.femur, config.knee.tibia)
-    )
-    plain = ElasticFoundation(femur, bed, model.law, compartment_names=("patellofemoral",))
-    for one, other in list(zip(there, here, strict=True))[::8]:
-        expected, found = plain.loads(one), model.loads(other)
-        scale = np.linalg.norm(expected.force)
-        np.testing.assert_allclose(found.force, TURN @ expected.force, rtol=0.0, atol=1e-6 * scale)
-        np.testing.assert_allclose(
-            found.moment, TURN @ expected.moment, rtol=0.0, atol=1e-8 * scale
-        )
 
 
 def test_the_sample_space_contains_the_walking_solution(patella):

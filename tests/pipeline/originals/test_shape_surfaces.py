@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose, assert_array_equal
-from PIL import Image
 from scipy.spatial.transform import Rotation
 from solids import closed_insert
 from studies import export
@@ -19,7 +18,6 @@ from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces, shape_modes
 from pipeline.preparation import checkup, shape_picture
 from pipeline.preparation.checkup import check_study
-from pipeline.preparation.shape_picture import draw_shape_modes
 from tests.oracles.corresponding_knees import corresponding_knees
 
 COUNT = 5
@@ -191,22 +189,6 @@ def test_large_weights_that_fold_the_surface_are_refused(folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda t: t.rename(columns={"dy_mm": "dy"}), "expected columns dx_mm, dy_mm, dz_mm"),
-        (lambda t: t.iloc[:-1], r"expected \d+ rows, one per vertex of \S+tibia.off, found \d+"),
-        (lambda t: 0.0 * t, "displacement 1: expected a vertex that moves"),
-    ],
-)
-def test_tables_that_are_no_displacements_are_refused(folder, shapes, change, words):
-    field = np.full_like(shapes["tibia"].vertices, 0.1)
-    table = pd.DataFrame(field, columns=["dx_mm", "dy_mm", "dz_mm"])
-    change(table).to_csv(folder / "wrong.csv", index=False)
-    path = written(folder, {"tibia_displacements": ["wrong.csv"]}, "wrong")
-    assert re.search(rf"^\[knee.shape\] .*{words}", fails(path))
-
-
 def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
     solid, top = closed_insert()
     export(shapes["femur"], tmp_path / "femur.off", scale=1e3)
@@ -234,22 +216,6 @@ def told(path, *overrides):
     """Return the findings about the modes: (level, section or key, text)."""
     findings, _ = check_study(path, overrides)
     return [(f.level, f.about, f.text) for f in findings if "knee.shape" in f.about]
-
-
-@pytest.mark.usefixtures("meshes_alone")
-def test_modes_and_their_picture_are_told(folder, monkeypatch):
-    monkeypatch.setattr(shape_picture, "draw_shape_modes", draw_shape_modes)
-    found = told(written(folder, set_of(), "told"))
-    assert {level for level, _, _ in found} == {"note"}
-    texts = [text for _, _, text in found]
-    assert re.match(r"5 knees: 4 modes with 100.0% of the variance; what the other modes", texts[0])
-    shares = [float(re.search(r"([\d.]+)% of the variance", text)[1]) for text in texts[1:5]]
-    assert shares == sorted(shares, reverse=True)
-    assert_allclose(sum(shares), 100.0, atol=0.3)
-    picture = folder / "told_shape_modes.png"
-    assert texts[-1] == f"picture of the modes: {picture}"
-    with Image.open(picture) as image:
-        assert len(image.convert("RGB").getcolors(1_000_000)) > 1000
 
 
 @pytest.mark.usefixtures("meshes_alone")

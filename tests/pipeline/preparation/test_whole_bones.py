@@ -7,7 +7,6 @@ from solids import bone, closed_insert, shell, stray_pieces, whole_femur
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.surface_shape import selected
-from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
@@ -15,11 +14,11 @@ from pipeline.originals.knee_surfaces import load_surfaces
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def export(mesh: TriangleMesh, file) -> None:
+def export(mesh, file):
     trimesh.Trimesh(1e3 * mesh.vertices, mesh.faces, process=False).export(file)
 
 
-def plateau() -> TriangleMesh:
+def plateau():
     solid, top = closed_insert()
     return selected(solid, np.arange(len(solid.faces)) < top)
 

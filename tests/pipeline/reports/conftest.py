@@ -1,9 +1,6 @@
 """The browser in which the pages are tested."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ FLAGS = (
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     if CHROMIUM is None:
         pytest.skip("needs the system program chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -29,10 +26,10 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def drawn_run(tiny_run: Path, made_once: Callable[..., Path]) -> Path:
+def drawn_run(tiny_run, made_once):
     """Return the folder of the tiny run with the figures of its page; not to be written to."""
 
-    def make(folder: Path) -> None:
+    def make(folder):
         write_report(shutil.copytree(tiny_run, folder))
 
     return made_once("drawn", make)

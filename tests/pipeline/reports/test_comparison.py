@@ -3,8 +3,6 @@
 import json
 import shutil
 from html import escape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from numpy.testing import assert_allclose
@@ -18,7 +16,7 @@ DISHES = (45, 80)
 
 
 @pytest.fixture(scope="module")
-def runs(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def runs(tiny_run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dishes")
     changes = (
         *('run.name="flat"', f"knee.implant.dish_sagittal_radius_mm={DISHES[1]}.0"),
@@ -29,22 +27,22 @@ def runs(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]
 
 
 @pytest.fixture(scope="module")
-def out(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared") / "new"
     assert main(["compare-runs", *map(str, runs), "--out", str(folder)]) == 0
     return folder
 
 
 @pytest.fixture(scope="module")
-def content(out: Path) -> dict[str, Any]:
+def content(out):
     return json.loads((out / "compared_runs.json").read_text(encoding="utf-8"))
 
 
-def figures(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def figures(content):
     return {row["key"]: row for row in content["figures"]}
 
 
-def test_flatter_dish_has_less_area_and_more_travel(content: dict[str, Any]) -> None:
+def test_flatter_dish_has_less_area_and_more_travel(content):
     """A larger radius conforms less: the contact shrinks, the pressure and the travel grow."""
     shown = figures(content)
     assert shown["largest_area_mm2"]["difference"] < 0.0
@@ -53,7 +51,7 @@ def test_flatter_dish_has_less_area_and_more_travel(content: dict[str, Any]) -> 
     assert shown["anterior_range_mm"]["difference"] > 0.0
 
 
-def test_figures_are_those_of_both_reports(content: dict[str, Any], runs: list[Path]) -> None:
+def test_figures_are_those_of_both_reports(content, runs):
     stored = [json.loads((run / "report.json").read_text(encoding="utf-8")) for run in runs]
     for key, row in figures(content).items():
         one, other = (report["knee"][key] for report in stored)
@@ -66,9 +64,7 @@ def test_figures_are_those_of_both_reports(content: dict[str, Any], runs: list[P
 
 
 @pytest.mark.parametrize("labels", [(), ("45 mm", "80 mm & more")])
-def test_runs_of_one_name_are_told_apart(
-    tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], labels: tuple[str, ...]
-) -> None:
+def test_runs_of_one_name_are_told_apart(tiny_run, tmp_path, capsys, labels):
     folders = [shutil.copytree(tiny_run, tmp_path / name / "run") for name in ("old", "new")]
     options = [word for label in labels for word in ("--label", label)]
     assert main(["compare-runs", *map(str, folders), "--out", str(tmp_path), *options]) == 0

@@ -1,17 +1,10 @@
 """The contact model against the elastic layer in the report: third mark, summary, budget."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.reports.inputs import read_run
-from pipeline.reports.model_section import (
-    element_keys,
-    layer_keys,
-)
 from pipeline.reports.report import report_of
 from pipeline.store.run_documents import ELASTIC_LAYER
 
@@ -33,23 +26,23 @@ TOLD = (
 )
 
 
-def entry(**changes: Any) -> dict[str, Any]:
+def entry(**changes):
     """Return a content of `elastic_layer.json`."""
     return SPRINGS | {"compartments": {"medial": MEDIAL, "lateral": LATERAL}} | changes
 
 
 @pytest.fixture
-def report(light_run: Path) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def report(light_run):
     """Return a function that reports a run with a content of `elastic_layer.json`."""
 
-    def of(content: dict[str, Any]) -> dict[str, Any]:
+    def of(content):
         (light_run / ELASTIC_LAYER).write_text(json.dumps(content), encoding="utf-8")
         return report_of(read_run(light_run)).content()
 
     return of
 
 
-def test_third_mark_stands_in_verdict_and_summary(report: Any) -> None:
+def test_third_mark_stands_in_verdict_and_summary(report):
     content = report(entry())
     part = content["verdict"]["parts"][-1]
     assert (part["what"], part["text"]) == ("contact model", TOLD)
@@ -62,7 +55,7 @@ def test_third_mark_stands_in_verdict_and_summary(report: Any) -> None:
     assert any(text.startswith(line) and text.isascii() for text in content["summary"])
 
 
-def test_budget_has_a_row_for_every_source(report: Any) -> None:
+def test_budget_has_a_row_for_every_source(report):
     content = report(entry())
     rows = {row["source"]: row for row in content["error_budget"]}
     assert {"surrogate", "layer model, medial", "linear elasticity"} < set(rows)
@@ -76,7 +69,7 @@ def test_budget_has_a_row_for_every_source(report: Any) -> None:
     ("peak", "level", "words"),
     [(-0.05, "trust", "peak −5.0 %"), (-0.15, "care", "peak −15 %"), (0.08, "trust", "peak +8.0")],
 )
-def test_either_sign_is_judged(report: Any, peak: float, level: str, words: str) -> None:
+def test_either_sign_is_judged(report, peak, level, words):
     found = MEDIAL | {"at_peak": FIGURES | {"peak_pressure_share": peak}}
     content = report(entry(compartments={"medial": found}))
     part = content["verdict"]["parts"][-1]
@@ -84,14 +77,14 @@ def test_either_sign_is_judged(report: Any, peak: float, level: str, words: str)
     assert words in part["text"]
 
 
-def test_reason_takes_the_place_of_the_comparison(report: Any) -> None:
+def test_reason_takes_the_place_of_the_comparison(report):
     content = report(entry(compartments={}, reason="574 of 56210 elements folded"))
     told = "not compared with the elastic layer: 574 of 56210 elements folded"
     assert content["verdict"]["parts"][-1]["text"] == f"contact model: care: {told}"
     assert f"contact model: {told}" in content["summary"]
 
 
-def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report: Any) -> None:
+def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report):
     coupled = {
         "model": "coupled springs",
         "reference": "",
@@ -104,22 +97,7 @@ def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report: 
     assert rows["layer model"]["peak_pressure_percent"] == pytest.approx(3.0)
 
 
-def test_keys_take_the_laws_of_both_layers_and_undo_their_own() -> None:
-    layer = {"law": "modified", "f": 3.0, "m": 1.0, "reference_indentation_mm": 2.0}
-    contact = layer | {"surface": "flat", "conservative": True, "femur_layer": {"law": "linear"}}
-    coupled = layer_keys(contact)
-    assert coupled == [
-        *("contact.law=coupled", "contact.f=inf", "contact.reference_indentation_mm=1"),
-        *("contact.femur_layer.law=coupled", "contact.surface=curved"),
-    ]
-    assert element_keys(contact) == [
-        "contact.model=finite_element",
-        *("contact.law=linear", "contact.f=inf", "contact.reference_indentation_mm=1"),
-        *("contact.femur_layer.law=linear", "contact.surface=curved", "contact.conservative=false"),
-    ]
-
-
-def test_errors_of_the_node_spacing_stand_in_json_and_verdict(light_run: Path) -> None:
+def test_errors_of_the_node_spacing_stand_in_json_and_verdict(light_run):
     path = light_run / "simulation.json"
     errors = {
         "force_share": 0.003,

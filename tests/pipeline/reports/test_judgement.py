@@ -3,23 +3,17 @@
 import json
 import re
 import shutil
-import zipfile
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import tomli_w
 
-import surrogates
-from pipeline.cli.app import Answer
 from pipeline.cli.main import main, parse
 from pipeline.files import json_text
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
 from pipeline.stages.elastic_layer import Resolution
 from pipeline.stages.model_cycles import OUTPUTS, model_errors
-from surrogates.export.c_export import export_knee
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
@@ -37,7 +31,7 @@ FMU = ("--fmu", "3.0", "--sources-only")
 WARNING = "[space.path], [simulation]: the spring is slack at -11.50 mm"
 
 
-def marked(run: Path, evidence: Evidence, *warnings: str) -> Path:
+def marked(run, evidence, *warnings):
     """Put a verdict and warnings in the place of those of a run; return its folder."""
     file = run / "report.json"
     content = json.loads(file.read_text(encoding="utf-8"))
@@ -55,7 +49,7 @@ def marked(run: Path, evidence: Evidence, *warnings: str) -> Path:
     return run
 
 
-def study_of(run: Path, folder: Path, **changes: Any) -> list[str]:
+def study_of(run, folder, **changes):
     """Return the command of a study of four cycles."""
     factor = {"name": "axial_scale", "distribution": "uniform", "low": 0.99, "high": 1.01}
     keys = {"name": "few", "run": str(run), "runs": 4, "workers": 1, "factor": [factor]}
@@ -63,14 +57,14 @@ def study_of(run: Path, folder: Path, **changes: Any) -> list[str]:
     return ["run", str(folder / "study.toml"), "--out", str(folder / "study")]
 
 
-def answer(words: list[str]) -> Answer:
+def answer(words):
     """Return what a command tells people and programs."""
     request = parse(words)
     assert request is not None
     return request.command(*request.arguments.args, **request.arguments.kwargs)
 
 
-def commands(run: Path, folder: Path) -> dict[str, list[str]]:
+def commands(run, folder):
     """Return the commands that use the surrogate of a run."""
     return {
         "motion": ["motion", str(run), "--out", str(folder / "cycle.mot")],
@@ -86,13 +80,13 @@ def commands(run: Path, folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def wrong(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wrong(tiny_run, tmp_path_factory):
     """Return a copy of the tiny run that is not to be used; not to be written to."""
     run = shutil.copytree(tiny_run, tmp_path_factory.mktemp("wrong") / "run")
     return marked(run, WRONG, WARNING)
 
 
-def test_the_verdict_is_that_of_the_report(tiny_run: Path) -> None:
+def test_the_verdict_is_that_of_the_report(tiny_run):
     report = json.loads((tiny_run / "report.json").read_text())
     found = judgement(tiny_run)
     assert found is not None
@@ -108,7 +102,7 @@ def test_the_verdict_is_that_of_the_report(tiny_run: Path) -> None:
     assert {by_column[name].error_percent for name in PRESSURES} == {figure}
 
 
-def test_every_use_of_a_run_that_is_wrong_says_so(wrong: Path, tmp_path: Path) -> None:
+def test_every_use_of_a_run_that_is_wrong_says_so(wrong, tmp_path):
     for name, words in commands(wrong, tmp_path).items():
         shown, content, status = answer(words)
         assert status == 0, name
@@ -119,9 +113,7 @@ def test_every_use_of_a_run_that_is_wrong_says_so(wrong: Path, tmp_path: Path) -
         assert (told["level"], told["warnings"]) == ("do not use", [WARNING]), name
 
 
-def test_quantities_of_a_study_have_the_error_of_the_surrogate(
-    run_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quantities_of_a_study_have_the_error_of_the_surrogate(run_copy, tmp_path, capsys):
     marked(run_copy, CARE)
     assert main(study_of(run_copy, tmp_path)) == 0
     shown = capsys.readouterr().out
@@ -146,7 +138,7 @@ def test_quantities_of_a_study_have_the_error_of_the_surrogate(
     assert f"error of the surrogate ±{pressure['model_error']:.2g}" in page
 
 
-def test_the_original_is_judged_by_its_mesh(run_copy: Path, tmp_path: Path) -> None:
+def test_the_original_is_judged_by_its_mesh(run_copy, tmp_path):
     marked(run_copy, replace(CARE, differences=WRONG.differences))
     motion, out = tmp_path / "cycle.mot", tmp_path / "loads.csv"
     answer(["motion", str(run_copy), "--out", str(motion)])
@@ -165,26 +157,8 @@ def test_the_original_is_judged_by_its_mesh(run_copy: Path, tmp_path: Path) -> N
     assert trusted.line == "peak pressure: trust, ±0.020 %"
 
 
-def test_exported_files_have_the_verdict_and_the_same_code(run_copy: Path, tmp_path: Path) -> None:
-    marked(run_copy, WRONG)
-    assert main(["export", str(run_copy), "--out", str(tmp_path)]) == 0
-    assert main(["export", str(run_copy), "--out", str(tmp_path), *FMU]) == 0
-    bare = export_knee(surrogates.load(run_copy / "knee.npz"))
-    header = (tmp_path / "knee.h").read_text(encoding="ascii")
-    assert (tmp_path / "knee.c").read_text(encoding="ascii") == bare.source
-    comment = re.compile(r"/\*.*?\*/", re.DOTALL)
-    assert comment.sub("", header) == comment.sub("", bare.header)
-    told = "Verdict of the run smoke: loads and motion: do not use, 40 %: off the contact model"
-    assert told in " ".join(header.split())
-    with zipfile.ZipFile(tmp_path / "knee.fmu") as archive:
-        assert told in archive.read("modelDescription.xml").decode()
-        assert archive.read("sources/knee.h").decode() == header
-
-
 @pytest.mark.parametrize("place", ["elsewhere", "beside another run"])
-def test_a_surrogate_without_its_report_is_judged_by_its_header(
-    run_copy: Path, tmp_path: Path, place: str
-) -> None:
+def test_a_surrogate_without_its_report_is_judged_by_its_header(run_copy, tmp_path, place):
     file, report = run_copy / "knee.npz", run_copy / "report.json"
     content = json.loads(report.read_text())
     worst = max(
@@ -206,7 +180,7 @@ def test_a_surrogate_without_its_report_is_judged_by_its_header(
     assert judgement(file, "original") is None
 
 
-def test_contacts_are_judged_together(wrong: Path, tiny_run: Path) -> None:
+def test_contacts_are_judged_together(wrong, tiny_run):
     """A walk with two surrogates is as good as the worse one, and tells which one that is."""
     found = joint({"hip": judgement(tiny_run), "knee": judgement(wrong), "ankle": None})
     assert found is not None

@@ -1,30 +1,26 @@
 """The pressure picture and the line figures of the report in a browser."""
 
-from pathlib import Path
-from typing import Any
-
 import matplotlib
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from viewer_pictures import changed, pixels
 
 from pipeline.reports.inputs import read_run
-from pipeline.reports.pressure_field import ContactFields, scale_of
+from pipeline.reports.pressure_field import scale_of
 
 pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def fields(drawn_run: Path) -> ContactFields:
+def fields(drawn_run):
     found = read_run(drawn_run).fields
     assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, drawn_run: Path) -> Any:
+def opened(browser, drawn_run):
     page = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
     page.faults = []
     page.on("console", lambda message: page.faults.append(message.text))
@@ -40,7 +36,7 @@ def opened(browser: Any, drawn_run: Path) -> Any:
 
 
 @pytest.fixture
-def desk(opened: Any) -> Any:
+def desk(opened):
     """Return the page with the choices and the view that it opens with."""
     for name, value in (
         *(("shading", "bands"), ("shown", "instant"), ("model", "original"), ("femur", "clear")),
@@ -54,11 +50,11 @@ def desk(opened: Any) -> Any:
     return opened
 
 
-def frame_of(page: Any) -> int:
+def frame_of(page):
     return int(page.locator("#viewer").get_attribute("data-frame"))
 
 
-def go_to(page: Any, frame: int) -> None:
+def go_to(page, frame):
     page.locator(".strip").focus()
     page.keyboard.press("Home")
     for _ in range(frame):
@@ -66,7 +62,7 @@ def go_to(page: Any, frame: int) -> None:
     assert frame_of(page) == frame
 
 
-def map_of(page: Any) -> dict[str, float]:
+def map_of(page):
     """Show the plateau from above without the femur, and return the box of the picture."""
     page.check("input[name=viewer-femur][value=hidden]")
     page.click("[data-view=above]")
@@ -74,7 +70,7 @@ def map_of(page: Any) -> dict[str, float]:
     return page.locator("#viewer canvas").bounding_box()
 
 
-def told(page: Any, x: float, y: float) -> dict[str, float] | None:
+def told(page, x, y):
     """Return pressure [MPa] and place [mm] under a point of the window, None beside the plateau."""
     page.mouse.move(x - 2, y)
     page.mouse.move(x, y)
@@ -84,7 +80,7 @@ def told(page: Any, x: float, y: float) -> dict[str, float] | None:
     return {name: float(tip.get_attribute(f"data-{name}")) for name in ("mpa", "x", "y", "z")}
 
 
-def place_of(page: Any, side: str) -> tuple[float, float]:
+def place_of(page, side):
     """Return the point of the window to which the label of a compartment leads."""
     at = page.locator(f"#viewer .mark[data-side={side}]").evaluate(
         "e => [parseFloat(e.style.left), parseFloat(e.style.top)]"
@@ -93,21 +89,7 @@ def place_of(page: Any, side: str) -> tuple[float, float]:
     return box["x"] + 0.01 * at[0] * box["width"], box["y"] + 0.01 * at[1] * box["height"]
 
 
-def naive_value(fields: ContactFields, values: np.ndarray, x: float, z: float) -> float:
-    """Return the field [MPa] at a place seen from above [mm], of the uppermost triangle there."""
-    corners = 1e3 * fields.frames.tibia_vertices[fields.frames.tibia_faces]
-    best = (-np.inf, 0.0)
-    for triangle, face in zip(corners, fields.frames.tibia_faces, strict=True):
-        system = np.vstack([triangle[:, [0, 2]].T, np.ones(3)])
-        if abs(np.linalg.det(system)) < 1e-9:
-            continue
-        weights = np.linalg.solve(system, [x, z, 1.0])
-        if weights.min() >= -1e-9:
-            best = max(best, (weights @ triangle[:, 1], 1e-6 * weights @ values[face]))
-    return max(best[1], 0.0)
-
-
-def naive_area(fields: ContactFields, values: np.ndarray, level: float) -> list[float]:
+def naive_area(fields, values, level):
     """Return the areas above a level [MPa], medial and lateral [mm²], by clipping polygons."""
     total = [0.0, 0.0]
     points = 1e3 * fields.frames.tibia_vertices
@@ -127,135 +109,82 @@ def naive_area(fields: ContactFields, values: np.ndarray, level: float) -> list[
     return total
 
 
-def number(page: Any, cell: str) -> float:
+def number(page, cell):
     text = page.locator(cell).inner_text()
     return 0.0 if text == "–" else float(text)
 
 
-class TestStrip:
-    """The time strip."""
-
-    def test_keyboard(self, desk: Any, fields: ContactFields) -> None:
-        strip = desk.locator(".strip")
-        assert strip.get_attribute("role") == "slider"
-        go_to(desk, 5)
-        percent = fields.frames.gait_percent
-        assert_allclose(float(strip.get_attribute("aria-valuenow")), percent[5], atol=0.05)
-        text = strip.get_attribute("aria-valuetext")
-        assert text.startswith(f"{percent[5]:g} % of the gait cycle, flexion ")
-        desk.keyboard.press("ArrowLeft")
-        assert frame_of(desk) == 4
-        desk.keyboard.press("PageUp")
-        assert frame_of(desk) == 9
-        desk.keyboard.press("End")
-        assert frame_of(desk) == len(percent) - 1
-
-    def test_instant_changes_picture_and_figures(self, desk: Any) -> None:
-        go_to(desk, 3)
-        before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
-        # The plateau, at least, is seen.
-        assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
-        go_to(desk, 14)
-        assert number(desk, "[data-peak=original-medial]") != figure
-        assert changed(before, pixels(desk)) > 500
-        go_to(desk, 3)
-        assert changed(before, pixels(desk)) == 0
+def test_keyboard(desk, fields):
+    strip = desk.locator(".strip")
+    assert strip.get_attribute("role") == "slider"
+    go_to(desk, 5)
+    percent = fields.frames.gait_percent
+    assert_allclose(float(strip.get_attribute("aria-valuenow")), percent[5], atol=0.05)
+    text = strip.get_attribute("aria-valuetext")
+    assert text.startswith(f"{percent[5]:g} % of the gait cycle, flexion ")
+    desk.keyboard.press("ArrowLeft")
+    assert frame_of(desk) == 4
+    desk.keyboard.press("PageUp")
+    assert frame_of(desk) == 9
+    desk.keyboard.press("End")
+    assert frame_of(desk) == len(percent) - 1
 
 
-class TestField:
-    """Labels, areas, hover values and colours are of one field."""
-
-    @pytest.mark.parametrize("model", ["original", "surrogate"])
-    def test_label_is_the_largest_value(self, desk: Any, fields: ContactFields, model: str) -> None:
-        desk.check(f"input[name=viewer-model][value={model}]")
-        go_to(desk, 4)
-        values = fields.values[model][4]
-        for k, side in enumerate(("medial", "lateral")):
-            largest = 1e-6 * values[fields.frames.tibia_faces[fields.side == k]].max()
-            label = desk.locator(f"#viewer .mark[data-side={side}]").inner_text()
-            assert label == desk.locator(f"[data-largest={side}]").inner_text() + " MPa"
-            assert_allclose(float(label.split()[0]), largest, rtol=6e-3)
-
-    def test_label_leads_to_its_value_and_colour(self, desk: Any, fields: ContactFields) -> None:
-        """The value under the end of the label is the label's, its colour that of its band."""
-        desk.uncheck("[data-do=lines]")
-        box = map_of(desk)
-        go_to(desk, 4)
-        top, step = scale_of(1e-6 * fields.peak)
-        picture = pixels(desk)
-        for side in ("medial", "lateral"):
-            x, y = place_of(desk, side)
-            found = told(desk, x, y)
-            assert found is not None
-            label = number(desk, f"[data-largest={side}]")
-            # The pointer meets the vertex to half a pixel.
-            assert_allclose(found["mpa"], label, rtol=0.03)
-            middle = (np.floor(found["mpa"] / step) + 0.5) * step / top
-            shade = matplotlib.colormaps["viridis"](int(255 * middle + 0.5))[:3]
-            seen = picture[round(y - box["y"]), round(x - box["x"])]
-            assert_allclose(seen, 255 * np.array(shade), atol=3.0)
-
-    def test_values_under_the_pointer(self, desk: Any, fields: ContactFields) -> None:
-        map_of(desk)
-        go_to(desk, 4)
-        values = fields.values["original"][4]
-        pressed = 0
-        for side in ("medial", "lateral"):
-            x, y = place_of(desk, side)
-            for dx, dy in ((-14, 5), (-7, -6), (3, 2), (6, -11), (60, 40)):
-                found = told(desk, x + dx, y + dy)
-                assert found is not None
-                wanted = naive_value(fields, values, found["x"], found["z"])
-                assert_allclose(found["mpa"], wanted, atol=2e-4 * 1e-6 * fields.peak)
-                pressed += found["mpa"] > 0.0
-        assert 4 <= pressed < 10
-        tip = desk.locator("#viewer .tip").inner_text()
-        assert tip.startswith("no contact")
-        assert "mm lateral" in tip
-
-    @pytest.mark.parametrize("shown", ["instant", "largest"])
-    def test_area_above_the_limit(self, desk: Any, fields: ContactFields, shown: str) -> None:
-        go_to(desk, 4)
-        desk.check(f"input[name=viewer-shown][value={shown}]")
-        assert desk.locator("tr.above").is_hidden()
-        values = fields.values["original"]
-        field = values[4] if shown == "instant" else values.max(axis=0)
-        limit = 0.4e-6 * float(field.max())
-        desk.fill("[data-level=limit]", f"{limit:.3f}")
-        assert f"{round(limit, 3):g}" in desk.locator("tr.above th").inner_text()
-        for level, cell in ((round(limit, 3), "above"), (0.0, "contact")):
-            found = [number(desk, f"[data-{cell}={side}]") for side in ("medial", "lateral")]
-            assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
-            assert min(found) > 1.0
+def test_instant_changes_picture_and_figures(desk):
+    go_to(desk, 3)
+    before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
+    # The plateau, at least, is seen.
+    assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
+    go_to(desk, 14)
+    assert number(desk, "[data-peak=original-medial]") != figure
+    assert changed(before, pixels(desk)) > 500
+    go_to(desk, 3)
+    assert changed(before, pixels(desk)) == 0
 
 
-class TestFigures:
-    """Line figures with values, zoom and data."""
-
-    def figure(self, page: Any, name: str) -> Any:
-        found = page.locator(f"figure.chart[data-name='{name}']")
-        found.scroll_into_view_if_needed()
-        return found
-
-    def data(self, page: Any, name: str) -> pd.DataFrame:
-        with page.expect_download() as waiting:
-            self.figure(page, name).locator("button").click()
-        assert waiting.value.suggested_filename == f"{name}.csv"
-        return pd.read_csv(waiting.value.path())
-
-    def test_csv_is_the_simulated_cycle(self, desk: Any, drawn_run: Path) -> None:
-        table = self.data(desk, "cycle-anterior_m")
-        cycles = read_run(drawn_run).cycles
-        assert list(table) == [
-            "gait cycle [%]", *(f"{name}: anterior position [mm]" for name in cycles)
-        ]  # fmt: skip
-        for name, cycle in cycles.items():
-            wanted = 1e3 * cycle["anterior_m"]
-            assert_allclose(table[f"{name}: anterior position [mm]"], wanted, rtol=1e-4)
+@pytest.mark.parametrize("model", ["original", "surrogate"])
+def test_label_is_the_largest_value(desk, fields, model):
+    desk.check(f"input[name=viewer-model][value={model}]")
+    go_to(desk, 4)
+    values = fields.values[model][4]
+    for k, side in enumerate(("medial", "lateral")):
+        largest = 1e-6 * values[fields.frames.tibia_faces[fields.side == k]].max()
+        label = desk.locator(f"#viewer .mark[data-side={side}]").inner_text()
+        assert label == desk.locator(f"[data-largest={side}]").inner_text() + " MPa"
+        assert_allclose(float(label.split()[0]), largest, rtol=6e-3)
 
 
-class TestPage:
-    """The page as a whole."""
+def test_label_leads_to_its_value_and_colour(desk, fields):
+    """The value under the end of the label is the label's, its colour that of its band."""
+    desk.uncheck("[data-do=lines]")
+    box = map_of(desk)
+    go_to(desk, 4)
+    top, step = scale_of(1e-6 * fields.peak)
+    picture = pixels(desk)
+    for side in ("medial", "lateral"):
+        x, y = place_of(desk, side)
+        found = told(desk, x, y)
+        assert found is not None
+        label = number(desk, f"[data-largest={side}]")
+        # The pointer meets the vertex to half a pixel.
+        assert_allclose(found["mpa"], label, rtol=0.03)
+        middle = (np.floor(found["mpa"] / step) + 0.5) * step / top
+        shade = matplotlib.colormaps["viridis"](int(255 * middle + 0.5))[:3]
+        seen = picture[round(y - box["y"]), round(x - box["x"])]
+        assert_allclose(seen, 255 * np.array(shade), atol=3.0)
 
-    def test_nothing_goes_wrong(self, desk: Any) -> None:
-        assert desk.faults == []
+
+@pytest.mark.parametrize("shown", ["instant", "largest"])
+def test_area_above_the_limit(desk, fields, shown):
+    go_to(desk, 4)
+    desk.check(f"input[name=viewer-shown][value={shown}]")
+    assert desk.locator("tr.above").is_hidden()
+    values = fields.values["original"]
+    field = values[4] if shown == "instant" else values.max(axis=0)
+    limit = 0.4e-6 * float(field.max())
+    desk.fill("[data-level=limit]", f"{limit:.3f}")
+    assert f"{round(limit, 3):g}" in desk.locator("tr.above th").inner_text()
+    for level, cell in ((round(limit, 3), "above"), (0.0, "contact")):
+        found = [number(desk, f"[data-{cell}={side}]") for side in ("medial", "lateral")]
+        assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
+        assert min(found) > 1.0

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 from shapes import plate
 
 from pipeline.reports.pressure_field import (
@@ -17,7 +16,7 @@ from pipeline.stages.elastic_layer import resolution
 RADIUS, PEAK = 6.0, 18.0
 
 
-def grid(edge: float, half: float = 9.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def grid(edge, half=9.0):
     """Return a level square with edges of about `edge` [mm], its vertices a little disordered."""
     count = round(2 * half / edge) + 1
     side = np.linspace(-half, half, count)
@@ -32,12 +31,12 @@ def grid(edge: float, half: float = 9.0) -> tuple[NDArray[np.float64], NDArray[n
     return vertices, np.concatenate([lower, upper])
 
 
-def cap(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def cap(points):
     """Return the pressure of a ball on a linear bed, p = peak (1 - r²/a²), in contact."""
     return np.maximum(PEAK * (1.0 - (points[:, 0] ** 2 + points[:, 2] ** 2) / RADIUS**2), 0.0)
 
 
-def test_areas_of_a_ball_on_a_bed_converge() -> None:
+def test_areas_of_a_ball_on_a_bed_converge():
     """The area above a share s of the peak is that of a disc, pi a² (1 - s)."""
     shares = np.array([0.0, 0.25, 0.5, 0.9])
     wanted = np.pi * RADIUS**2 * (1.0 - shares)
@@ -53,7 +52,7 @@ def test_areas_of_a_ball_on_a_bed_converge() -> None:
     assert (off[1] < 0.5 * off[0]).all()
 
 
-def test_a_linear_field_is_met_inside_the_patch() -> None:
+def test_a_linear_field_is_met_inside_the_patch():
     vertices, faces = grid(1.0)
     wanted = 20.0 + vertices @ [0.7, 0.0, -0.4]
     values = vertex_pressures(vertices, faces, wanted[faces].mean(axis=1)[None])[0]
@@ -61,7 +60,7 @@ def test_a_linear_field_is_met_inside_the_patch() -> None:
     assert_allclose(values[inner], wanted[inner], rtol=2e-3)
 
 
-def test_field_is_positive_in_contact_alone() -> None:
+def test_field_is_positive_in_contact_alone():
     vertices, faces = grid(0.5)
     given = cap(vertices[faces].mean(axis=1))
     values = vertex_pressures(vertices, faces, np.stack([given, np.zeros_like(given)]))
@@ -72,7 +71,7 @@ def test_field_is_positive_in_contact_alone() -> None:
 
 
 @pytest.mark.parametrize("corners", [(1.0, 1.0, 1.0), (0.0, 0.0, 2.0), (0.0, 2.0, 2.0)])
-def test_area_of_equal_corners(corners: tuple[float, ...]) -> None:
+def test_area_of_equal_corners(corners):
     vertices = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
     found = area_above(vertices, np.array([[0, 1, 2]]), np.array(corners), [-1.0, 1.0, 3.0])
     middle = {1.0: 0.0, 2 / 3: 0.75, 4 / 3: 2.25}
@@ -82,14 +81,14 @@ def test_area_of_equal_corners(corners: tuple[float, ...]) -> None:
         assert_allclose(found[1], wanted, rtol=1e-12)
 
 
-def test_sides_are_those_of_the_centres() -> None:
+def test_sides_are_those_of_the_centres():
     vertices, faces = grid(3.0)
     centres = np.array([[[0.0, 0.0, -4.0], [0.0, 0.0, 6.0]], [[np.nan] * 3, [0.0, 0.0, 6.0]]])
     sides = sides_of(vertices, faces, centres)
     assert_allclose(sides, vertices[faces][..., 2].mean(axis=1) > 1.0)
 
 
-def test_outline_is_the_border() -> None:
+def test_outline_is_the_border():
     vertices, faces = grid(3.0)
     lines = outline_of(vertices, faces)
     assert len(lines) == 1
@@ -101,20 +100,20 @@ def test_outline_is_the_border() -> None:
 BALL = 6e-3
 
 
-def squares(edge: float) -> tuple[np.ndarray, np.ndarray]:
+def squares(edge):
     """Return the vertices [m] and triangles of a plane of squares, two triangles each."""
     mesh = plate(24e-3, int(24e-3 / edge))
     return mesh.vertices, mesh.faces
 
 
-def paraboloid(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+def paraboloid(vertices, faces):
     """Return the pressure of a sphere on a linear layer: a paraboloid, 10 MPa in the middle."""
     middle = vertices[faces].mean(axis=1)
     return 1e7 * np.maximum(0.0, 1.0 - (middle[:, 0] ** 2 + middle[:, 2] ** 2) / BALL**2)
 
 
 @pytest.mark.parametrize("edge", [0.4e-3, 0.8e-3])
-def test_paraboloid_is_smooth_and_its_width_is_counted(edge: float) -> None:
+def test_paraboloid_is_smooth_and_its_width_is_counted(edge):
     vertices, faces = squares(edge)
     found = resolution(vertices, faces, paraboloid(vertices, faces))
     assert found is not None
@@ -123,16 +122,10 @@ def test_paraboloid_is_smooth_and_its_width_is_counted(edge: float) -> None:
     assert_allclose(found.across, 2.0 * BALL / (edge * np.sqrt(2.0 / np.sqrt(3.0))), rtol=0.03)
 
 
-def test_alternating_ridges_are_found_in_full() -> None:
+def test_alternating_ridges_are_found_in_full():
     """Triangles that are 5 % higher and lower in turn are rough by 5 % of the mean."""
     vertices, faces = squares(0.5e-3)
     sign = np.where(np.arange(len(faces)) < len(faces) // 2, 1.0, -1.0)
     found = resolution(vertices, faces, paraboloid(vertices, faces) * (1.0 + 0.05 * sign))
     assert found is not None
     assert 4.0 < found.roughness_percent < 7.0
-
-
-def test_few_triangles_tell_nothing() -> None:
-    vertices, faces = squares(8e-3)
-    assert resolution(vertices, faces, paraboloid(vertices, faces)) is None
-    assert resolution(vertices, faces, np.zeros(len(faces))) is None

@@ -2,10 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import pytest
 from numpy.testing import assert_allclose
@@ -24,60 +21,60 @@ VOID = {"meta", "link", "img", "br", "input"}
 class Page(HTMLParser):
     """Collects tags, attributes and text, and checks that every tag is closed in its turn."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
+        self.open = []
+        self.tags = []
+        self.text = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text.append(data)
 
     @property
-    def words(self) -> str:
+    def words(self):
         return re.sub(r"\s+", " ", "".join(self.text))
 
 
 @pytest.fixture(scope="module")
-def content(tiny_run: Path) -> dict[str, Any]:
+def content(tiny_run):
     return stored(tiny_run, "report.json")
 
 
 @pytest.fixture(scope="module")
-def page(tiny_run: Path) -> Page:
+def page(tiny_run):
     return Page((tiny_run / "report.html").read_text(encoding="utf-8"))
 
 
-def stored(folder: Path, name: str) -> Any:
+def stored(folder, name):
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def change(folder: Path, name: str, edit: Callable[[Any], None]) -> None:
+def change(folder, name, edit):
     tree = stored(folder, name)
     edit(tree)
     (folder / name).write_text(json.dumps(tree), encoding="utf-8")
 
 
-def content_of_run(folder: Path) -> dict[str, Any]:
+def content_of_run(folder):
     """Return the content of report.json without drawing the page."""
     return dict(plain(report_of(read_run(folder)).content()))
 
 
-def notes_of(folder: Path) -> dict[str, str]:
+def notes_of(folder):
     return {note["where"]: note["text"] for note in content_of_run(folder)["overview"]["notes"]}
 
 
-def leaves(tree: Any, head: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(tree, head=""):
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from leaves(value, key)
@@ -91,8 +88,8 @@ def leaves(tree: Any, head: str = "") -> Iterator[tuple[str, Any]]:
 # ---- report.json ---------------------------------------------------------------------------------
 
 
-def test_written_content_is_strict_json_and_what_was_returned(light_run: Path) -> None:
-    def refuse(constant: str) -> None:
+def test_written_content_is_strict_json_and_what_was_returned(light_run):
+    def refuse(constant):
         raise AssertionError(f"{constant} is no strict JSON")
 
     written = plain(write_report(light_run).content())
@@ -102,7 +99,7 @@ def test_written_content_is_strict_json_and_what_was_returned(light_run: Path) -
     assert not list(light_run.glob("*.partial"))
 
 
-def test_every_fractional_number_has_its_unit_in_its_key(content: dict[str, Any]) -> None:
+def test_every_fractional_number_has_its_unit_in_its_key(content):
     reported = {k: v for k, v in content.items() if k not in ("provenance", "figures")}
     units = (
         r"(_(N|Nmm|MPa|mm|mm2|mm3|mm3_per_Nm|mg|um|us|s|deg|percent|ratio)|_N_per_(mm|deg)"
@@ -122,7 +119,7 @@ def test_every_fractional_number_has_its_unit_in_its_key(content: dict[str, Any]
         assert any(re.search(units, key) for key in keys), keys
 
 
-def value_of(content: Any, about: str, part: str, quantity: str, statistic: str) -> float | None:
+def value_of(content, about, part, quantity, statistic):
     """Return the value of the figure with these words in `validation.json` or `report.json`."""
     wanted = (about, part, quantity, statistic)
     keys = ("about", "part", "quantity", "statistic")
@@ -132,9 +129,7 @@ def value_of(content: Any, about: str, part: str, quantity: str, statistic: str)
 
 @pytest.mark.parametrize("about", ["pose given", "load given", "pose given, all samples"])
 @pytest.mark.parametrize("compartment", COMPARTMENTS)
-def test_errors_are_those_of_the_validation(
-    tiny_run: Path, content: dict[str, Any], compartment: str, about: str
-) -> None:
+def test_errors_are_those_of_the_validation(tiny_run, content, compartment, about):
     truth = stored(tiny_run, "validation.json")
     expected = {
         ("force_x_N", "rmse", "force_x_N", "rmse"): 1.0,
@@ -157,9 +152,7 @@ def test_errors_are_those_of_the_validation(
         assert_allclose(found, wanted, rtol=1e-12, atol=0.0)
 
 
-def test_headline_of_gait_and_speed_are_those_of_the_simulation(
-    tiny_run: Path, content: dict[str, Any]
-) -> None:
+def test_headline_of_gait_and_speed_are_those_of_the_simulation(tiny_run, content):
     simulation, head = stored(tiny_run, "simulation.json"), content["overview"]["headline"]
     found = simulation["differences"].items()
     share = {column: 100.0 * row["rms"] / row["range"] for column, row in found}
@@ -173,7 +166,7 @@ def test_headline_of_gait_and_speed_are_those_of_the_simulation(
     assert_allclose(head["cycle_speed_ratio"], one / other, rtol=1e-12)
 
 
-def test_samples_reasons_and_failures_count_every_row(light_run: Path) -> None:
+def test_samples_reasons_and_failures_count_every_row(light_run):
     path = light_run / "samples" / "kept.parquet"
     kept = read_table(path)
     kept.loc[:2, "status"] = "failed"
@@ -193,26 +186,14 @@ def test_samples_reasons_and_failures_count_every_row(light_run: Path) -> None:
     assert notes_of(light_run)["training samples"] == "3 of 160 evaluations have no answer"
 
 
-def test_learning_curve_is_that_of_the_rounds(tiny_run: Path, content: dict[str, Any]) -> None:
-    rows = content["validation"]["learning_curve"]
-    points = stored(tiny_run, "validation.json")["learning_curve"]
-    assert [row["samples"] for row in rows] == [point["samples"] for point in points]
-    for shown, key, factor in (
-        ("load_error_percent", "load_error_share", 100.0),
-        ("held_out_height_um", "held_out_height_m", 1e6),
-    ):
-        wanted = [factor * point[key] for point in points]
-        assert_allclose([row[shown] for row in rows], wanted, rtol=1e-12)
-
-
-def change_figure(tree: Any, about: str, quantity: str, statistic: str, value: Any) -> None:
+def change_figure(tree, about, quantity, statistic, value):
     for row in tree["figures"]:
         if (row["about"], row["quantity"], row["statistic"]) == (about, quantity, statistic):
             row["value"] = value
 
 
-def test_coverage_is_judged_and_too_narrow_intervals_are_told(light_run: Path) -> None:
-    def edit(tree: Any) -> None:
+def test_coverage_is_judged_and_too_narrow_intervals_are_told(light_run):
+    def edit(tree):
         for column, value in (("force_x_N", 0.95), ("force_z_N", 0.62), ("area_m2", 1.0)):
             change_figure(tree, "pose given", column, "coverage", value)
 
@@ -231,7 +212,7 @@ def test_coverage_is_judged_and_too_narrow_intervals_are_told(light_run: Path) -
 # ---- report.html ---------------------------------------------------------------------------------
 
 
-def test_page_is_closed_and_fetches_nothing(tiny_run: Path, page: Page) -> None:
+def test_page_is_closed_and_fetches_nothing(tiny_run, page):
     assert page.open == []
     html = (tiny_run / "report.html").read_text(encoding="utf-8")
     bare = re.sub(r"data:[a-z+/]+;base64,[A-Za-z0-9+/=]+", "data:", html)
@@ -243,7 +224,7 @@ def test_page_is_closed_and_fetches_nothing(tiny_run: Path, page: Page) -> None:
                 assert str(attrs[name]).startswith(("data:", "#"))
 
 
-def test_numbers_of_the_tiles_are_those_of_the_json(page: Page, content: dict[str, Any]) -> None:
+def test_numbers_of_the_tiles_are_those_of_the_json(page, content):
     head = content["overview"]["headline"]
     worst, height = re.findall(r"([0-9.]+) (?:%|um)", content["summary"][0])
     assert f"{worst} %" in page.words
@@ -255,10 +236,10 @@ def test_numbers_of_the_tiles_are_those_of_the_json(page: Page, content: dict[st
         assert f"{number(value)} {unit}" in page.words
 
 
-def test_remarks_stand_in_the_page_and_names_bring_no_markup(light_run: Path) -> None:
+def test_remarks_stand_in_the_page_and_names_bring_no_markup(light_run):
     rest = {"level": "warning", "about": "[space.path]", "text": "slack where the femur rests"}
 
-    def edit(tree: Any) -> None:
+    def edit(tree):
         tree.update(remarks=[rest], name="<script>x</script>")
 
     change(light_run, "run.json", edit)
@@ -284,7 +265,7 @@ def test_remarks_stand_in_the_page_and_names_bring_no_markup(light_run: Path) ->
         ("text", "text"),
     ],
 )
-def test_numbers_for_people(value: Any, text: str) -> None:
+def test_numbers_for_people(value, text):
     assert number(value) == text
 
 
@@ -318,7 +299,7 @@ EDITED = (
 
 
 @pytest.mark.parametrize("name", RUN_FILES)
-def test_missing_file_is_named_with_its_command(light_run: Path, name: str) -> None:
+def test_missing_file_is_named_with_its_command(light_run, name):
     (light_run / name).unlink()
     words = rf"{re.escape(name)}: missing.*knee-contact run .*--resume"
     with pytest.raises(ReportError, match=words):
@@ -326,7 +307,7 @@ def test_missing_file_is_named_with_its_command(light_run: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", TRUNCATED)
-def test_truncated_file_is_named(light_run: Path, name: str) -> None:
+def test_truncated_file_is_named(light_run, name):
     whole = (light_run / name).read_bytes()
     (light_run / name).write_bytes(whole[: len(whole) // 2 - 3])
     with pytest.raises(ReportError, match=rf"{re.escape(name)}: damaged"):
@@ -334,15 +315,13 @@ def test_truncated_file_is_named(light_run: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "edit", "words"), EDITED)
-def test_edited_document_is_named(
-    light_run: Path, name: str, edit: Callable[[Any], Any], words: str
-) -> None:
+def test_edited_document_is_named(light_run, name, edit, words):
     change(light_run, name, edit)
     with pytest.raises(ReportError, match=rf"{re.escape(name)}: damaged \(.*{words}"):
         read_run(light_run)
 
 
-def test_lost_column_and_lost_model_are_named(light_run: Path) -> None:
+def test_lost_column_and_lost_model_are_named(light_run):
     path = light_run / "simulation.parquet"
     table = read_table(path)
     write_table(table[table["model"] == "original"], path)
@@ -354,8 +333,8 @@ def test_lost_column_and_lost_model_are_named(light_run: Path) -> None:
         read_run(light_run)
 
 
-def test_figures_that_do_not_exist_are_null(light_run: Path) -> None:
-    def edit(tree: Any) -> None:
+def test_figures_that_do_not_exist_are_null(light_run):
+    def edit(tree):
         tree["figures"] = [row for row in tree["figures"] if row["about"] != "load given"]
         change_figure(tree, "pose given", "force_z_N", "nrmse", None)
 
@@ -375,7 +354,7 @@ def test_figures_that_do_not_exist_are_null(light_run: Path) -> None:
         ({"original": ["outside_flexion"]}, "3 of 21 instants have flags"),
     ],
 )
-def test_flagged_instants_of_the_surrogate(light_run: Path, kinds: Any, told: str) -> None:
+def test_flagged_instants_of_the_surrogate(light_run, kinds, told):
     flagged = {"original": [0, 21], "surrogate": [3, 21]}
     change(
         light_run, "simulation.json", lambda tree: tree.update(flagged=flagged, flag_kinds=kinds)

@@ -2,9 +2,6 @@
 
 import base64
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -21,18 +18,18 @@ SECTIONS = (
 
 
 @pytest.fixture(scope="module")
-def address(drawn_run: Path) -> str:
+def address(drawn_run):
     return (drawn_run / "report.html").as_uri()
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
+def told():
     """Return what the page of `desk` fetches, and what goes wrong in it."""
     return []
 
 
 @pytest.fixture(scope="module")
-def desk(browser: Any, address: str, told: list[str]) -> Any:
+def desk(browser, address, told):
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.on("console", lambda message: told.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: told.append(f"error: {error}"))
@@ -44,7 +41,7 @@ def desk(browser: Any, address: str, told: list[str]) -> Any:
     return page
 
 
-def inside(page: Any, selector: str, height: int) -> bool:
+def inside(page, selector, height):
     """Return whether every element of a selector is wholly within the first screen."""
     found = page.locator(selector)
     boxes = [found.nth(k).bounding_box() for k in range(found.count())]
@@ -59,7 +56,7 @@ def inside(page: Any, selector: str, height: int) -> bool:
 
 
 @pytest.fixture(params=[(1280, 800), (390, 844)], ids=["desk", "phone"])
-def screen(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Any]:
+def screen(request, browser, address):
     """Return the page as it opens on a desk and on a phone."""
     width, height = request.param
     page = browser.new_page(viewport={"width": width, "height": height})
@@ -68,89 +65,76 @@ def screen(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterat
     page.close()
 
 
-class TestFirstScreen:
-    """What a stranger sees without scrolling."""
-
-    def test_knee_tiles_and_verdict_are_in_sight(self, screen: Any) -> None:
-        height = screen.viewport_size["height"]
-        for selector in (".first img", ".tiles.knee .tile", ".verdict", ".verdict .next code"):
-            assert inside(screen, selector, height), selector
-        shown = screen.locator(".tiles.knee").inner_text()
-        for words in ("Peak pressure, medial", "Contact area", "AP travel", "Wear, polyethylene"):
-            assert words in shown
-        assert (
-            screen.evaluate("document.documentElement.scrollWidth")
-            == (screen.viewport_size["width"])
-        )
+def test_knee_tiles_and_verdict_are_in_sight(screen):
+    height = screen.viewport_size["height"]
+    for selector in (".first img", ".tiles.knee .tile", ".verdict", ".verdict .next code"):
+        assert inside(screen, selector, height), selector
+    shown = screen.locator(".tiles.knee").inner_text()
+    for words in ("Peak pressure, medial", "Contact area", "AP travel", "Wear, polyethylene"):
+        assert words in shown
+    assert (
+        screen.evaluate("document.documentElement.scrollWidth") == (screen.viewport_size["width"])
+    )
 
 
-class TestContents:
-    """The table of contents and the sections that fold."""
-
-    def test_every_link_opens_its_section_at_the_top(self, desk: Any) -> None:
-        for name in SECTIONS[1:]:
-            desk.locator(f"nav a[href='#{name}']").click()
-            where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
-            desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
+def test_every_link_opens_its_section_at_the_top(desk):
+    for name in SECTIONS[1:]:
+        desk.locator(f"nav a[href='#{name}']").click()
+        where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
+        desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
 
 
-class TestPage:
-    """The page around it."""
-
-    def test_nothing_is_fetched_and_nothing_goes_wrong(
-        self, desk: Any, told: list[str], address: str
-    ) -> None:
-        assert desk.title() == "smoke: knee-contact surrogate"
-        fetched = [
-            line for line in told if not line.startswith(("request: data:", "request: blob:"))
-        ]
-        assert fetched == [f"request: {address[:60]}"]
-        assert desk.locator("html").get_attribute("lang") == "en"
-
-    def test_phone_has_no_sideways_scrolling(self, browser: Any, address: str) -> None:
-        phone = browser.new_context(
-            viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
-        )
-        page = phone.new_page()
-        page.goto(address)
-        page.wait_for_selector("#viewer[data-frame]")
-        for width in (414, 390, 360):
-            page.set_viewport_size({"width": width, "height": 780})
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-        before = pixels(page)
-        page.locator("[data-view=above]").tap()
-        assert changed(before, pixels(page)) > 500
-        phone.close()
-
-    def test_print_has_all_sections_and_pictures_in_place_of_the_view(
-        self, browser: Any, address: str
-    ) -> None:
-        page = browser.new_page(viewport={"width": PRINTED, "height": 1000})
-        page.goto(address)
-        page.emulate_media(media="print")
-        assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .grid img").last.is_visible()
-        for name in SECTIONS:
-            assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
-        wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
-        assert page.evaluate(wide % PRINTED) == 0
-        assert page.evaluate("document.documentElement.scrollWidth") == PRINTED
-        sheets = page.pdf(format="A4", print_background=False)
-        assert sheets.startswith(b"%PDF")
-        count = sheets.count(b"/Type /Page\n") + sheets.count(b"/Type /Page ")
-        assert 5 < count < 60
-        page.close()
-
-    def test_without_script_the_pictures_stand(self, browser: Any, address: str) -> None:
-        plain = browser.new_context(java_script_enabled=False)
-        page = plain.new_page()
-        page.goto(address)
-        assert not page.locator("#viewer").is_visible()
-        assert page.locator("#pressure .grid img").nth(1).is_visible()
-        plain.close()
+def test_nothing_is_fetched_and_nothing_goes_wrong(desk, told, address):
+    assert desk.title() == "smoke: knee-contact surrogate"
+    fetched = [line for line in told if not line.startswith(("request: data:", "request: blob:"))]
+    assert fetched == [f"request: {address[:60]}"]
+    assert desk.locator("html").get_attribute("lang") == "en"
 
 
-def test_pictures_are_embedded_and_whole(drawn_run: Path) -> None:
+def test_phone_has_no_sideways_scrolling(browser, address):
+    phone = browser.new_context(
+        viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
+    )
+    page = phone.new_page()
+    page.goto(address)
+    page.wait_for_selector("#viewer[data-frame]")
+    for width in (414, 390, 360):
+        page.set_viewport_size({"width": width, "height": 780})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    before = pixels(page)
+    page.locator("[data-view=above]").tap()
+    assert changed(before, pixels(page)) > 500
+    phone.close()
+
+
+def test_print_has_all_sections_and_pictures_in_place_of_the_view(browser, address):
+    page = browser.new_page(viewport={"width": PRINTED, "height": 1000})
+    page.goto(address)
+    page.emulate_media(media="print")
+    assert not page.locator("#viewer").is_visible()
+    assert page.locator("#pressure .grid img").last.is_visible()
+    for name in SECTIONS:
+        assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
+    wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
+    assert page.evaluate(wide % PRINTED) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == PRINTED
+    sheets = page.pdf(format="A4", print_background=False)
+    assert sheets.startswith(b"%PDF")
+    count = sheets.count(b"/Type /Page\n") + sheets.count(b"/Type /Page ")
+    assert 5 < count < 60
+    page.close()
+
+
+def test_without_script_the_pictures_stand(browser, address):
+    plain = browser.new_context(java_script_enabled=False)
+    page = plain.new_page()
+    page.goto(address)
+    assert not page.locator("#viewer").is_visible()
+    assert page.locator("#pressure .grid img").nth(1).is_visible()
+    plain.close()
+
+
+def test_pictures_are_embedded_and_whole(drawn_run):
     images = re.findall(r'<img [^>]*src="([^"]+)"', (drawn_run / "report.html").read_text("utf-8"))
     assert len(images) > 20
     for source in images:
@@ -165,7 +149,7 @@ def test_pictures_are_embedded_and_whole(drawn_run: Path) -> None:
 
 def test_knee_moves_by_sliders_alone(browser, address):
     """By the keyboard: the numbers follow, the domain is told, the cycle is simulated again."""
-    wrong: list[str] = []
+    wrong = []
     desk = browser.new_page(viewport={"width": 1280, "height": 900})
     desk.on("pageerror", lambda error: wrong.append(str(error)))
     desk.goto(address)

@@ -4,7 +4,6 @@ import shlex
 import tomllib
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from studies import SMOKE
@@ -17,7 +16,7 @@ from pipeline.reports.evidence import more_samples
 from pipeline.reports.model_section import layer_of
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict
 from pipeline.stages.elastic_layer import Resolution
-from pipeline.store.run_documents import LEVELS, ElasticLayer, Verdict
+from pipeline.store.run_documents import LEVELS, ElasticLayer
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
@@ -49,24 +48,24 @@ LAYER, REFUSED = (
 MORE = "knee-contact run RUN_FOLDER/config.toml --set design.budget=1400"
 
 
-def spacing(spacing_mm: float, errors: dict[str, float] | None) -> dict[str, Any]:
+def spacing(spacing_mm, errors):
     """Return a node spacing with some of its errors."""
     return {"spacing_mm": spacing_mm, "errors": errors}
 
 
-def judged(**changes: Any) -> Verdict:
+def judged(**changes):
     return verdict(replace(GOOD, **changes), MORE)
 
 
-def levels(found: Verdict) -> list[str]:
+def levels(found):
     return [part.level for part in found.parts]
 
 
-def off(**differences: float | None) -> dict[str, float | None]:
+def off(**differences):
     return {**GOOD.differences, **differences}
 
 
-def test_good_run_is_trusted_and_used() -> None:
+def test_good_run_is_trusted_and_used():
     found = judged()
     assert levels(found) == ["trust", "trust"]
     assert found.level == "trust"
@@ -76,7 +75,7 @@ def test_good_run_is_trusted_and_used() -> None:
 
 @pytest.mark.parametrize("column", JUDGED)
 @pytest.mark.parametrize(("error", "level"), [(1.99, 0), (2.01, 1), (9.9, 1), (10.1, 2)])
-def test_every_load_and_motion_in_gait_decides(column: str, error: float, level: int) -> None:
+def test_every_load_and_motion_in_gait_decides(column, error, level):
     found = judged(differences=off(**{column: error}))
     assert levels(found) == [LEVELS[level], "trust"]
     assert found.level == LEVELS[level]
@@ -86,7 +85,7 @@ def test_every_load_and_motion_in_gait_decides(column: str, error: float, level:
 
 
 @pytest.mark.parametrize(("error", "level"), [(9.9, 0), (10.1, 1), (29.0, 1), (31.0, 2)])
-def test_held_out_loads_decide_with_wider_limits(error: float, level: int) -> None:
+def test_held_out_loads_decide_with_wider_limits(error, level):
     """Contact is stiff: the load at a given pose has an error that gait does not have."""
     part = judged(held_out_percent=error).parts[0]
     assert part.level == LEVELS[level]
@@ -95,26 +94,26 @@ def test_held_out_loads_decide_with_wider_limits(error: float, level: int) -> No
     assert bool(part.reasons) == bool(level)
 
 
-def test_leaving_the_domain_needs_care() -> None:
+def test_leaving_the_domain_needs_care():
     found = judged(flagged=1)
     assert levels(found) == ["care", "trust"]
     assert found.next.command == "knee-contact check RUN_FOLDER/config.toml --deep"
 
 
-def test_coordinate_without_range_is_left_out() -> None:
+def test_coordinate_without_range_is_left_out():
     """A rotation that is prescribed and never changes has no range to relate an error to."""
     assert judged(differences=off(rotation_rad=None)).level == "trust"
 
 
 @pytest.mark.parametrize("column", PRESSURES)
 @pytest.mark.parametrize(("error", "level"), [(4.9, 0), (5.1, 1), (19.0, 1), (21.0, 2)])
-def test_peak_pressure_in_gait_decides(column: str, error: float, level: int) -> None:
+def test_peak_pressure_in_gait_decides(column, error, level):
     found = judged(differences=off(**{column: error}))
     assert levels(found) == ["trust", LEVELS[level]]
     assert found.parts[1].figure_percent == error
 
 
-def test_ridges_of_the_mesh_are_named_before_the_surrogate() -> None:
+def test_ridges_of_the_mesh_are_named_before_the_surrogate():
     rough = Resolution(across=17.0, roughness_percent=9.0)
     found = judged(
         differences=off(medial_peak_pressure_Pa=10.4),
@@ -130,7 +129,7 @@ def test_ridges_of_the_mesh_are_named_before_the_surrogate() -> None:
     assert "--out RUN_FOLDER-ridges" in found.next.command
 
 
-def test_coarse_mesh_needs_care() -> None:
+def test_coarse_mesh_needs_care():
     found = judged(resolution={"medial": Resolution(4.2, 0.1)})
     assert levels(found) == ["trust", "care"]
     (reason,) = found.parts[1].reasons
@@ -138,7 +137,7 @@ def test_coarse_mesh_needs_care() -> None:
     assert found.next.command == "knee-contact check RUN_FOLDER/config.toml"
 
 
-def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
+def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait():
     alone = {"differences": {}, "peak_difference_percent": None, "resolution": {}}
     assert levels(judged(**alone)) == ["trust"]
     found = judged(**alone, table="rows.csv", held_out_percent=LIMITS["gait"][0] + 0.1, flagged=1)
@@ -161,7 +160,7 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
         {"layer": REFUSED, "element_keys": ("contact.model=finite_element", "contact.law=linear")},
     ],
 )
-def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
+def test_every_command_is_one_of_this_program(changes):
     """The parser takes the command, and the keys that it sets make a configuration."""
     design = tomllib.loads(dump_config(load_config(SMOKE)))["design"]
     command = verdict(replace(GOOD, **changes), more_samples(design)).next.command
@@ -191,16 +190,14 @@ def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
         (80000, 0, "--out RUN_FOLDER-more --set design.candidates=160000"),
     ],
 )
-def test_more_samples_go_on_in_the_run_where_they_can(
-    candidates: int, budget: int, words: str
-) -> None:
+def test_more_samples_go_on_in_the_run_where_they_can(candidates, budget, words):
     command = more_samples({"candidates": candidates, "budget": budget})
     assert command == f"knee-contact run RUN_FOLDER/config.toml {words}"
 
 
 @pytest.mark.parametrize(("error", "level"), [(2.9, 0), (3.1, 1), (19.0, 1), (21.0, 2)])
 @pytest.mark.parametrize(("part", "load"), [(0, "force"), (1, "peak_pressure")])
-def test_error_of_the_node_spacing_decides(part: int, load: str, error: float, level: int) -> None:
+def test_error_of_the_node_spacing_decides(part, load, error, level):
     errors = FINE | {f"{load}_percent": error}
     found = judged(node_spacing=spacing(1.0, errors))
     assert levels(found)[part] == LEVELS[level]

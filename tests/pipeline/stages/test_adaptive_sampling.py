@@ -44,14 +44,14 @@ SETTINGS = SurrogateConfig(
 WIDE = {"ap_ratio": 10.0, "ml_ratio": 10.0, "peak_pressure_MPa": 1e3}
 
 
-def touch(table: pd.DataFrame) -> pd.Series:
+def touch(table):
     """Height of first contact [m]: a dish, and a step where the femur is far ahead."""
     ahead = table["anterior_m"] / 4e-3
     step = 1.5e-5 * np.tanh(12.0 * (ahead - 0.7))
     return 0.03 + 1e-3 * table["adduction_rad"] + 2e-5 * ahead**2 + step
 
 
-def with_loads(table: pd.DataFrame, axial: pd.Series) -> pd.DataFrame:
+def with_loads(table, axial):
     """Add the loads of a condyle that carries `axial`; at no load there is no answer."""
     root = np.sqrt(np.maximum(axial, 0.0))
     forces = {"force_x_N": 0.05 * axial * (1.0 + table["flexion_rad"]), "force_y_N": axial}
@@ -71,14 +71,14 @@ def with_loads(table: pd.DataFrame, axial: pd.Series) -> pd.DataFrame:
     return found.assign(status=status, reason=reason, evaluations=1)
 
 
-def at_load(table: pd.DataFrame) -> pd.DataFrame:
+def at_load(table):
     """Return the samples at the height that carries their load."""
     axial = table["load_N"]
     height = touch(table) - 1e-3 * np.sqrt(axial / STIFFNESS)
     return with_loads(table.assign(superior_m=height), axial)
 
 
-def at_pose(table: pd.DataFrame) -> pd.DataFrame:
+def at_pose(table):
     """Return the samples with the load that their height carries."""
     depth = 1e3 * np.maximum(touch(table) - table["superior_m"], 0.0)
     return with_loads(table, STIFFNESS * depth**2)
@@ -91,11 +91,11 @@ class Desk:
     stages = StageCounter([], 1)
     fits = None
 
-    def __init__(self, design: DesignConfig, **feasibility: float) -> None:
+    def __init__(self, design, **feasibility):
         bounds = FeasibilityConfig(**{**WIDE, **feasibility})
         self.config = Config(design=design, feasibility=bounds, surrogate=SETTINGS)
-        self.tables: dict[str, pd.DataFrame] = {}
-        self.asked: dict[str, pd.DataFrame] = {}
+        self.tables = {}
+        self.asked = {}
 
     @contextmanager
     def timed(self, stage, detail=""):
@@ -124,7 +124,7 @@ class Springs:
         return Evaluation(at_load if follow == "load" else at_pose)
 
 
-def design(**changes) -> DesignConfig:
+def design(**changes):
     settings = {"candidates": CANDIDATES, "first": FIRST, "budget": 70, "rounds": 3}
     plain = {"infill": "sequence", "family": "polynomial"}
     return DesignConfig(**{**settings, **plain, **changes})
@@ -169,7 +169,7 @@ def test_infill_goes_where_the_error_is_large(space):
         early = sampled.early
     rest = desk.tables["screened-1"]
 
-    def errors(rows: pd.DataFrame) -> float:
+    def errors(rows):
         found = []
         for name in COMPARTMENTS:
             own = rows[rows["compartment"] == name]
@@ -300,7 +300,7 @@ def walking(tiny_run):
     return load_config(tiny_run / "config.toml").simulation, space, surrogate
 
 
-def drawn(walking, seed: int = 1):
+def drawn(walking, seed=1):
     return candidates_along_gait(*walking, 12, 100, np.random.default_rng(seed))
 
 

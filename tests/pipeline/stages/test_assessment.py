@@ -1,7 +1,6 @@
 """What a surrogate, its pressure fields and a node spacing are worth; the elastic layer."""
 
 from functools import partial
-from typing import Any
 
 import layers
 import numpy as np
@@ -19,7 +18,6 @@ from foundation.elastic_foundation import (
     LinearLaw,
 )
 from foundation.implant import CondylarImplant
-from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text
@@ -41,7 +39,7 @@ from pipeline.stages.elastic_layer import (
     node_spacing,
 )
 from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
-from pipeline.store.run_documents import ElasticLayer, NodeSpacing
+from pipeline.store.run_documents import NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
 from surrogates.families.cross_validation import NORMAL_95
 from tests.oracles.flat_layer import ball, flat_bed
@@ -192,13 +190,13 @@ POLYETHYLENE = 463e6, 0.46, 8e-3
 CONFIG = load_config(SMOKE)
 
 
-def bed(law: Any, **options: Any) -> ElasticFoundation:
+def bed(law, **options):
     """Return springs of a law over the built-in implant, of edges of 2.5 mm."""
     femur, tibia, labels = CondylarImplant().tessellate(2.5e-3)
     return ElasticFoundation(femur, tibia, law, compartments=labels, **options)
 
 
-def driven(model: SurfaceContact, poses: np.ndarray) -> SimulationResult:
+def driven(model, poses):
     """Return a cycle of given poses (N, 6) [rad, m], as if a model had driven it."""
     loads = model.loads(poses).values.swapaxes(0, 1)
     at = np.linspace(0.0, 100.0, len(poses))
@@ -207,7 +205,7 @@ def driven(model: SurfaceContact, poses: np.ndarray) -> SimulationResult:
     return SimulationResult(at, at, poses, 0.0 * poses, loads, loads.sum(axis=0), applied, cost)
 
 
-def pressed(deeper: float = 2e-4, count: int = 41) -> np.ndarray:
+def pressed(deeper=2e-4, count=41):
     """Return poses (N, 6) of the implant, pressed in deepest in the middle of the cycle."""
     home = CondylarImplant().home_pose(flexion=np.radians(15.0)).array
     depth = deeper * np.sin(np.linspace(0.0, np.pi, count))
@@ -217,15 +215,15 @@ def pressed(deeper: float = 2e-4, count: int = 41) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def linear() -> ElasticFoundation:
+def linear():
     return bed(LinearLaw(*POLYETHYLENE))
 
 
-def compared(model: ElasticFoundation, deeper: float = 2e-4) -> ElasticLayer:
+def compared(model, deeper=2e-4):
     return elastic_layer(CONFIG, model, driven(model, pressed(deeper)))
 
 
-def test_linear_springs_are_stiffer_and_press_harder_than_the_layer(linear) -> None:
+def test_linear_springs_are_stiffer_and_press_harder_than_the_layer(linear):
     found = compared(linear)
     assert (found.model, found.reference, found.reason) == ("linear springs", "coupled springs", "")
     assert set(found.compartments) == {"medial", "lateral"}
@@ -245,7 +243,7 @@ def test_linear_springs_are_stiffer_and_press_harder_than_the_layer(linear) -> N
     assert 0.0 < found.largest_strain_share < 0.1
 
 
-def test_loads_are_equal_and_only_the_height_differs(linear) -> None:
+def test_loads_are_equal_and_only_the_height_differs(linear):
     result = driven(linear, pressed())
     layer = linear.with_law(CoupledLaw(*POLYETHYLENE))
     pairs = list(equal_loads(linear, layer, result, 0))
@@ -260,7 +258,7 @@ def test_loads_are_equal_and_only_the_height_differs(linear) -> None:
 
 
 @pytest.mark.parametrize("case", [(0.3, 1e-3, 8.0, 0.3), (0.46, 8e-3, 1.0, 0.1)])
-def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkeypatch: Any) -> None:
+def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case, monkeypatch):
     """Johnson's thin layer, where linear springs are exact, and a layer as thick as the patch."""
     monkeypatch.setattr(layer_stage, "_DEEP", 1.0)  # the configuration has no flat layer
     ratio, thickness, _, radius = case
@@ -279,11 +277,11 @@ def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkey
 
 
 @pytest.mark.slow
-def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
+def test_deep_layers_are_finite_elements(monkeypatch, linear):
     """A layer pressed in by a twentieth of its thickness is no flat layer of coupled springs."""
     seen = []
 
-    def elements(config: Any, area: float) -> Any:
+    def elements(config, area):
         seen.append(area)
         return 2.0, linear
 
@@ -295,7 +293,7 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert found.compartments["medial"].at_peak.peak_pressure_share == pytest.approx(0.0, abs=1e-5)
     assert 5e-5 < seen[0] < 5e-4
 
-    def folded(config: Any, area: float) -> Any:
+    def folded(config, area):
         raise InputError("574 of 56210 elements folded")
 
     monkeypatch.setattr(layer_stage, "element_layer", folded)
@@ -306,7 +304,7 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error_share == 0.08
 
 
-def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
+def test_coupled_springs_are_compared_with_finite_elements(monkeypatch):
     coarse = partial(element_layer, finest=2.0)
     monkeypatch.setattr(layer_stage, "element_layer", coarse)
     config = load_config(SMOKE, ("contact.law='coupled'",))

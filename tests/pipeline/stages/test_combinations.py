@@ -2,12 +2,9 @@
 
 import json
 from dataclasses import fields
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from shapes import plate
@@ -26,7 +23,6 @@ from pipeline.reports.gait_section import (
     wear_rows,
 )
 from pipeline.reports.inputs import read_run
-from pipeline.reports.report import report_of
 from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations, frames_of, thinned
 from pipeline.stages.model_cycles import ModelCycle
 from pipeline.store.documents import read_document
@@ -36,7 +32,7 @@ INSTANTS = 21
 STATISTICS = Statistics(**{each.name: 7 for each in fields(Statistics)})
 
 
-def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
+def result_of(shift=0.0, factor=1.0):
     """Return a cycle whose positions are shifted and whose loads are multiplied."""
     u = np.linspace(0.0, 1.0, INSTANTS)
     poses = np.zeros((INSTANTS, 6))
@@ -58,113 +54,109 @@ def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
     )
 
 
-@pytest.fixture
-def dry(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def dry(monkeypatch):
     """Put known volumes in the place of wear, which has tests of its own."""
 
-    def worn(cycle: ModelCycle) -> Wear:
+    def worn(cycle):
         medial = 3e-15 if cycle.model == MODELS[0] else 3.03e-15
         return Wear(np.array([medial, 1e-15]))
 
     monkeypatch.setattr(ModelCycle, "wear", property(worn))
 
 
-MODELS: Any = ("the original", "the surrogate")
+MODELS = ("the original", "the surrogate")
 
 
-def compared(drive: Any, **known: Any) -> tuple[list[Any], pd.DataFrame]:
+def compared(drive, **known):
     cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
     return compare_combinations(*MODELS, drive, cycle, WearLaw(), **known)
 
 
-def drive_both(model: Any, cycle: Any) -> SimulationResult:
+def drive_both(model, cycle):
     """Take the surrogate along with positions 0.1 mm off and loads 1 % too high."""
     del cycle
     return result_of() if model == "the original" else result_of(1e-4, 1.01)
 
 
-class TestInputs:
-    """Which inputs are varied, and how."""
-
-    def test_eleven_with_the_nominal_first(self) -> None:
-        assert len(COMBINATIONS) == len({c.name for c in COMBINATIONS}) == 11
-        assert set(COMBINATIONS[0].factors.values()) == {1.0}
-        changed = [[f for f in c.factors.values() if f != 1.0] for c in COMBINATIONS[1:]]
-        assert [len(c) for c in changed] == [1] * 8 + [3] * 2
-
-    @pytest.mark.parametrize("combination", COMBINATIONS, ids=lambda c: c.name)
-    def test_waveforms_are_multiplied(self, combination: Any) -> None:
-        cycle = load_gait_cycle(LEVEL_WALKING, 1.3)
-        varied = combination.applied_to(cycle)
-        assert varied.period == cycle.period
-        for name, factor in combination.factors.items():
-            assert_allclose(getattr(varied, name), factor * getattr(cycle, name), rtol=1e-14)
-        for time in np.linspace(0.0, 1.3, 8):
-            found, given = varied.at(time)[0], cycle.at(time)[0]
-            assert_allclose(found, combination.flexion * given, rtol=1e-9, atol=1e-12)
+def test_eleven_with_the_nominal_first():
+    assert len(COMBINATIONS) == len({c.name for c in COMBINATIONS}) == 11
+    assert set(COMBINATIONS[0].factors.values()) == {1.0}
+    changed = [[f for f in c.factors.values() if f != 1.0] for c in COMBINATIONS[1:]]
+    assert [len(c) for c in changed] == [1] * 8 + [3] * 2
 
 
-@pytest.mark.usefixtures("dry")
-class TestComparison:
-    """What is compared, and what happens if a model fails."""
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=lambda c: c.name)
+def test_waveforms_are_multiplied(combination):
+    cycle = load_gait_cycle(LEVEL_WALKING, 1.3)
+    varied = combination.applied_to(cycle)
+    assert varied.period == cycle.period
+    for name, factor in combination.factors.items():
+        assert_allclose(getattr(varied, name), factor * getattr(cycle, name), rtol=1e-14)
+    for time in np.linspace(0.0, 1.3, 8):
+        found, given = varied.at(time)[0], cycle.at(time)[0]
+        assert_allclose(found, combination.flexion * given, rtol=1e-9, atol=1e-12)
 
-    def test_differences(self) -> None:
-        rows, _ = compared(drive_both)
-        assert [row.name for row in rows] == [c.name for c in COMBINATIONS]
-        axial = rows[0].differences["total_force_y_N"]
-        assert_allclose(axial.peak, 2000.0, rtol=1e-12)
-        # The root mean square of a half sine over its 21 samples.
-        shape = np.sqrt(np.mean(np.sin(np.pi * np.linspace(0.0, 1.0, INSTANTS)) ** 2))
-        assert_allclose(axial.rms, 0.01 * 2000.0 * shape, rtol=1e-9)
-        anterior = rows[0].differences["anterior_m"]
-        assert_allclose([anterior.rms, anterior.range], [1e-4, 4e-3], rtol=1e-9)
-        pressure = rows[0].differences["lateral_peak_pressure_Pa"]
-        assert_allclose([pressure.peak, pressure.surrogate_peak], [15e6, 15.15e6], rtol=1e-9)
-        assert rows[0].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
-        assert rows[0].flags["surrogate"] == [
-            "medial: contact reaches the rim, where the peak pressure has no limit at 0.500 s, the "
-            "first of 3 instants (14 % of the cycle)"
-        ]
-        assert set(rows[0].differences) == set(COMPARED)
-        json.dumps([row.content() for row in rows], allow_nan=False)
 
-    def test_known_results_are_not_simulated_again(self) -> None:
-        driven: list[str] = []
+def test_differences():
+    rows, _ = compared(drive_both)
+    assert [row.name for row in rows] == [c.name for c in COMBINATIONS]
+    axial = rows[0].differences["total_force_y_N"]
+    assert_allclose(axial.peak, 2000.0, rtol=1e-12)
+    # The root mean square of a half sine over its 21 samples.
+    shape = np.sqrt(np.mean(np.sin(np.pi * np.linspace(0.0, 1.0, INSTANTS)) ** 2))
+    assert_allclose(axial.rms, 0.01 * 2000.0 * shape, rtol=1e-9)
+    anterior = rows[0].differences["anterior_m"]
+    assert_allclose([anterior.rms, anterior.range], [1e-4, 4e-3], rtol=1e-9)
+    pressure = rows[0].differences["lateral_peak_pressure_Pa"]
+    assert_allclose([pressure.peak, pressure.surrogate_peak], [15e6, 15.15e6], rtol=1e-9)
+    assert rows[0].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
+    assert rows[0].flags["surrogate"] == [
+        "medial: contact reaches the rim, where the peak pressure has no limit at 0.500 s, the "
+        "first of 3 instants (14 % of the cycle)"
+    ]
+    assert set(rows[0].differences) == set(COMPARED)
+    json.dumps([row.content() for row in rows], allow_nan=False)
 
-        def drive(model: Any, cycle: Any) -> SimulationResult:
-            driven.append(model)
-            return drive_both(model, cycle)
 
-        nominal = {"original": result_of(), "surrogate": result_of()}
-        wear: Any = SimpleNamespace(
-            volume_m3=np.array([[5e-15, 4e-15], [3e-15, 2e-15]]),
-            aspect=np.ones(2),
-            ratio=np.ones(2),
-        )
-        done: list[int] = []
-        rows, _ = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
-        assert len(driven) == 20
-        assert len(done) == 11
-        assert {difference.rms for difference in rows[0].differences.values()} == {0.0}
-        assert rows[1].differences["total_force_y_N"].rms > 0.0
-        assert rows[0].wear == {"original": [5e-15, 4e-15], "surrogate": [3e-15, 2e-15]}
-        assert rows[1].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
+def test_known_results_are_not_simulated_again():
+    driven = []
 
-    def test_failure_of_one_is_told_and_the_others_go_on(self) -> None:
-        def drive(model: Any, cycle: Any) -> SimulationResult:
-            # Only flexion of 10 % more is beyond 60 degrees.
-            if model == "the surrogate" and np.degrees(cycle.flexion.max()) > 60.0:
-                raise SimulationError("the pose left the domain at 0.7 s")
-            return drive_both(model, cycle)
+    def drive(model, cycle):
+        driven.append(model)
+        return drive_both(model, cycle)
 
-        rows, table = compared(drive)
-        (failed,) = (row for row in rows if row.failure is not None)
-        assert failed.name == "flexion +10 %"
-        reason = "the pose left the domain at 0.7 s"
-        assert failed.failure.content() == {"model": "surrogate", "reason": reason}
-        assert len(table) == 21 * INSTANTS
-        found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
-        assert [item["where"] for item in found["failures"]] == ["flexion +10 %"]
+    nominal = {"original": result_of(), "surrogate": result_of()}
+    wear = SimpleNamespace(
+        volume_m3=np.array([[5e-15, 4e-15], [3e-15, 2e-15]]),
+        aspect=np.ones(2),
+        ratio=np.ones(2),
+    )
+    done = []
+    rows, _ = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
+    assert len(driven) == 20
+    assert len(done) == 11
+    assert {difference.rms for difference in rows[0].differences.values()} == {0.0}
+    assert rows[1].differences["total_force_y_N"].rms > 0.0
+    assert rows[0].wear == {"original": [5e-15, 4e-15], "surrogate": [3e-15, 2e-15]}
+    assert rows[1].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
+
+
+def test_failure_of_one_is_told_and_the_others_go_on():
+    def drive(model, cycle):
+        # Only flexion of 10 % more is beyond 60 degrees.
+        if model == "the surrogate" and np.degrees(cycle.flexion.max()) > 60.0:
+            raise SimulationError("the pose left the domain at 0.7 s")
+        return drive_both(model, cycle)
+
+    rows, table = compared(drive)
+    (failed,) = (row for row in rows if row.failure is not None)
+    assert failed.name == "flexion +10 %"
+    reason = "the pose left the domain at 0.7 s"
+    assert failed.failure.content() == {"model": "surrogate", "reason": reason}
+    assert len(table) == 21 * INSTANTS
+    found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
+    assert [item["where"] for item in found["failures"]] == ["flexion +10 %"]
 
 
 GOOD = {
@@ -174,128 +166,110 @@ GOOD = {
 }
 
 
-class TestBars:
-    """When a combination keeps a bar."""
-
-    @pytest.mark.parametrize(
-        ("change", "missed", "columns"),
-        [
-            ({}, "", set()),
-            ({"load_percent": 0.501}, "loads", {"load_percent"}),
-            (
-                {"anterior_um": 10.1, "anterior_percent": 1.01},
-                "anterior",
-                {"anterior_um", "anterior_percent"},
-            ),
-            ({"rotation_deg": 0.9, "rotation_percent": None}, "rotation", {"rotation_deg"}),
-            ({"anterior_percent": None, "rotation_percent": None}, "", set()),
-            ({"peak_difference_percent": -1.01}, "peak_pressure", {"peak_difference_percent"}),
-            ({"wear_percent": -0.51}, "wear", {"wear_percent"}),
-            ({"wear_percent": None}, "", set()),
-        ],
-    )
-    def test_each_bar_is_kept_up_to_its_figure(
-        self, change: dict[str, float | None], missed: str, columns: set[str]
-    ) -> None:
-        assert [name for name, value in met(GOOD | change).items() if not value] == missed.split()
-        assert set(above(GOOD | change)) == columns
-
-    def test_small_load_is_shown_but_not_judged(self) -> None:
-        def off(rms: float, peak: float) -> Difference:
-            return Difference(rms=rms, largest=rms, range=peak, peak=peak, surrogate_peak=peak)
-
-        loads = {name: off(1.0, 100.0) for name in LOADS}
-        loads["total_force_y_N"] = off(2.0, 2000.0)
-        loads["total_force_z_N"] = off(0.1, 0.4)
-        loads["total_moment_x_Nm"] = off(0.01, 10.0)
-        loads["total_moment_y_Nm"] = off(0.01, 0.09)
-        shown = {row["column"]: row for row in load_rows(loads)}
-        silent = {column for column, row in shown.items() if not row["judged"]}
-        # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
-        assert silent == {"total_force_z_N", "total_moment_y_Nm"}
-        assert_allclose(shown["total_force_z_N"]["rms_over_peak_percent"], 25.0, rtol=1e-12)
-        assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
-        assert shown["medial_force_y_N"]["label"] == "medial axial force"
-
-    def test_wear_per_million_cycles(self) -> None:
-        rows = wear_rows({"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 0.99e-15]}, 940.0)
-        assert_allclose(rows["original"]["medial_mm3"], 3.0, rtol=1e-12)
-        # 4 mm³ of 0.94 mg/mm³.
-        assert_allclose(rows["original"]["mass_mg"], 3.76, rtol=1e-12)
-        shares = list(rows["difference"].values())
-        assert_allclose(shares, [1.0, -1.0, 0.5], rtol=1e-9)
+@pytest.mark.parametrize(
+    ("change", "missed", "columns"),
+    [
+        ({}, "", set()),
+        ({"load_percent": 0.501}, "loads", {"load_percent"}),
+        (
+            {"anterior_um": 10.1, "anterior_percent": 1.01},
+            "anterior",
+            {"anterior_um", "anterior_percent"},
+        ),
+        ({"rotation_deg": 0.9, "rotation_percent": None}, "rotation", {"rotation_deg"}),
+        ({"anterior_percent": None, "rotation_percent": None}, "", set()),
+        ({"peak_difference_percent": -1.01}, "peak_pressure", {"peak_difference_percent"}),
+        ({"wear_percent": -0.51}, "wear", {"wear_percent"}),
+        ({"wear_percent": None}, "", set()),
+    ],
+)
+def test_each_bar_is_kept_up_to_its_figure(change, missed, columns):
+    assert [name for name, value in met(GOOD | change).items() if not value] == missed.split()
+    assert set(above(GOOD | change)) == columns
 
 
-class TestFrames:
-    """The knee at a few instants, thinned out and drawn."""
+def test_small_load_is_shown_but_not_judged():
+    def off(rms, peak):
+        return Difference(rms=rms, largest=rms, range=peak, peak=peak, surrogate_peak=peak)
 
-    def test_thinned_mesh_keeps_its_shape(self) -> None:
-        mesh = plate(40e-3, 60)
-        vertices, faces = thinned(mesh, 1000)
-        assert 300 < len(faces) <= 1000
-        assert faces.max() < len(vertices)
-        # A cell is about 2 mm wide at a thousand triangles on 40 mm.
-        assert_allclose(np.ptp(vertices, axis=0), [40e-3, 0.0, 40e-3], rtol=0.0, atol=3e-3)
-        a, b, c = vertices[faces].transpose(1, 0, 2)
-        area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
-        assert_allclose(area, np.prod(np.ptp(vertices, axis=0)[[0, 2]]), rtol=0.02)
-
-    def test_of_two_results(self) -> None:
-        mesh = plate(40e-3, 5)
-        state = SimpleNamespace(pressure=np.arange(50.0))
-        model: Any = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
-        results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
-        found = frames_of(model, results)
-        # The results have an instant every 5 %.
-        assert_allclose(found.gait_percent, np.linspace(0.0, 100.0, 21), rtol=0.0, atol=1e-12)
-        at = np.sin(0.01 * np.pi * found.gait_percent)
-        assert_allclose(found.peak_Pa, [20e6 * at, 20.2e6 * at], rtol=1e-12, atol=1e-6)
-        assert found.centre_m.shape == (2, 21, 2, 3)
-        assert found.pressure_Pa.shape == (21, 50)
-        assert found.surrogate_pressure_Pa is not None
-        assert found.surrogate_pressure_Pa.shape == (21, 50)
-        assert_allclose(found.surrogate_poses, results["surrogate"].poses, rtol=0.0, atol=0.0)
+    loads = {name: off(1.0, 100.0) for name in LOADS}
+    loads["total_force_y_N"] = off(2.0, 2000.0)
+    loads["total_force_z_N"] = off(0.1, 0.4)
+    loads["total_moment_x_Nm"] = off(0.01, 10.0)
+    loads["total_moment_y_Nm"] = off(0.01, 0.09)
+    shown = {row["column"]: row for row in load_rows(loads)}
+    silent = {column for column, row in shown.items() if not row["judged"]}
+    # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
+    assert silent == {"total_force_z_N", "total_moment_y_Nm"}
+    assert_allclose(shown["total_force_z_N"]["rms_over_peak_percent"], 25.0, rtol=1e-12)
+    assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
+    assert shown["medial_force_y_N"]["label"] == "medial axial force"
 
 
-class TestReport:
-    """What the report says of combinations and wear."""
+def test_wear_per_million_cycles():
+    rows = wear_rows({"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 0.99e-15]}, 940.0)
+    assert_allclose(rows["original"]["medial_mm3"], 3.0, rtol=1e-12)
+    # 4 mm³ of 0.94 mg/mm³.
+    assert_allclose(rows["original"]["mass_mg"], 3.76, rtol=1e-12)
+    shares = list(rows["difference"].values())
+    assert_allclose(shares, [1.0, -1.0, 0.5], rtol=1e-9)
 
-    def test_figures_are_those_of_the_document(self, tiny_run: Path) -> None:
-        document = read_document(tiny_run / "combinations.json", Combinations)
-        found = combinations_of(document)
-        for row, stored in zip(found["rows"], document.combinations, strict=True):
-            anterior, rotation = (stored.differences[key] for key in ("anterior_m", "rotation_rad"))
-            assert_allclose(row["anterior_um"], 1e6 * anterior.rms, rtol=1e-12)
-            assert_allclose(row["anterior_percent"], 100.0 * anterior.rms / anterior.range)
-            assert_allclose(row["rotation_deg"], np.degrees(rotation.rms), rtol=1e-12)
-            pressures = [stored.differences[name] for name in PRESSURES]
-            off = [100.0 * (p.surrogate_peak / p.peak - 1.0) for p in pressures]
-            assert_allclose(row["peak_difference_percent"], max(off, key=abs), rtol=1e-9)
-            truth, other = (sum(stored.wear[model]) for model in ("original", "surrogate"))
-            assert_allclose(row["wear_percent"], 100.0 * (other / truth - 1.0), rtol=1e-9)
-        worst = max(found["rows"], key=lambda row: abs(row["wear_percent"]))
-        assert found["worst"]["wear_percent"] == worst["name"]
-        assert found["within"] == sum(all(row["met"].values()) for row in found["rows"])
 
-    def test_failed_combination_is_a_note(self, run_copy: Path) -> None:
-        path = run_copy / "combinations.json"
-        tree = json.loads(path.read_text(encoding="utf-8"))
-        row = {key: tree["combinations"][4][key] for key in ("name", "factors")}
-        failure = {"model": "surrogate", "reason": "the knee dislocated at 0.3 s"}
-        tree["combinations"][4] = row | {"failure": failure}
-        path.write_text(json.dumps(tree), encoding="utf-8")
-        notes = report_of(read_run(run_copy)).content()["overview"]["notes"]
-        told = {note["where"]: note["text"] for note in notes}
-        assert told[f"combination {row['name']}"] == "surrogate: the knee dislocated at 0.3 s"
+def test_thinned_mesh_keeps_its_shape():
+    mesh = plate(40e-3, 60)
+    vertices, faces = thinned(mesh, 1000)
+    assert 300 < len(faces) <= 1000
+    assert faces.max() < len(vertices)
+    # A cell is about 2 mm wide at a thousand triangles on 40 mm.
+    assert_allclose(np.ptp(vertices, axis=0), [40e-3, 0.0, 40e-3], rtol=0.0, atol=3e-3)
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
+    assert_allclose(area, np.prod(np.ptp(vertices, axis=0)[[0, 2]]), rtol=0.02)
 
-    def test_wear_is_that_of_the_arrays(self, tiny_run: Path) -> None:
-        stored = read_run(tiny_run).wear
-        assert stored is not None
-        wear = wear_of(stored)
-        total = 1e15 * stored.volume_m3[0].sum()
-        assert_allclose(wear["per_million_cycles"]["original"]["total_mm3"], total, rtol=1e-12)
-        one, other = stored.depth_m
-        deepest = wear["deepest_per_million_cycles"]["original_um"]
-        assert_allclose(deepest, 1e12 * one.max(), rtol=1e-12)
-        share = 100.0 * np.sqrt(((one - other) ** 2).mean()) / one.max()
-        assert_allclose(wear["depth_rms_over_deepest_percent"], share, rtol=1e-9)
+
+def test_of_two_results():
+    mesh = plate(40e-3, 5)
+    state = SimpleNamespace(pressure=np.arange(50.0))
+    model = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
+    results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
+    found = frames_of(model, results)
+    # The results have an instant every 5 %.
+    assert_allclose(found.gait_percent, np.linspace(0.0, 100.0, 21), rtol=0.0, atol=1e-12)
+    at = np.sin(0.01 * np.pi * found.gait_percent)
+    assert_allclose(found.peak_Pa, [20e6 * at, 20.2e6 * at], rtol=1e-12, atol=1e-6)
+    assert found.centre_m.shape == (2, 21, 2, 3)
+    assert found.pressure_Pa.shape == (21, 50)
+    assert found.surrogate_pressure_Pa is not None
+    assert found.surrogate_pressure_Pa.shape == (21, 50)
+    assert_allclose(found.surrogate_poses, results["surrogate"].poses, rtol=0.0, atol=0.0)
+
+
+def test_figures_are_those_of_the_document(tiny_run):
+    document = read_document(tiny_run / "combinations.json", Combinations)
+    found = combinations_of(document)
+    for row, stored in zip(found["rows"], document.combinations, strict=True):
+        anterior, rotation = (stored.differences[key] for key in ("anterior_m", "rotation_rad"))
+        assert_allclose(row["anterior_um"], 1e6 * anterior.rms, rtol=1e-12)
+        assert_allclose(row["anterior_percent"], 100.0 * anterior.rms / anterior.range)
+        assert_allclose(row["rotation_deg"], np.degrees(rotation.rms), rtol=1e-12)
+        pressures = [stored.differences[name] for name in PRESSURES]
+        off = [100.0 * (p.surrogate_peak / p.peak - 1.0) for p in pressures]
+        assert_allclose(row["peak_difference_percent"], max(off, key=abs), rtol=1e-9)
+        truth, other = (sum(stored.wear[model]) for model in ("original", "surrogate"))
+        assert_allclose(row["wear_percent"], 100.0 * (other / truth - 1.0), rtol=1e-9)
+    worst = max(found["rows"], key=lambda row: abs(row["wear_percent"]))
+    assert found["worst"]["wear_percent"] == worst["name"]
+    assert found["within"] == sum(all(row["met"].values()) for row in found["rows"])
+
+
+def test_wear_is_that_of_the_arrays(tiny_run):
+    stored = read_run(tiny_run).wear
+    assert stored is not None
+    wear = wear_of(stored)
+    total = 1e15 * stored.volume_m3[0].sum()
+    assert_allclose(wear["per_million_cycles"]["original"]["total_mm3"], total, rtol=1e-12)
+    one, other = stored.depth_m
+    deepest = wear["deepest_per_million_cycles"]["original_um"]
+    assert_allclose(deepest, 1e12 * one.max(), rtol=1e-12)
+    share = 100.0 * np.sqrt(((one - other) ** 2).mean()) / one.max()
+    assert_allclose(wear["depth_rms_over_deepest_percent"], share, rtol=1e-9)

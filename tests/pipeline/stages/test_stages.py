@@ -53,7 +53,6 @@ from pipeline.store.samples import (
     read_table,
     usable,
 )
-from surrogates.sampling.space import SampleSpace
 
 SETTINGS = SurrogateConfig(
     polynomial=PolynomialConfig(basis="total_degree", degree=(2,), ridge=(0.0,)),
@@ -65,7 +64,7 @@ BOUNDS = FeasibilityConfig(
 )
 
 
-def answer(table: pd.DataFrame) -> pd.DataFrame:
+def answer(table):
     """Answer like a linear spring whose height falls with the root of the load."""
     axial = table["load_N"]
     height = 0.03 - 1e-6 * np.sqrt(axial) + 1e-3 * table["adduction_rad"]
@@ -85,13 +84,13 @@ def answer(table: pd.DataFrame) -> pd.DataFrame:
     return done.assign(**loads, **centre)
 
 
-def design(**changes) -> DesignConfig:
+def design(**changes):
     settings = {"candidates": 64, "first": 40, "budget": 0}
     plain = {"infill": "sequence", "family": "polynomial"}
     return DesignConfig(**{**settings, **plain, **changes})
 
 
-def fit(samples: pd.DataFrame, space: SampleSpace, pair=PAIR, settings=SETTINGS):
+def fit(samples, space, pair=PAIR, settings=SETTINGS):
     return fit_surrogates(samples, space, settings, [pair], 1)[0]
 
 
@@ -108,7 +107,7 @@ class Stages:
 
 
 @pytest.fixture
-def carried_out(space) -> Stages:
+def carried_out(space):
     candidates = choose_samples(space, design(), 1)
     first = evaluate_first(candidates, answer)
     early = fit(first, space)
@@ -250,7 +249,7 @@ def test_stored_fits_are_read_and_damaged_ones_repeated(
 # ---- weights ---------------------------------------------------------
 
 
-def weighted_samples(carried_out) -> pd.DataFrame:
+def weighted_samples(carried_out):
     weight = np.where(carried_out.first["index"] % 4 == 0, 0.2, 1.0)
     return carried_out.first.assign(weight=weight)
 
@@ -290,7 +289,7 @@ def test_stage_d_predicts_standard_errors(carried_out, space):
     assert rows["error_force_y_N"].eq(0.0).all()
 
 
-def loads_table(*rows: tuple[float, float, float, float]) -> pd.DataFrame:
+def loads_table(*rows):
     """Return predictions of (AP force, axial force, ML force, peak pressure in MPa)."""
     table = pd.DataFrame(0.0, index=range(len(rows)), columns=[*POSE_COLUMNS, *LOAD_COLUMNS])
     values = np.array(rows)
@@ -321,7 +320,7 @@ def test_stage_e_names_the_first_bound_that_is_broken():
     ]
 
 
-def certain(table: pd.DataFrame, **errors: float) -> pd.DataFrame:
+def certain(table, **errors):
     """Return predictions with standard errors, 0 unless told."""
     return table.assign(**dict.fromkeys(ERROR_COLUMNS, 0.0) | errors)
 

@@ -7,21 +7,12 @@ from contextlib import nullcontext
 
 import pytest
 import tomli_w
-from studies import TINY
 
 from pipeline.cli.main import main
 from pipeline.config.contact_schema import ComparisonConfig
-from pipeline.config.reading import dump_config, load_config
+from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config, RunConfig
-from pipeline.stages.run_folder import Run
-from pipeline.store.job import (
-    LOCK_FILE,
-    RUN,
-    Job,
-    RunError,
-    check_configuration,
-    configuration_digest,
-)
+from pipeline.store.job import LOCK_FILE, RUN, Job, RunError, configuration_digest
 from pipeline.studies.dispatch import STUDIES
 
 COMPARISON, CALIBRATION = (STUDIES[name].kind for name in ("comparison", "calibration"))
@@ -99,13 +90,6 @@ def test_free_keys_may_change_when_a_job_continues(tmp_path):
             job.begin()
 
 
-def test_a_stored_configuration_that_cannot_be_read_is_another(tmp_path):
-    folder = holding(tmp_path / "out", RUN, CONFIG)
-    (folder / "config.toml").write_text("[run]\nold_key = 1\n")
-    with pytest.raises(RunError, match=r"another configuration: .*unknown key.*--force"):
-        Job(RUN, folder, CONFIG).check()
-
-
 @pytest.mark.parametrize("section", ["study", "walk"])
 def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
     folder = holding(tmp_path / "out", RUN, CONFIG)
@@ -124,7 +108,7 @@ def edit(folder, section, **keys):
 
 COMMANDS = {
     "loads": ["{run}", "{run}/cycle.mot", "--out", "{out}/loads.sto"],
-    "samples": ["summary", "{run}"],
+    "tables": ["{run}", "--out", "{out}"],
 }
 
 
@@ -143,31 +127,6 @@ def test_edited_configuration_of_a_finished_run_is_refused(run_copy, tmp_path, c
     assert "Restore the file, or make another run" in err
     assert (run_copy / "report.html").read_bytes() == before
     assert not out.exists()
-
-
-def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_copy):
-    edit(run_copy, "run", workers=7, chunk=3, name="renamed", backend="dask")
-    assert main(["report", str(run_copy)]) == 0
-    report = json.loads((run_copy / "report.json").read_text())
-    told = report["provenance"]["configuration"]["run"]
-    assert (told["workers"], told["chunk"], told["name"]) == (1, 7, "smoke")
-
-
-def test_keys_that_were_added_or_taken_out_are_told(run_copy):
-    edit(run_copy, "simulation", neutral_anterior_mm=1.5, samples=None)
-    with pytest.raises(RunError) as error:
-        check_configuration(run_copy)
-    assert "neutral_anterior_mm is 1.5, and the run was made with not given" in str(error.value)
-    assert "simulation.samples is not given, and the run was made with 21" in str(error.value)
-
-
-def test_resume_restores_an_edited_file(run_copy):
-    before = (run_copy / "config.toml").read_bytes()
-    edit(run_copy, "design", first=50)
-    with Run(load_config("configs/smoke.toml", TINY), run_copy) as run:
-        run.prepare(resume=True)
-    assert (run_copy / "config.toml").read_bytes() == before
-    assert check_configuration(run_copy) is not None
 
 
 def test_digest_is_in_the_provenance_and_blind_to_keys_that_may_change(tiny_run):

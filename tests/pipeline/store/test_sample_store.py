@@ -2,7 +2,6 @@
 
 import sqlite3
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,17 +21,17 @@ class Shown:
 
     unit = "sample"
 
-    def __init__(self) -> None:
-        self.steps: list[int] = []
+    def __init__(self):
+        self.steps = []
 
-    def update(self, rows: int) -> None:
+    def update(self, rows):
         self.steps.append(rows)
 
 
 class Backwards(Execution):
     """Answers the last chunk first, and may be stopped in between."""
 
-    def __init__(self, stop_after: int | None = None) -> None:
+    def __init__(self, stop_after=None):
         super().__init__(1)
         self.stop_after, self.seen = stop_after, []
 
@@ -44,7 +43,7 @@ class Backwards(Execution):
             yield k, function(*shared, *jobs[k])
 
 
-def lifted(factor: float, rows: pd.DataFrame) -> pd.DataFrame:
+def lifted(factor, rows):
     """Return samples at another height, with loads that some lack."""
     loads = dict.fromkeys(RESULT_COLUMNS[3:], factor * rows["load_N"] / 3.0)
     found = rows.assign(superior_m=rows["load_N"] * 0.1, status="ok", reason="µ", evaluations=7)
@@ -52,19 +51,19 @@ def lifted(factor: float, rows: pd.DataFrame) -> pd.DataFrame:
     return found.iloc[::-1]
 
 
-def drawn(seed: int) -> pd.DataFrame:
+def drawn(seed):
     rng = np.random.default_rng(seed)
     poses, load = rng.standard_normal((COUNT, 6)), rng.uniform(1.0, 2.0, COUNT)
     return candidate_table(poses, load, "medial")
 
 
-def store(folder: Path, source: str = "springs", *found: str) -> SampleStore:
+def store(folder, source="springs", *found):
     folder.mkdir(exist_ok=True)
     evaluation = Evaluation(lifted, (2.0,), source, found or ("superior_m",))
     return SampleStore(folder / SAMPLES, evaluation)
 
 
-def evaluate(known: SampleStore, rows: pd.DataFrame, size: int, stop: int | None = None):
+def evaluate(known, rows, size, stop=None):
     execution, shown = Backwards(stop), Shown()
     known.evaluate(known.missing(rows), size, execution, shown)
     return known.with_results(rows), execution.seen, shown.steps
@@ -122,15 +121,15 @@ def test_a_change_in_the_last_bit_is_another_sample(tmp_path, column):
     assert len(missing) == (0 if column == "index" else COUNT)
 
 
-def truncate(file: Path) -> None:
+def truncate(file):
     file.write_bytes(file.read_bytes()[:5000])
 
 
-def replace_content(file: Path) -> None:
+def replace_content(file):
     file.write_text("no database " * 1000)
 
 
-def falsify(file: Path) -> None:
+def falsify(file):
     with sqlite3.connect(file) as table:
         table.execute("UPDATE samples SET results = ?", (zlib.compress(b"{}")[:-1] + b"x",))
 

@@ -1,7 +1,6 @@
 """Stored samples seen from outside, and versions of the JSON documents."""
 
 import io
-import json
 
 import numpy as np
 import pandas as pd
@@ -18,15 +17,12 @@ from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
-from pipeline.reports.inputs import ReportError
-from pipeline.reports.report import write_report
 from pipeline.store.samples import (
     LOAD_COLUMNS,
     POSE_COLUMNS,
     StoreError,
     in_people_units,
     read_table,
-    summary,
     unit_of,
     write_table,
 )
@@ -44,32 +40,9 @@ def test_units_of_people_and_back():
     np.testing.assert_allclose(shown.iloc[0].astype(float), [180.0, 200.0, 3.0, 1], rtol=1e-15)
 
 
-def test_summary_of_a_run(tiny_run):
-    rows = {row.table: row for row in summary(tiny_run)}
-    first, table = rows["first"], read_table(tiny_run / "samples" / "first.parquet")
-    assert first.rows == len(table) == first.ok + first.failed
-    assert not first.damaged
-    ranges = {column.column: column for column in first.columns}
-    assert ranges["force_y_N"].greatest == table["force_y_N"].max()
-    assert "simulation" in rows
-    assert rows["simulation"].ok is None
-
-
-def test_summary_on_the_command_line(run_copy, capsys):
-    damaged = run_copy / "samples" / "kept.parquet"
-    damaged.write_bytes(damaged.read_bytes()[:-9])
-    assert main(["samples", "summary", str(run_copy)]) == 2
-    text = capsys.readouterr().out
-    assert "first: 120 rows, 120 ok, 0 failed" in text
-    assert "kept: damaged: " in text
-    assert main(["samples", "summary", str(run_copy / "samples" / "first.parquet"), "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert (row["table"], row["rows"], row["reasons"]) == ("first", 120, {})
-
-
 def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     out = tmp_path / "first.csv"
-    command = ["samples", "export", str(tiny_run), "--format", "csv", "--table", "first"]
+    command = ["tables", str(tiny_run), "--table", "first"]
     assert main([*command, "--units", "people", "--out", str(out)]) == 0
     first, verdict, *_ = capsys.readouterr().out.splitlines()
     assert first == str(out)
@@ -86,14 +59,6 @@ def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
 def test_other_versions_are_refused(version):
     with pytest.raises(ValueError, match=rf"expected version 1, found {version!r}; read"):
         check_version({"version": version})
-
-
-def test_report_of_a_run_of_a_later_version_is_refused(run_copy):
-    file = run_copy / "validation.json"
-    content = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps(content | {"version": DOCUMENT_VERSION + 1}), encoding="utf-8")
-    with pytest.raises(ReportError, match=r"validation\.json: expected version 1, found"):
-        write_report(run_copy)
 
 
 CONFIGS = SMOKE.parent
@@ -130,7 +95,7 @@ def test_any_override_is_taken_or_refused(text):
         assert isinstance(config, Config)
 
 
-def parquet() -> bytes:
+def parquet():
     table = pd.DataFrame({"flexion_rad": [0.1, 0.2, 0.3], "status": ["ok", "ok", "failed"]})
     stream = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(table), stream, write_page_checksum=True)

@@ -1,13 +1,11 @@
 """Forward simulations from file to page, also of a knee with menisci."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
 from numpy.testing import assert_allclose
-from scipy.spatial.transform import Rotation
 from studies import ROOT
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
@@ -18,11 +16,9 @@ from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.forward_motions import (
     _start_notes,
-    held_constant,
     prepare_forward,
 )
 from pipeline.studies.jam_settings import jam_file
-from pipeline.studies.muscle_walks.tables import ligament_forces
 
 CONFIGS = ROOT / "configs"
 FILES = {
@@ -114,18 +110,6 @@ def test_a_forward_simulation_writes_its_folder(pulled):
     assert "tf_contact" in page
 
 
-def test_states_play_in_opensim(osim, pulled):
-    model = osim.Model(str(pulled / "model.osim"))
-    model.initSystem()
-    table = osim.TimeSeriesTable(str(pulled / "states.sto"))
-    states = osim.StatesTrajectory.createFromStatesTable(model, table, True, True, True)
-    assert states.getSize() == 5
-    knee = model.getCoordinateSet().get("knee_tx_r")
-    played = [knee.getValue(states.get(k)) for k in range(5)]
-    shown = read_motion_table(pulled / "kinematics.mot").column("knee_tx_r")
-    assert_allclose(played, shown, atol=1e-12)
-
-
 def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     (tmp_path / "settings.xml").write_text(
         "<D><ForsimTool><model_file>x.osim</model_file><constant_muscle_control>0.05"
@@ -154,36 +138,6 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     assert_allclose(np.degrees(flexion[[0, 25, -1]]), [0.0, 0.0, 90.0], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("override", "told"),
-    [
-        ("forward.coordinates.hip_x.deg=[1.0]", "forward.coordinates.hip_x: expected a coordinate"),
-        (
-            "forward.coordinates.knee_add_r.deg=[0.0]",
-            "forward.coordinates: expected courses .* not secondary, found knee_add_r; leave out",
-        ),
-    ],
-)
-def test_wrong_names_are_refused(osim, override, told, tmp_path):
-    file = load_study(
-        CONFIGS / "passive_flexion.toml", ("forward.stop_s=0.01", "forward.start_s=0.0", override)
-    )
-    with pytest.raises(ValueError, match=told):
-        carry_out(file, tmp_path / "out")
-
-
-def test_only_tables_that_end_early_are_held_constant():
-    course = Course(np.array([0.0, 1.0]), np.zeros(2))
-    single = Course(np.zeros(1), np.zeros(1))
-    time = 0.1 * np.arange(11.0)
-    assert held_constant(Path("a.sto"), {"x": course}, time) == ()
-    assert held_constant(Path("a.sto"), {"x": single}, 2.0 * time) == ()
-    assert held_constant(None, {}, time) == ()
-    for wrong in (time + 0.1, time - 0.1):
-        (told,) = held_constant(Path("a.sto"), {"x": course}, wrong)
-        assert told.startswith("a.sto: expected rows from ")
-
-
 def test_states_of_opensim_state_where_secondary_coordinates_start():
     course, at = {"knee_add_r": Course(np.zeros(1), np.zeros(1))}, np.zeros(1)
     states = MotionTable(("/jointset/knee_r/knee_add_r/value",), at, np.zeros((1, 1)))
@@ -193,22 +147,6 @@ def test_states_of_opensim_state_where_secondary_coordinates_start():
     motion = MotionTable(("knee_add_r",), at, np.zeros((1, 1)))
     with pytest.raises(InputError, match="found knee_add_r; leave out the course"):
         _start_notes(motion, course, ("knee_add_r",))
-
-
-@pytest.mark.slow
-def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
-    (tmp_path / "settings.xml").write_text(
-        "<D><ForsimTool><model_file>x.osim</model_file><use_muscle_physiology>false"
-        "</use_muscle_physiology><unconstrained_coordinates>/jointset/knee_r/knee_tx_r"
-        "</unconstrained_coordinates></ForsimTool></D>"
-    )
-    sets = (f'forward.settings="{tmp_path}/settings.xml"', "forward.stop_s=0.02")
-    setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
-    assert setup.warnings == ()
-    assert_allclose(setup.drive.forces[1], 0.02 * setup.plant.muscles.max_force)
-    sets += ("forward.fibre_forces=true",)
-    setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
-    assert np.isnan(setup.drive.forces).all()
 
 
 #: Height of the slab [m], force on the tibia [N], thickness of a layer [m], Poisson's ratio.
@@ -336,74 +274,3 @@ def test_a_slab_carries_its_part_in_series(opensim, tmp_path):
     page = (folder / "forward.html").read_text()
     assert "Load through bodies between the surfaces" in page
     assert "share-tf" in page
-
-
-def test_an_infinitely_soft_slab_is_none(opensim, tmp_path):
-    _, without = pressed(tmp_path / "none", 1.0, slab=False)
-    assert without["shared"] == {}
-    height = without["secondary"]["tibia_ty"]["end"]
-    away = [
-        abs(pressed(tmp_path / f"{k}", modulus)[1]["secondary"]["tibia_ty"]["end"] - height)
-        for k, modulus in enumerate((1e5, 1e3, 1e1))
-    ]
-    assert away[0] > 5e-4 * height
-    np.testing.assert_allclose(np.array(away[1:]) / away[:-1], 0.01, rtol=0.05)
-
-
-@pytest.fixture(scope="module")
-def flexed(opensim, knee_data):
-    """Return setup and result of a passive flexion of a knee with menisci, in few instants."""
-    file = load_study(
-        ROOT / "configs" / "menisci_flexion.toml", ("forward.step_s=0.1", "forward.surface=flat")
-    )
-    setup = prepare_forward(file.forward)
-    return setup, setup.run()
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("side", ["medial", "lateral"])
-def test_the_forces_on_each_meniscus_balance(flexed, side):
-    """Contacts, ligaments by the points of their paths, and weight, in the frame of the tibia."""
-    (setup, result), frame = flexed, 10
-    values = setup.plant.motion.values[frame].copy()
-    values[setup.plant.motion.index(result.secondary)] = result.values[frame]
-    q = dict(zip(setup.plant.motion.names, values.tolist(), strict=True))
-    turns = {"tibia_proximal_r": (np.eye(3), np.zeros(3))}
-    for each in ("medial", "lateral"):
-        flexed, *others = (q[f"meniscus_{each}_{axis}_r"] for axis in ("flex", "add", "rot"))
-        turn = Rotation.from_euler("ZXY", [-flexed, *others]).as_matrix()
-        place = np.array([q[f"meniscus_{each}_t{axis}_r"] for axis in "xyz"])
-        turns[f"meniscus_{each}_r"] = turn, place
-    body, (turn, at) = f"meniscus_{side}_r", turns[f"meniscus_{side}_r"]
-    force, moment, pulled = np.zeros(3), np.zeros(3), 0.0
-    for name in (f"mf_{side[:3]}", f"mt_{side[:3]}"):
-        # The bed is the meniscus: its loads are opposite to those on the target.
-        loads = result.loads[frame][result.contacts.index(name)]
-        own = turn @ loads.force
-        force, moment = force - own, moment - turn @ loads.moment - np.cross(at, own)
-    tensions = ligament_forces(setup, result)[frame]
-    for name, tension in zip(setup.plant.ligaments.names, tensions, strict=True):
-        points = _points(setup.model, name)
-        if body not in points:
-            continue
-        here, there = (
-            turns[end][0] @ points[end] + turns[end][1] for end in sorted(points, key=body.__ne__)
-        )
-        pull = tension * (there - here) / np.linalg.norm(there - here)
-        force, moment, pulled = force + pull, moment + np.cross(here, pull), pulled + tension
-    middle = np.array({"medial": (-0.001, -0.02, -0.016), "lateral": (0.001, -0.02, 0.022)}[side])
-    assert pulled > 1.0
-    assert np.linalg.norm(force) == pytest.approx(0.1 * 9.80665, abs=2e-3)
-    np.testing.assert_allclose(moment, np.cross(turn @ middle + at, force), atol=1e-4)
-
-
-def _points(model, name):
-    """Return the two points of the path of a ligament, by their bodies."""
-    (found,) = (force for force in model._model.objects("ForceSet") if force.name == name)
-    return {
-        point.findtext("socket_parent_frame").rsplit("/", 1)[-1]: np.array(
-            point.findtext("location").split(), dtype=float
-        )
-        for point in found.element.iter("PathPoint")
-    }

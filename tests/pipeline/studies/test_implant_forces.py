@@ -1,7 +1,6 @@
 """Tables of implant forces: stated columns, units, signs and times, and errors of known sizes."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from pipeline.studies.implant_forces import (
     comparison_lines,
     read_implant_forces,
 )
-from pipeline.studies.muscle_walks import walk as walks
 
 WEIGHT, POUND = 686.3, 4.4482216152605
 TIME = np.arange(0.75, 3.92, 1.0 / 120.0)
@@ -85,18 +83,6 @@ def test_orthoload(tmp_path, separator):
     )
 
 
-def test_decimal_commas_and_per_cent_of_body_weight(tmp_path):
-    rows = ["Zeit [s];Fz [%BW]"]
-    rows += [
-        f"{a:.6f};{100 * f / WEIGHT:.6f}".replace(".", ",")
-        for a, f in zip(TIME, FORCE, strict=True)
-    ]
-    path = tmp_path / "knee.csv"
-    path.write_text("\n".join(rows), encoding="utf-8")
-    found = read(path, time="Zeit", total="Fz", unit="%BW")
-    assert_allclose(found.parts["total"], FORCE, rtol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("unit", "factor", "told"),
     [
@@ -124,20 +110,6 @@ def test_a_wrong_sign_is_told(tmp_path):
     columns = (TIME, MEDIAL, -LATERAL)
     path = text(tmp_path / "g.csv", ["time,medial,lateral"], columns)
     assert any("lateral force is -" in each for each in read(path, **BOTH).warnings)
-
-
-def test_columns_that_are_not_there_are_named(tmp_path):
-    path = text(tmp_path / "f.csv", ["when (s),channel A (N)"], (TIME, FORCE))
-    with pytest.raises(InputError, match=r"names with B, when, found when \(s\),channel A \(N\)"):
-        read(path, time="when", total="B")
-    assert_allclose(read(path, time="when", total="channel A").parts["total"], FORCE, rtol=1e-5)
-
-
-def test_instants_increase(tmp_path):
-    for time in (np.concatenate([TIME, TIME]), TIME[::-1]):
-        path = text(tmp_path / "f.csv", ["time,Fz"], (time, stride(time)))
-        with pytest.raises(InputError, match=r"expected increasing times, found .* of one trial"):
-            read(path, total="Fz")
 
 
 def test_empty_cells_are_gaps_and_text_is_refused(tmp_path):
@@ -217,22 +189,3 @@ def test_errors_have_their_definitions(tmp_path):
     assert comparison_lines(found.comparison)[0] == (
         "measured forces of f.csv: forces in N; medial force: medial; lateral force: lateral"
     )
-
-
-def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
-    table = text(tmp_path / "forces.csv", ["time,medial,lateral"], (TIME, MEDIAL, LATERAL))
-    model = str(knee_data / "jam_grand_challenge_DM" / "DM.osim")
-
-    def checked(**keys):
-        config = ImplantForcesConfig(file=str(table), **BOTH, **keys)
-        walk = SimpleNamespace(model=model)
-        walks.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
-
-    checked()
-    checked(contact="knee_contact")
-    with pytest.raises(InputError, match=r"a contact of DM\.osim, knee_contact, pf_contact"):
-        checked(contact="tf_contact")
-    table.write_text("time,total\n0,1\n")
-    with pytest.raises(InputError, match=r"expected a row of names with .*medial"):
-        checked()
-    walks.check_implant_forces(SimpleNamespace(implant_forces=None))

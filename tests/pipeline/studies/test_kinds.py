@@ -12,7 +12,7 @@ from pipeline.errors import StageError
 from pipeline.store.job import JobKind, RunError
 from pipeline.store.run_documents import Computed
 from pipeline.studies.conduct import Outcome, Study, Table, conduct
-from pipeline.studies.dispatch import STUDIES, WALK_STUDY, load_study, study_of
+from pipeline.studies.dispatch import STUDIES, load_study, study_of
 
 #: A shipped configuration of each kind, with the keys that make it one.
 EXAMPLES = {
@@ -47,12 +47,6 @@ def test_a_section_asks_for_its_kind(section):
     assert not {*study.results} & {*study.kept}
     assert study.document in study.results
     assert study.folder(file).name.startswith(EXAMPLES[section][0])
-
-
-def test_a_study_of_a_walk_is_one_of_its_own():
-    file = load_study(SMOKE.with_name("comak_montecarlo.toml"))
-    assert study_of(file.model_dump()) is WALK_STUDY
-    assert study_of(load_study(SMOKE).model_dump(exclude_none=True)) is None
 
 
 @KINDS

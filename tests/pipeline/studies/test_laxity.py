@@ -8,12 +8,12 @@ import pytest
 from numpy.testing import assert_allclose
 from pydantic import ValidationError
 
-from dynamics import EquilibriumError, Ligament
+from dynamics import Ligament
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, ligament_rows, load_ligaments
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import placement
 from pipeline.cli.main import main
-from pipeline.config.laxity_schema import LaxityConfig, LaxityTestConfig
+from pipeline.config.laxity_schema import LaxityTestConfig
 
 CONFIG = """
 [run]
@@ -156,18 +156,6 @@ def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path):
     assert all("outside" in note for note in by_run["notes"])
 
 
-def test_a_split_without_states_is_told(tmp_path, monkeypatch):
-    def lost(*_):
-        raise EquilibriumError("test internal 30°: the states end")
-
-    monkeypatch.setattr("pipeline.studies.laxity.study._split", lost)
-    document, _ = conducted(tmp_path, "lost", first=FIRST, second=SECOND)
-    assert document["calibration"]["held_out"] == []
-    assert document["notes"] == [
-        "laxity.splits_deg: 25 to 35 deg: test internal 30°: the states end"
-    ]
-
-
 DRAWER = {"direction": "anterior", "flexion_deg": 10.0, "load_N": (-50.0, 50.0)}
 
 
@@ -185,17 +173,3 @@ DRAWER = {"direction": "anterior", "flexion_deg": 10.0, "load_N": (-50.0, 50.0)}
 def test_refused_tests(changes, words):
     with pytest.raises(ValidationError, match=words):
         LaxityTestConfig(**DRAWER | changes)
-
-
-def test_refused_studies(tmp_path, capsys):
-    twice = {"test": (LaxityTestConfig(**DRAWER), LaxityTestConfig(**DRAWER))}
-    with pytest.raises(ValidationError, match="expected each name once, found anterior 10°"):
-        LaxityConfig(**twice)
-    held_out = LaxityTestConfig(**DRAWER, measured_mm=(0.0, 5.0), held_out=True)
-    with pytest.raises(ValidationError, match="expected a measured test that is not held out"):
-        LaxityConfig(test=(held_out,))
-    config = tmp_path / "bare.toml"
-    bare = CONFIG.format(ligaments="lenhart2015", draws=0, first="", second="", more="", torque=3.0)
-    config.write_text(bare.replace('ligaments = "lenhart2015"\n', ""))
-    assert main(["run", str(config), "--out", str(tmp_path / "out"), "--quiet"]) != 0
-    assert "simulation.ligaments: expected the bundles" in capsys.readouterr().err

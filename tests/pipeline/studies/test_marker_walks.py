@@ -1,6 +1,5 @@
 """Walks from markers, from C3D files, and of the subject of the sixth Grand Challenge."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +15,10 @@ from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
 from dynamics.musculoskeletal.marker_kinematics import read_marker_settings
 from dynamics.musculoskeletal.measured_markers import read_markers
-from pipeline.config.reading import ConfigError
+from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
-from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
+from pipeline.studies.dispatch import load_study
+from pipeline.studies.muscle_walks.marker_motion import motion_of_markers
 
 CONFIGS = ROOT / "configs"
 JAM = "$KNEE_DATA/jam_comak_walking"
@@ -34,20 +33,10 @@ def osim(jam_folder, opensim):
     return opensim
 
 
-def test_a_walk_from_markers_needs_no_motion(tmp_path):
-    path = tmp_path / "own.toml"
-    lines = [
-        *("[walk]", 'model = "knee.osim"', "[comak]", 'primary = ["hip"]', "[comak.secondary]"),
-        *("tx = 1.0", "[inverse_kinematics]", 'markers = "walk.trc"', 'coupled = "flex"'),
-    ]
-    path.write_text("\n".join(lines))
-    assert load_study(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
-    path.write_text("\n".join(lines).replace('"knee.osim"', '"knee.osim"\nmotion = "ik.mot"'))
-    with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
-        load_study(path)
-    path.write_text("\n".join(lines[:6]))
-    with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
-        load_study(path)
+def markers_of(sets, folder):
+    """Return the motion of the example from its markers."""
+    file = load_study(CONFIGS / "comak_walking.toml", sets)
+    return motion_of_markers(file, OsimModel(data_file(file.walk.model)), folder)
 
 
 def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
@@ -59,7 +48,7 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.42",
     )
-    file, found = with_motion(load_study(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    found = markers_of(sets, tmp_path)
     assert found.unknown == ("R.Scapula", "L.Scapula", "R.TH4", "L.SH4", "L.MT1")
     assert len(found.fits) == 39
     largest = found.errors.column("marker_error_max").max()
@@ -68,8 +57,8 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
     assert {path.name for path in tmp_path.iterdir()} == {
         *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
     }
-    assert file.walk.motion == str(tmp_path / "ik.mot")
-    motion = read_motion_table(file.walk.motion)
+    motion = read_motion_table(tmp_path / "ik.mot")
+    assert_allclose(motion.values, found.motion.values, rtol=0.0, atol=0.0)
     assert_allclose(motion.time, [1.4, 1.405, 1.41, 1.415, 1.42], atol=1e-9)
     known = ConstraintFunctions.read(functions, "knee_flex_r")
     expected = known(np.radians(motion.column("knee_flex_r")))
@@ -89,8 +78,7 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.45",
     )
-    file = load_study(CONFIGS / "comak_walking.toml", sets)
-    motion = motion_of_walk(file, tmp_path).motion
+    motion = markers_of(sets, tmp_path).motion
     folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
     known = read_motion_table(folder / "overground_17_ik.mot")
     rows = np.searchsorted(known.time, motion.time - 1e-6)
@@ -105,7 +93,6 @@ def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path)
 
     from dynamics.musculoskeletal.constraint_functions import passive_functions
     from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-    from pipeline.config.data_folder import data_file
     from pipeline.originals.articular_contacts import articular_contacts
 
     walk = load_study(CONFIGS / "comak_walking.toml").walk
@@ -173,7 +160,6 @@ def test_markers_and_forces_are_those_of_the_tables(motion, c3d):
 
 
 CONFIG = ROOT / "configs" / "grand_challenge_walk.toml"
-FOLDER = "$KNEE_DATA/jam_grand_challenge_DM"
 
 
 def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
@@ -198,34 +184,3 @@ def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
         forces.append(knee.evaluate(moved).loads.force[1])
     assert forces[0] == 0.0
     assert forces[1] > 100.0
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("opensim")
-def test_a_trial_from_its_own_files(knee_data, tmp_path):
-    kinds = {"walk": "comak", "inverse_kinematics": "ik"}
-    keys = [f'{key}.settings="{FOLDER}/DM_ngait_og4_{kind}.xml"' for key, kind in kinds.items()]
-    with pytest.warns(UserWarning, match="ik_constraint_weight"):
-        carry_out(load_study(CONFIG, (*keys, "walk.record=false")), tmp_path)
-    found = json.loads((tmp_path / "walk.json").read_text())
-    assert found["converged"] == found["frames"] == 131
-    side = found["sides"]["knee_contact"]
-    assert (side["leg"], side["medial"], side["mesh_axes"]) == (
-        "right",
-        "left",
-        ["back", "up", "left"],
-    )
-    # The other foot leaves the ground beside the plates.
-    assert found["residuals"]["force_max_percent"] > 25.0
-    assert any("without its plate" in flag for flag in found["flags"])
-    assert found["markers"]["rms_mm"] < 20.0
-    table, weight = read_motion_table(tmp_path / "contact.sto"), found["body_weight_N"]
-    up = {
-        part: table.column(f"knee_contact_{part}_force_y_N") / weight
-        for part in ("total", "medial", "lateral")
-    }
-    np.testing.assert_allclose(up["medial"] + up["lateral"], up["total"], atol=1e-9)
-    assert up["total"].max() == pytest.approx(2.9, abs=0.2)
-    # Most of the load is medial while the foot stands, as in the instrumented implant.
-    stance = up["total"] > 1.5
-    assert np.median(up["medial"][stance] / up["total"][stance]) > 0.5

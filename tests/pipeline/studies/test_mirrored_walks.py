@@ -3,10 +3,8 @@
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from jam_walks import AS_JAM, JAM_WALK
-from mirrored import mirrored_loads, mirrored_model, mirrored_names, two_knees
 from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import read_motion_table, write_motion_table
@@ -15,6 +13,60 @@ from pipeline.studies.dispatch import load_study
 from pipeline.studies.muscle_walks.frames import contact_sides
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.tables import contact_table, forces_table, ligament_forces
+
+#: Signs of vectors, of body-fixed angles XYZ, and of the inertia xx yy zz xy xz yz.
+_VECTOR, _TURN, _INERTIA = (1, 1, -1), (-1, -1, 1), (1, 1, 1, 1, -1, -1)
+_SIGNS = (
+    dict.fromkeys(("location", "translation", "mass_center", "gravity"), _VECTOR)
+    | dict.fromkeys(("orientation", "xyz_body_rotation"), _TURN)
+    | {"inertia": _INERTIA}
+)
+
+
+def mirrored_names(element):
+    """Return a copy of an element of OpenSim's XML in which names are those of the other leg."""
+    root = ET.fromstring(ET.tostring(element))
+    for each in root.iter():
+        if "name" in each.attrib:
+            each.set("name", counterpart(each.get("name")))
+        if each.text and not each.tag.endswith(("file", "directory", "prefix")):
+            each.text = " ".join(map(counterpart, each.text.split()))
+    return root
+
+
+def mirrored_model(element):
+    """Return the mirror image of a model, or of a part of one."""
+    root = mirrored_names(element)
+    for each in root.iter():
+        if each.tag in _SIGNS:
+            _sign(each, _SIGNS[each.tag])
+        elif each.tag == "TransformAxis":
+            turns = each.get("name").startswith("rotation")
+            _sign(each.find("axis"), (-1, -1, 1) if turns else _VECTOR)
+        elif each.tag == "quadrant" and each.text.endswith("z"):
+            each.text = {"z": "-z", "+z": "-z", "-z": "z"}[each.text]
+        elif each.tag == "Smith2018ContactMesh":
+            factors = each.find("scale_factors")
+            if factors is None:
+                factors = ET.SubElement(each, "scale_factors")
+                factors.text = "1 1 1"
+            _sign(factors, _VECTOR)
+    return root
+
+
+def mirrored_loads(table):
+    """Return a table of ground forces (columns ..vx, ..px, ..torque_1_x) of the mirror image."""
+    values = table.values.copy()
+    for k, name in enumerate(table.names):
+        reversed_axes = "xy" if "torque" in name else "z"
+        values[:, k] *= -1.0 if name[-1] in reversed_axes else 1.0
+    return replace(table, values=values)
+
+
+def _sign(element, signs):
+    numbers = map(float, element.text.split())
+    element.text = " ".join(repr(s * x) for s, x in zip(signs, numbers, strict=True))
+
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opensim")]
 #: Some instants of early stance.
@@ -94,67 +146,3 @@ def test_a_mirrored_walk_is_that_of_the_other_leg(right, jam_folder, tmp_path):
             sign = -1.0 if name.endswith(REVERSED) else 1.0
             values = other.column(counterpart(name))
             assert_allclose(mine.values[:, k], sign * values, rtol=1e-9, atol=1e-6, err_msg=name)
-
-
-def both(names):
-    """Return names and those of the other leg."""
-    return (*names, *(n for n in map(counterpart, names) if n not in names))
-
-
-def two_knees_example(jam_folder, folder):
-    """Write the example with a left knee that is the mirror image of the right one; return keys."""
-    models = jam_folder / "models/lenhart2015"
-    linked(jam_folder, folder)
-    settings = settings_of(jam_folder)
-    sets = settings.find(".//COMAKSecondaryCoordinateSet/objects")
-    sets.extend(list(mirrored_names(sets)))
-    primary, prescribed = (
-        settings.find(f".//{kind}_coordinates") for kind in ("primary", "prescribed")
-    )
-    primary.text = " ".join(both(primary.text.split()))
-    free = {*primary.text.split(), *(e.text.strip() for e in sets.iter("coordinate"))}
-    named = [path for path in prescribed.text.split() if path not in free and "/pf_l/" not in path]
-    prescribed.text = " ".join(named)
-    reserves = parsed(models / "lenhart2015_reserve_actuators.xml")
-    actuators = reserves.find("ForceSet/objects")
-    known = {each.findtext("coordinate") for each in actuators}
-    image = mirrored_names(actuators)
-    actuators.extend(each for each in image if each.findtext("coordinate") not in known)
-    results = jam_folder / "examples/walking/results/comak-inverse-kinematics"
-    motion = read_motion_table(results / "overground_17_ik.mot")
-    names = [path.text.strip().rsplit("/", 1)[1] for path in sets.iter("coordinate")]
-    added = [name for name in names if name not in motion.names]
-    columns = [motion.column(counterpart(name)) for name in added]
-    motion = replace(
-        motion,
-        names=(*motion.names, *added),
-        values=np.column_stack([motion.values, *columns]),
-    )
-    write_motion_table(folder / "ik.mot", motion, title="Coordinates")
-    loads = models / "motion_data/overground_17_ext_loads.xml"
-    return [
-        f'walk.model="{written(folder, two_knees(parsed(models / "lenhart2015.osim")), "m.osim")}"',
-        f'walk.settings="{written(folder, settings, "comak.xml")}"',
-        f'walk.reserves="{written(folder, reserves, "reserves.xml")}"',
-        f'walk.motion="{folder / "ik.mot"}"',
-        f'walk.external_loads="{loads}"',
-    ]
-
-
-def test_each_of_two_knees_walks_as_it_does_alone(right, jam_folder, tmp_path):
-    setup, found, contacts, forces = simulated(two_knees_example(jam_folder, tmp_path))
-    sides = contact_sides(setup.model, setup.contacts)
-    assert {name: side.leg for name, side in sides.items()} == {
-        **dict.fromkeys(("tf_contact_r", "pf_contact_r"), "right"),
-        **dict.fromkeys(("tf_contact_l", "pf_contact_l"), "left"),
-    }
-    assert not found.flags
-    places = [found.secondary.index(name) for name in right[1].secondary]
-    assert_allclose(found.values[:, places], right[1].values, rtol=0, atol=1e-5)
-    for name in right[3].names:
-        mine = name if name in forces.names else f"{name}_r"
-        assert_allclose(forces.column(mine), right[3].column(name), rtol=0, atol=2.0, err_msg=name)
-    for part in ("medial", "lateral"):
-        force = right[2].column(f"tf_contact_{part}_force_y_N")
-        assert_allclose(contacts.column(f"tf_contact_r_{part}_force_y_N"), force, rtol=0, atol=2.0)
-        assert contacts.column(f"tf_contact_l_{part}_force_y_N").max() > 50.0

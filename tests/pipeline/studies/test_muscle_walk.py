@@ -2,9 +2,6 @@
 
 import json
 import re
-import runpy
-import sys
-import tomllib
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,14 +9,12 @@ import pandas as pd
 import pytest
 from jam_walks import AS_JAM, JAM_WALK, WALK_FILES
 from numpy.testing import assert_allclose, assert_array_equal
-from studies import ROOT
 
 from dynamics.motion.motion_tables import read_motion_table
-from dynamics.musculoskeletal import (
-    RecordedPlant,
-)
+from dynamics.musculoskeletal import OsimModel, RecordedPlant
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from foundation.base.errors import InputError
+from pipeline.config.data_folder import data_file
 from pipeline.studies.dispatch import load_study
 from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks.frames import contact_flags
@@ -185,31 +180,17 @@ def test_loads_of_a_surrogate_s_frame_stand_in_the_frame_of_the_bed():
     [({"knee_flex_r": 0.0, "knee_ty_r": 0.01, "elbow_flex_r": 0.0}, True), (None, False)],
 )
 def test_locked_coordinates_are_not_solved_for(locked, left):
-    stated = walk_setup.walk_settings(load_study(JAM_WALK))
+    file = load_study(JAM_WALK)
+    stated = walk_setup.walk_settings(file, OsimModel(data_file(file.walk.model)))
     names = [*stated.settings.primary, *walk_setup.secondary_names(stated.settings)]
+    assert list(stated.solved) == names
     path = SimpleNamespace(name="m.osim")
     held = locked or dict.fromkeys(names, 0.0)
     model = SimpleNamespace(locked_coordinates=held, path=path, contacts=("tf",))
     if not left:
         with pytest.raises(InputError, match=r"m\.osim: expected primary .* set locked to false"):
-            walk_setup._without_locked(stated, model)
+            walk_setup._without_locked(stated.settings, model)
         return
-    kept, solved = walk_setup._without_locked(stated, model)
-    assert list(solved) == names
-    found = {*kept.settings.primary, *walk_setup.secondary_names(kept.settings)}
+    kept = walk_setup._without_locked(stated.settings, model)
+    found = {*kept.primary, *walk_setup.secondary_names(kept)}
     assert found == set(names) - {"knee_flex_r", "knee_ty_r"}
-
-
-TIMES = ("comak.start_s=1.30", "comak.stop_s=1.34")
-
-
-@pytest.mark.slow
-def test_keys_are_poses_of_each_contact(opensim, jam_folder, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["space_motion.py", str(JAM_WALK), *TIMES])
-    runpy.run_path(str(ROOT / "examples" / "space_motion.py"))
-    parts = capsys.readouterr().out.split("# ")[1:]
-    assert [part.split("\n")[0] for part in parts] == ["tf_contact", "pf_contact"]
-    keys = tomllib.loads(parts[0].split("\n", 1)[1])["space"]["motion"]
-    assert {len(values) for values in keys.values()} == {2}  # the first and the last of five
-    assert np.all(np.abs(keys["flexion_deg"]) < 30.0)  # stance
-    assert np.all(np.abs(keys["anterior_mm"] + keys["lateral_mm"]) < 20.0)

@@ -14,8 +14,6 @@ from dynamics.musculoskeletal import (
     RecordedPlant,
 )
 from dynamics.simulator.equations import SimulationError
-from foundation.base.errors import InputError
-from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.muscle_walks import study as walk_study
@@ -59,9 +57,9 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     with (tmp_path / "plant.npz").open("wb") as stream:
         replace(record, balance=replace(record.balance, flags=(flag,))).save(stream)
     again = changed(file, replay=str(tmp_path / "plant.npz"))
-    simulate, said = walk_module._simulate, []
+    bar, said = walk_module.bar, []
     monkeypatch.setattr(
-        walk_module, "_simulate", lambda setup: said.append(capsys.readouterr()) or simulate(setup)
+        walk_module, "bar", lambda *how: said.append(capsys.readouterr()) or bar(*how)
     )
     summary = carry_out(again, tmp_path / "out").document
     (before,) = said  # Before the first frame.
@@ -80,58 +78,6 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(
     assert flag in walk_catalogue(setup, result).note
     row = walk_study._simulated(WalkTask("", "flag", ""), setup, result.values)
     assert row["flagged_instants"] == 4
-
-
-def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
-    file, record = load_study(jam_walk / "config.toml"), str(jam_walk / "plant.npz")
-    later = {"stop_s": 1.3}
-    with pytest.raises(
-        InputError, match=r"comak\.stop_s: expected 1\.24 as in the record, found 1\.3"
-    ):
-        replayed(changed(file, later), record)
-    update = {"replay": record, "motion": "other.mot"}
-    moved = changed(file, **update)
-    with pytest.warns(UserWarning, match=r"ignored: walk\.motion"):
-        summary = carry_out(moved, tmp_path / "out").document
-    assert any("walk.motion" in text for text in summary.warnings)
-
-
-@pytest.mark.slow
-def test_a_record_of_another_model_is_told(jam_walk, tmp_path, jam_folder):
-    file = load_study(jam_walk / "config.toml")
-    text = (jam_folder / "models/lenhart2015/lenhart2015.osim").read_text()
-    path = jam_folder / "models/lenhart2015/Geometry/lenhart2015-R-patella-cartilage.stl"
-    meshes = {**file.walk.meshes, path.name: str(path)}
-
-    def of(model):
-        (tmp_path / "m.osim").write_text(model)
-        update = {"model": str(tmp_path / "m.osim"), "meshes": meshes}
-        return replayed(changed(file, **update), str(jam_walk / "plant.npz"))
-
-    assert of(text).warnings == ()
-    assert of(text.replace("<elastic_modulus>", "<elastic_modulus> ")).warnings == ()
-    with pytest.warns(UserWarning, match=r"m\.osim is not the model of the record"):
-        of(text.replace("<slack_length>", "<slack_length>1.0", 1))
-    with pytest.raises(InputError, match=r"expected a record of m\.osim, found another model"):
-        of(text.replace('"neck_rot"', '"neck_turn"'))
-
-
-def swapped(file):
-    """Return a walk whose meshes of femur and tibia are swapped."""
-    femur, tibia = (f"lenhart2015-R-{bone}-cartilage.stl" for bone in ("femur", "tibia"))
-    meshes = file.walk.meshes
-    update = {"meshes": meshes | {femur: meshes[tibia], tibia: meshes[femur]}}
-    return changed(file, **update)
-
-
-@pytest.mark.slow
-def test_swapped_meshes_are_refused_with_and_without_opensim(jam_walk):
-    file = swapped(load_study(jam_walk / "config.toml"))
-    message = r"pf_contact: expected surfaces of .* face each other .*walk\.meshes"
-    with pytest.raises(MeshError, match=message):
-        prepare_walk(file)
-    with pytest.raises(MeshError, match=message):
-        replayed(file, str(jam_walk / "plant.npz"))
 
 
 def test_frames_that_do_not_converge_are_flagged_in_file_and_page(jam_walk, tmp_path):
@@ -222,18 +168,3 @@ def test_a_study_varies_a_recorded_walk(jam_walk, tmp_path, capsys):
     assert summary["nominal"]["tf_contact_total_force_peak_BW"] > 0.5
     assert "BW are body weights" in (out / "study.html").read_text()
     assert "tf_contact force, peak" in capsys.readouterr().out
-
-
-def test_inputs_of_a_walk_are_listed_and_checked(jam_walk, tmp_path, capsys):
-    assert main(["factors", str(jam_walk)]) == 0
-    told = capsys.readouterr().out
-    for name in ("ligament_PCLal_slack_scale", "muscle_soleus_r_weight", "pf_contact_target_up_mm"):
-        assert name in told
-    config = tmp_path / "study.toml"
-    text = STUDY.format(walk=jam_walk)
-    config.write_text(text.replace("tf_contact_modulus_scale", "tf_modulus_scale"))
-    assert main(["run", str(config), "--out", str(tmp_path / "out")]) == 2
-    assert "similar names are tf_contact_modulus_scale" in capsys.readouterr().err
-    config.write_text(STUDY.format(walk=tmp_path))
-    assert main(["run", str(config), "--out", str(tmp_path / "out")]) == 2
-    assert "expected the folder of a walk" in capsys.readouterr().err

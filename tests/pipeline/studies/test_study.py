@@ -5,25 +5,26 @@ import re
 import tomllib
 
 import numpy as np
+import pandas as pd
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose
-from studies import kept_figures, stored_samples
+from studies import stored_samples
 
+from dynamics import Ligament
+from dynamics.ligaments.bundle_tables import ligament_rows
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import kinds_of
-from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS, WAVES
-from pipeline.store.documents import read_document
+from pipeline.stages.model_cycles import OUTPUTS, WAVES
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.dispatch import carry_out, load_study
-from pipeline.studies.experiment import study_page
-from pipeline.studies.factors import CYCLES
+from pipeline.studies.factors import check_applicable
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile
 from pipeline.studies.study import study_task
-from pipeline.studies.summary import StudySummary
 
 FACTORS = [
     {"name": "axial_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
@@ -109,41 +110,10 @@ def test_summary_is_that_of_the_rows(done):
     assert correlations["axial_scale"] > 0.5
 
 
-def test_figures_show_rows_and_summary(done, tmp_path):
-    summary = read_document(done / "summary.json", StudySummary)
-    table = read_table(done / "runs.parquet")
-    with kept_figures() as figures:
-        study_page(done, summary, table, CYCLES)
-    axes = [figure.axes[0] for figure in figures]
-    histograms, bands, tornados, means = axes[:5], axes[5:10], axes[10:15], axes[15:]
-    for drawn, name in zip(histograms, KEY_OUTPUTS, strict=True):
-        assert drawn.get_xlabel() == OUTPUTS[name].axis
-        assert sum(bar.get_height() for bar in drawn.containers[0]) == 6
-        median, nominal = (line.get_xdata()[0] for line in drawn.lines)
-        assert_allclose(median, table[name].median(), rtol=1e-12)
-        assert nominal == summary.nominal[name]
-    with np.load(done / "waveforms.npz") as waves:
-        for drawn, name in zip(bands, WAVES, strict=True):
-            assert_allclose(drawn.lines[0].get_ydata(), np.median(waves[name], axis=0), rtol=1e-6)
-    for drawn, name in zip(tornados, KEY_OUTPUTS, strict=True):
-        measure = summary.sensitivity.outputs[name]
-        shown = {label.get_text() for label in drawn.get_yticklabels()}
-        widths = [bar.get_width() for bar in drawn.containers[0]]
-        assert (shown, sorted(widths)) == (set(measure), sorted(measure.values()))
-        assert np.all(np.diff(np.abs(widths)) <= 0.0)
-    for drawn, name in zip(means, KEY_OUTPUTS, strict=True):
-        assert_allclose(drawn.lines[0].get_ydata()[-1], table[name].mean(), rtol=1e-12)
-
-
 @pytest.mark.slow
 def test_results_depend_on_neither_workers_nor_chunks(done, tiny_run, tmp_path):
     carry_out(study(tiny_run, workers=2, chunk=1), tmp_path / "other")
     assert_same_study(tmp_path / "other", done)
-
-
-def test_more_runs_begin_with_those_of_fewer(done, tiny_run, tmp_path):
-    carry_out(study(tiny_run, runs=7, chunk=7), tmp_path / "more")
-    assert rows(tmp_path / "more").iloc[:6].equals(rows(done))
 
 
 def stopping(monkeypatch, after):
@@ -251,29 +221,49 @@ def test_everything_a_tenth_stronger_moves_the_same(tiny_run):
         assert_allclose(other[name], factor * one[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
-def test_original_model_can_drive_a_study(tiny_run):
-    file = study(tiny_run, model="original")
-    row = run_once(study_task(file), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1})
-    assert row["status"] == "ok", row["reason"]
-    other = run_once(
-        study_task(study(tiny_run)), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1}
-    )
-    # The tiny run's surrogate is rough.
-    for name in ("medial_force_peak_N", "total_wear_mm3_per_million_cycles"):
-        assert_allclose(row[name], other[name], rtol=0.3)
+DRAWS = {"name": "ligament_draw", "distribution": "table", "table": "draws.csv"}
 
 
-def test_simulation_of_the_run_is_replaced_key_by_key(tiny_run):
-    content = tree(tiny_run) | {"simulation": {"samples": 31, "axial_scale": 1.2}}
-    task = study_task(load(content, tiny_run.parent))
-    setup = CycleSetup.of(task)
-    assert setup.gait.config.samples == 31
-    plain = CycleSetup.of(study_task(study(tiny_run)))
-    assert setup.gait.config.relative_tolerance == plain.gait.config.relative_tolerance
-    ratio = setup.nominal.cycle.axial_force / plain.nominal.cycle.axial_force
-    assert_allclose(ratio, 1.2, rtol=1e-12)
-    with pytest.raises(ConfigError, match="samples_: unknown key"):
-        study_task(load(tree(tiny_run) | {"simulation": {"samples_": 31}}, tiny_run.parent))
+@pytest.fixture
+def bundles(tiny_run):
+    """Return two draws of a bundle that pulls the tibia of the tiny run medially."""
+    ends = [-0.01, 0.0, 0.0], [0.02, -0.01, -0.02]
+    drawn = [Ligament("ACL", *ends, rest, 3e4, "linear") for rest in (0.025, 0.03)]
+    rows = [ligament_rows([each])[0] for each in drawn]
+    table = pd.DataFrame(rows).assign(draw=[3, 7], menisci_N_per_mm=[25.0, 35.0])
+    table.to_csv(tiny_run.parent / "draws.csv", index=False)
+    return table
+
+
+def test_runs_draw_ligaments_from_a_table(tiny_run, bundles, tmp_path):
+    exact = {"relative_tolerance": 1e-6}
+    content = tree(tiny_run, [DRAWS], kind="latin_hypercube", runs=4) | {"simulation": exact}
+    summary = carry_out(load(content, tiny_run.parent), tmp_path / "drawn").document
+    table = read_table(tmp_path / "drawn" / "runs.parquet")
+    assert sorted(table["ligament_draw"]) == [0, 0, 1, 1]
+    assert set(summary.sensitivity.outputs.values()) == {None}
+    for number in (0, 1):
+        path = tiny_run.parent / "one.csv"
+        bundles.iloc[[number], :-2].to_csv(path, index=False)
+        keys = {"ligaments": str(path), "ap_stiffness_N_per_mm": [25.0, 35.0][number]}
+        content = tree(tiny_run) | {"simulation": exact | keys}
+        plain = run_once(study_task(load(content, tmp_path)), {})
+        own = table[table["ligament_draw"] == number]
+        for name in ("medial_force_peak_N", "anterior_range_mm"):
+            assert_allclose(own[name], plain[name], rtol=1e-4)
+    assert table["anterior_range_mm"].nunique() > 1
+
+
+def test_refused_draws(tiny_run, bundles):
+    for change, words in (
+        ({"name": "ap_scale"}, 'ap_scale: expected distribution = "table" for ligament_draw alone'),
+        ({"table": "none.csv"}, "expected a table of draws of a study with .laxity., found no"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            study_task(study(tiny_run, [DRAWS | change]))
+    inputs = CycleSetup.of(study_task(study(tiny_run))).nominal
+    with pytest.raises(InputError, match=r"ligament_draw: expected a factor of \[study\]"):
+        check_applicable(inputs, ["ligament_draw"])
 
 
 UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.0}
@@ -300,11 +290,6 @@ def test_bad_input_is_named_with_status_2(tiny_run, tmp_path, capsys, changes, w
     assert error.count("error: ") == 1
     assert re.search(words, error), error
     assert not (tmp_path / "bad").exists()
-
-
-def test_factors_are_listed(capsys):
-    assert main(["factors"]) == 0
-    assert "alignment_rotation_deg" in capsys.readouterr().out
 
 
 def test_worn_insert_of_a_run(run_copy, capsys):

@@ -1,28 +1,19 @@
 """Results of walks, walks from OpenSim-JAM's settings, and commands without OpenSim."""
 
-import sys
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from studies import kept_figures
 
 from dynamics.motion.motion_tables import read_motion_table
-from dynamics.musculoskeletal import Comak
-from dynamics.musculoskeletal.measurement_errors import MeasurementError
-from dynamics.musculoskeletal.opensim_system import opensim as wheel
 from dynamics.musculoskeletal.plant import SimulatedFrames
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from pipeline.cli.main import main
-from pipeline.studies.jam_settings import jam_file, mesh_in
+from pipeline.studies.jam_settings import mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
-from pipeline.studies.muscle_walks.summary import uncertainty_text, walk_uncertainty
 from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
-from tests.dynamics.musculoskeletal.synthetic import contact, record, settings
 
 
 def frames(*forces, flags=()):
@@ -90,72 +81,6 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def walk():
-    plant = record()
-    setup = SimpleNamespace(contacts=(contact(),), settings=settings())
-    return setup, Comak(plant, setup.contacts, setup.settings).run(plant.start), plant
-
-
-def error(plant, force):
-    """Return an error by which the height needs another force [N]."""
-    needed = np.zeros_like(plant.frames.needed)
-    needed[:, 2] = force
-    return MeasurementError(f"{force:g} N", "N", force, 0.1, 0.02, needed)
-
-
-def test_peaks_move_as_in_a_walk_with_the_error(walk):
-    setup, result, plant = walk
-    errors = [error(plant, force) for force in (0.0, 3.0, 4.0)]
-    found = walk_uncertainty(setup, result, plant, errors)
-    none, some, _ = (each.percent["touch"] for each in found.errors.values())
-    assert none["total"] == pytest.approx([0.0, 0.0], abs=1e-6)
-    forces = np.array([[row[0].force[1] for row in result.loads]])
-    frames = plant.frames._replace(needed=plant.frames.needed + errors[1].needed)
-    other = Comak(replace(plant, frames=frames), setup.contacts, setup.settings).run(plant.start)
-    at = forces.argmax()
-    change = 100.0 * (other.loads[at][0].force[1] / forces.max() - 1.0)
-    assert abs(change) > 0.5
-    assert np.abs(np.array(some["total"]) - change).min() < 0.05 * abs(change)
-    largest = [np.abs(e.percent["touch"]["medial"]).max() for e in found.errors.values()]
-    assert found.percent["touch"]["medial"] == pytest.approx(np.linalg.norm(largest))
-    assert "move the peaks by about ±" in uncertainty_text(found)[0]
-
-
-def test_a_broken_installation_is_told_from_none(monkeypatch):
-    error = ImportError("libosimCommon.so: cannot open shared object file")
-    monkeypatch.delitem(sys.modules, "casadi", raising=False)
-
-    def broken(name):
-        raise error
-
-    monkeypatch.setattr("importlib.import_module", broken)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
-        wheel()
-    assert str(error) in str(told.value)
-
-
-def test_casadi_in_the_same_process_is_named(monkeypatch):
-    def clashing(name):
-        raise ImportError("undefined symbol: _ZN6casadi")
-
-    monkeypatch.setattr("importlib.import_module", clashing)
-    monkeypatch.setitem(sys.modules, "casadi", None)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
-        wheel()
-
-
-@pytest.mark.parametrize("config", ["passive_flexion", "comak_walking"])
-def test_commands_say_what_to_install(no_opensim, jam_folder, config, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert main(["run", config, "--out", str(out), "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert told.count('pip install "knee-contact[opensim]"') == 1
-    assert not out.exists()
-
-
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
 
 
@@ -165,10 +90,12 @@ def jam_settings(jam_folder):
 
 
 @pytest.fixture(scope="module")
-def done(jam_settings, opensim, knee_data, tmp_path_factory):
-    """Return the folder of the first frames from OpenSim-JAM's own settings."""
+def done(jam_settings, jam_walk, knee_data, tmp_path_factory):
+    """Return the folder of the first frames from OpenSim-JAM's own settings, recorded before."""
     folder = tmp_path_factory.mktemp("comak") / "out"
+    recorded = f"--set=walk.replay={jam_walk / 'plant.npz'}"
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
+    options.append(recorded)
     assert main(["run", str(jam_settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
 
@@ -197,24 +124,6 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
         tolerance = {"value": 0.1, "speed": 10.0, "acc": 115.0}[kind]
         theirs = wanted.column(column)[: len(found.time)]
         assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
-
-
-def test_a_configuration_has_the_tables_too(done):
-    file = jam_file(done / "config.toml", ("walk.name=again",))
-    assert file.walk.jam_tables == "walking"
-    assert file.walk.name == "again"
-
-
-def test_missing_files_name_the_option(jam_settings, knee_data, tmp_path):
-    with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
-        jam_file(jam_settings)
-    alone = tmp_path / "settings.xml"
-    alone.write_text(jam_settings.read_text())
-    with pytest.raises(InputError, match=r"lenhart2015\.osim does not exist; state --model"):
-        jam_file(alone)
-    geometry = knee_data / "jam_lenhart2015_knee"
-    with pytest.warns(UserWarning, match="is taken"), pytest.raises(InputError, match="--contact"):
-        jam_file(jam_settings, geometry=geometry, contact=("original", "run"))
 
 
 def test_meshes_are_found_by_the_parts_of_their_names(tmp_path):

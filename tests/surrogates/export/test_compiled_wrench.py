@@ -1,4 +1,4 @@
-"""`compiled_wrench`: the exported C, compiled and loaded by the library itself."""
+"""The exported C, compiled and loaded as a function of CasADi, with its derivatives."""
 
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -7,16 +7,90 @@ import numpy as np
 import pytest
 from c_library import needs_compiler
 from lazily import casadi
-from made_knees import KNEES, middle_of
+from made_knees import KNEES, middle_of, poses_about
+from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from surrogates.export import c_export
 from surrogates.export.c_export import compiled_wrench, has_compiler
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
-pytestmark = pytest.mark.casadi
-
-
+pytestmark = [needs_compiler, pytest.mark.casadi]
+#: A knee, and a pair with three compartments.
 SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
+PAIR = ContactSurrogate(
+    {
+        "front": SMOOTH.compartment("medial"),
+        "int": SMOOTH.compartment("lateral"),
+        "back": SMOOTH.compartment("medial"),
+    }
+)
+CONTACTS = {"knee": SMOOTH, "pair": PAIR}
+WEIGHTS = np.random.default_rng(7).normal(size=18)
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory):
+    assert has_compiler()
+    folder = tmp_path_factory.mktemp("casadi") / "new"
+    return {name: compiled_wrench(contact, folder, name) for name, contact in CONTACTS.items()}
+
+
+def differentiated(function):
+    """Wrench, Jacobian, second derivatives, Hessian of a weighted sum: a function of the pose."""
+    pose = casadi.MX.sym("pose", 6)
+    wrench = function(pose)
+    jacobian = casadi.jacobian(wrench, pose)
+    total = casadi.dot(WEIGHTS[: wrench.numel()], casadi.vec(wrench))
+    outputs = [wrench, jacobian, casadi.jacobian(jacobian, pose), casadi.hessian(total, pose)[0]]
+    return casadi.Function("all", [pose], outputs)
+
+
+def check(prefix, functions, count):
+    contact, function = CONTACTS[prefix], differentiated(functions[prefix])
+    parts = len(contact.compartments)
+    poses = np.concatenate([poses_about(part, count) for part in contact.parts])
+    loads, jacobian, _ = arrays(contact, poses)
+    bends = contact.loads(poses, 2).hessian
+    total = np.tensordot(bends, WEIGHTS[: 6 * parts].reshape(parts, 6), ([1, 2], [0, 1]))
+    wanted = loads[..., :6], jacobian, bends, total
+    found = [np.empty(values.shape) for values in wanted]
+    for i, pose in enumerate(poses):
+        wrench, slopes, seconds, hessian = (np.array(value) for value in function(pose))
+        found[0][i] = wrench.T
+        found[1][i] = slopes.reshape(parts, 6, 6)
+        found[2][i] = seconds.reshape(6, parts, 6, 6).transpose(1, 2, 0, 3)
+        found[3][i] = hessian
+    for a, b in zip(found, wanted, strict=True):
+        peak = np.abs(b).max(axis=0)
+        assert (np.abs(a - b) / np.where(peak > 0.0, peak, 1.0)).max() < 1e-10
+    assert (np.abs(bends).max(axis=(2, 3, 4)) > 0.0).mean() > 0.3
+
+
+@pytest.mark.parametrize("prefix", CONTACTS)
+def test_derivatives_are_those_of_python(prefix, functions):
+    check(prefix, functions, 30)
+
+
+def test_poses_that_are_not_finite_are_refused(functions):
+    pose = middle_of(SMOOTH)[0]
+    assert np.isfinite(np.array(functions["knee"](pose))).all()
+    with pytest.raises(RuntimeError, match="knee_wrench"):
+        functions["knee"](np.where(np.arange(6) == 3, np.nan, pose))
+
+
+def test_threads_share_the_function(functions):
+    knee, function = SMOOTH, differentiated(functions["knee"])
+    poses = poses_about(knee.compartment("medial"), 100)
+    wanted = [np.array(function(pose)[3]) for pose in poses]
+    copies = [differentiated(functions["knee"]) for _ in range(4)]
+
+    def work(copy):
+        return [np.array(copy(pose)[3]) for pose in poses]
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(work, copies):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def assert_wrench(function, knee):
@@ -27,28 +101,12 @@ def assert_wrench(function, knee):
     np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
 
 
-@needs_compiler
-def test_values_and_derivatives_are_those_of_python(tmp_path):
-    assert has_compiler()
-    function = compiled_wrench(SMOOTH, tmp_path / "new", "mine")
-    assert function.name() == "mine_wrench"
-    pose = middle_of(SMOOTH)
-    jacobian = SMOOTH.loads(pose, 1).jacobian
-    assert_wrench(function, SMOOTH)
-    at = casadi.MX.sym("at", 6)
-    slope = casadi.Function("slope", [at], [casadi.jacobian(function(at), at)])
-    wanted = jacobian[0].reshape(12, 6)
-    found = np.array(slope(pose[0]))
-    np.testing.assert_allclose(found, wanted, atol=1e-10 * np.abs(wanted).max())
-
-
 def outputs(calls):
     """Return how many commands write a library."""
     return sum("-o" in command for command, *_ in calls)
 
 
 @pytest.mark.slow
-@needs_compiler
 def test_another_processor_has_a_library_of_its_own(tmp_path, monkeypatch):
     run = subprocess.run
 
@@ -66,19 +124,6 @@ def test_another_processor_has_a_library_of_its_own(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@needs_compiler
-def test_options_that_a_compiler_does_not_know_are_left_out(tmp_path, monkeypatch):
-    program = tmp_path / "cc"
-    refuse = 'case "$*" in *native*) echo unknown >&2; exit 1;; esac'
-    program.write_text(f'#!/bin/sh\n{refuse}\nexec {c_export.c_compiler()} "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setattr(c_export.shutil, "which", lambda name: str(program))
-    function = compiled_wrench(SMOOTH, tmp_path / "out")
-    assert_wrench(function, SMOOTH)
-
-
-@pytest.mark.slow
-@needs_compiler
 def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch):
     first = compiled_wrench(SMOOTH, tmp_path)
     calls = []
@@ -92,27 +137,6 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
     assert len(list(tmp_path.glob("*.so"))) == 2
     for knee, function in ((SMOOTH, first), (other, second)):
         assert_wrench(function, knee)
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_threads_with_one_folder_get_their_own_knees(tmp_path):
-    """Different knees and the same knee at a time: each function is that of its knee."""
-    names = ("smooth_inverted_polynomial_poly_fourier", "smooth_direct_polynomial_poly_fourier")
-    knees = [KNEES[name] for name in names * 3]
-    with ThreadPoolExecutor(len(knees)) as pool:
-        functions = list(pool.map(lambda knee: compiled_wrench(knee, tmp_path), knees))
-    assert len(list(tmp_path.iterdir())) == 2
-    for knee, function in zip(knees, functions, strict=True):
-        assert_wrench(function, knee)
-
-
-@needs_compiler
-def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("no folder")
-    with pytest.raises(InputError, match=r"folder: expected a folder .*file.*can be written"):
-        compiled_wrench(SMOOTH, file)
 
 
 @pytest.mark.parametrize("prefix", ["9x", "", "a" * 101, None])

@@ -64,27 +64,6 @@ def test_bad_options_are_named(file, options, message, capsys):
     assert list(file.parent.iterdir()) == [file]
 
 
-@pytest.mark.parametrize("options", [[], ["--fmu", "3.0"]])
-def test_files_that_cannot_be_exported_are_named(file, options, monkeypatch, capsys):
-    def error():
-        assert main(["export", str(file.parent), *options]) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        return line
-
-    content = file.read_bytes()
-    file.write_bytes(content[: len(content) // 2])
-    assert "knee.npz" in error()
-    file.unlink()
-    assert "knee.npz: no such file" in error()
-    assert not list(file.parent.iterdir())
-
-
-def test_an_unknown_version_is_refused(file, capsys):
-    with pytest.raises(SystemExit):
-        main(["export", str(file), "--fmu", "1.0"])
-    assert '"1.0"' in capsys.readouterr().err
-
-
 def test_without_a_compiler_the_sources_can_be_exported(file, monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(FmuError, match=r"C compiler: expected one of cc.*--sources-only"):

@@ -7,7 +7,6 @@ import numpy as np
 import pressed_spheres as spheres
 import pytest
 from some_slow import first_of
-from surrogate_files import parts, signed
 
 import surrogates
 from dynamics.wear.cycle_wear import FieldContact
@@ -20,7 +19,6 @@ from surrogates.fields.field_fit import FieldSettings, fit_fields
 from surrogates.fields.knee_fields import (
     LOGARITHMIC,
     POWER,
-    KneeFields,
     LayerResponse,
     Skin,
     SpringResponse,
@@ -199,26 +197,6 @@ def test_a_file_keeps_the_fields(knee, tmp_path):
     assert all(np.array_equal(arrays[name], found[name]) for name in arrays)
 
 
-def test_later_and_damaged_fields_are_refused(knee, tmp_path):
-    arrays = knee.fields.to_arrays()
-    with pytest.raises(InputError, match="version 2, found 3"):
-        KneeFields.from_arrays(arrays | {"version": np.array(3)})
-    with pytest.raises(InputError, match="missing"):
-        KneeFields.from_arrays({k: a for k, a in arrays.items() if k != "faces"})
-    with pytest.raises(InputError, match="triangles"):
-        KneeFields.from_arrays(arrays | {"faces": np.array(3)})
-    name = "medial/triangles"
-    with pytest.raises(InputError, match="triangles"):
-        KneeFields.from_arrays(arrays | {name: np.zeros_like(arrays[name])})
-    file = tmp_path / "knee.npz"
-    surrogates.save(knee, file)
-    content, header = parts(file)
-    content["fields/medial/bed"] = content["fields/medial/bed"][:, :6]
-    file.write_bytes(signed(content, header))
-    with pytest.raises(surrogates.SurrogateFileError, match="bed"):
-        surrogates.load(file)
-
-
 def test_outside_the_domain_the_field_is_flagged(knee):
     inside = manufactured.truth().poses(np.zeros((1, 5)), np.array([0.2e-3]))[0]
     outside = inside.copy()
@@ -242,11 +220,3 @@ def test_wear_takes_the_field_of_the_same_mesh(knee):
         FieldContact(knee, coarse, coarse.compartments).spring_state(Pose())
     with pytest.raises(InputError, match="compartments"):
         FieldContact(knee, BED, BED.compartments[1:])
-
-
-def test_a_knee_without_fields_says_so(tmp_path):
-    surrogates.save(manufactured.knee(), tmp_path / "knee.npz")
-    again = surrogates.load(tmp_path / "knee.npz")
-    assert again.fields is None
-    with pytest.raises(InputError, match=r"\[surrogate.fields\]"):
-        again.pressure_field(Pose())

@@ -12,10 +12,9 @@ from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.families.training import basis_matrix, polynomial_exponents
-from surrogates.formulations.design_fit import DesignSamples, OverDesigns, fit_parametric
+from surrogates.formulations.design_fit import OverDesigns
 from surrogates.sampling.parameters import Parameters
 
 PARAMETERS = Parameters(("radius_mm", "slope_deg"), np.array([20.0, -3.0]), np.array([30.0, 9.0]))
@@ -41,19 +40,6 @@ def test_a_design_by_name_is_scaled_to_its_ranges():
 def test_other_designs_are_refused(design, message):
     with pytest.raises(InputError, match=message):
         PARAMETERS.values(design)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ((("a", "a"), [0, 0], [1, 1]), "unique names"),
-        ((("a",), [1.0], [1.0]), "a: expected low < high"),
-        ((tuple("abcdefghi"), np.zeros(9), np.ones(9)), "at most 8, found 9"),
-    ],
-)
-def test_other_parameters_are_refused(fields, message):
-    with pytest.raises(InputError, match=message):
-        Parameters(*fields)
 
 
 def test_the_header_gives_the_parameters_back():
@@ -119,19 +105,6 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
 
 
-def test_loads_over_designs_need_a_design():
-    part, poses = made.knee().by_name["medial"], poses_in_contact(1)
-    with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
-        part.loads(poses)
-    for given in (poses, Pose.from_array(poses[0])):
-        with pytest.raises(InputError, match="call `at` with the values of stiffness_GN"):
-            made.knee().loads(given)
-    with pytest.raises(InputError, match="expected values of no parameters, found radius_mm"):
-        made.knee().at(DESIGN).at({"radius_mm": 3.0})
-    single = part.at(np.zeros(3))
-    assert (single.parameters, single.at(np.zeros(0))) == (0, single)
-
-
 def test_the_path_is_that_of_the_design():
     knee = made.knee()
     flexion = np.linspace(0.0, 1.0, 5)
@@ -144,15 +117,6 @@ def test_the_path_is_that_of_the_design():
         knee.path_of([17.0, 5e-3, 13.0])
     with pytest.raises(InputError, match="surrogate over designs: expected that of one design"):
         knee.reference_pose(20.0)
-
-
-def test_other_fits_are_refused():
-    space = made.parametric_space(made.designs(8))
-    with pytest.raises(InputError, match="at least one design"):
-        fit_parametric("inverted", space, [], made.polynomial_fitter())
-    row = DesignSamples(np.zeros(3), made.samples_of(DESIGN, made.ARM))
-    with pytest.raises(InputError, match="load_degree"):
-        fit_parametric("inverted", space, [row], made.polynomial_fitter(), 0.5)
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ ROCKER = ChainSegment("rocker", 0.5, 1.5, 0.04, [0.2, -0.03])
 GROUND_LINK = 0.8
 
 
-def four_bar(**options) -> Assembly:
+def four_bar(**options):
     chains = (
         Chain("left", (CRANK, COUPLER)),
         Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
@@ -40,7 +40,7 @@ def four_bar(**options) -> Assembly:
     return Assembly(chains, closures=(pin,), **options)
 
 
-def bars_at(crank: float) -> np.ndarray:
+def bars_at(crank):
     """Angles of coupler and rocker by the intersection of two circles."""
     elbow, pivot = 0.2 * np.exp(1j * crank), complex(GROUND_LINK)
     way = pivot - elbow
@@ -50,7 +50,7 @@ def bars_at(crank: float) -> np.ndarray:
     return np.angle([pin - elbow, pin - pivot])
 
 
-def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
+def oracle_at(crank):
     """Effective inertia, potential energy, and angles' rates per rate of the crank."""
     angles = np.array([crank, *bars_at(crank)])
     unit = np.exp(1j * angles)
@@ -66,7 +66,7 @@ def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
     return mass @ np.abs(speeds) ** 2 + inertia @ w**2, G * mass @ centres.imag, w
 
 
-def start_of_four_bar(crank: float, rate: float) -> tuple[list[float], list[float]]:
+def start_of_four_bar(crank, rate):
     return [crank, *bars_at(crank)], list(rate * oracle_at(crank)[2])
 
 
@@ -93,7 +93,7 @@ def test_other_integrators_find_the_same_four_bar(method):
     assert_allclose(found.angles, expected, rtol=0.0, atol=1e-5)
 
 
-def pinned(seed: int) -> Assembly:
+def pinned(seed):
     """A random tree with two pins: one to the ground, one between two of its chains."""
     assembly = random_assembly(seed, prescribed=False)
     segments = {each.name: each.segments[-1].name for each in assembly.chains}
@@ -108,7 +108,7 @@ def pinned(seed: int) -> Assembly:
 SEEDS = [s for s in range(30) if len(pinned(s).coordinate_names) > 7][:8]
 
 
-def closed_state(seed: int) -> tuple[Assembly, np.ndarray, np.ndarray]:
+def closed_state(seed):
     assembly = pinned(seed)
     state, rates = random_state(assembly, seed)
     return assembly, *assembly.close(0.0, state, rates)
@@ -155,17 +155,6 @@ def test_a_wide_open_structure_is_closed():
     assert np.abs(closed - [1.0, 1.5, 0.2]).max() < np.pi
 
 
-def test_a_structure_far_from_the_origin_closes_too():
-    near, (left, right) = four_bar(), four_bar().chains
-    far = replace(
-        near, chains=(replace(left, base=[3e4, 1e4]), replace(right, base=[3e4 + 0.8, 1e4]))
-    )
-    start = start_of_four_bar(1.0, 6.0)
-    found, expected = (simulate_chains(each, TIMES[:11], *start) for each in (far, near))
-    assert_allclose(found.angles, expected.angles, rtol=0.0, atol=1e-7)
-    assert_allclose(found.joint_moments, expected.joint_moments, rtol=0.0, atol=1e-5)
-
-
 def test_an_open_start_is_refused_by_its_gap():
     angles, rates = start_of_four_bar(1.0, 0.0)
     with pytest.raises(InputError, match=r"open by at most 1e-06 m .* found 0.005 m and 0 m/s"):
@@ -186,13 +175,6 @@ def test_closures_that_repeat_each_other_are_refused():
         twice.evaluate(0.0, *start)
 
 
-def test_a_structure_that_cannot_close_is_refused():
-    apart = replace(four_bar().chains[1], base=[3.0, 0.0])
-    assembly = replace(four_bar(), chains=(four_bar().chains[0], apart))
-    with pytest.raises(InputError, match=r"closures: expected"):
-        assembly.close(0.0, [0.3, 0.1, 2.0], [0.0] * 3)
-
-
 def test_joints_drive_the_closed_structure_as_prescribed_ones_need():
     """The torque found for a prescribed crank, as a drive, moves the free one alike."""
     joint = Joint(2.0, 0.1, 0.4)
@@ -209,12 +191,6 @@ def test_joints_drive_the_closed_structure_as_prescribed_ones_need():
     assert abs(found.torques[0]) > 0.5
     assert_allclose(moved.accelerations, found.accelerations, rtol=1e-8, atol=1e-7)
     assert_allclose(moved.closure_forces, found.closure_forces, rtol=1e-8, atol=1e-8)
-
-
-def test_steps_that_leave_the_structure_open_are_an_error():
-    start = start_of_four_bar(1.0, 6.0)
-    with pytest.raises(SimulationError, match=r"closures: expected gaps of at most 1e-05 m"):
-        simulate_chains(four_bar(), [0.0, 0.5, 1.0], *start, method="RK4", step=0.04)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -249,7 +225,7 @@ def test_torques_and_reactions_of_trees_free_and_prescribed(seed):
     check_reactions(tree, found)
 
 
-def walker(base) -> Assembly:
+def walker(base):
     """Two legs on one pelvis, with passive joints."""
     pelvis = ChainSegment("pelvis", 0.12, 12.0, 0.1, [0.08, 0.01])
     thigh = ChainSegment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01])
@@ -262,22 +238,10 @@ def walker(base) -> Assembly:
     return Assembly((Chain("trunk", (pelvis,), base, (Joint(),)), *legs))
 
 
-def start_of(assembly, found) -> tuple[np.ndarray, np.ndarray]:
-    """Return the free coordinates and rates that a result without prescribed chains starts from."""
-    pins = [name not in assembly.slide_names for name in assembly.columns]
-    bases = [isinstance(chain.base, FreeBase) for chain in assembly.chains]
-    return (
-        assembly.free_coordinates(found.angles[0, pins], found.slides[0], found.bases[0, bases]),
-        assembly.free_coordinates(
-            found.rates[0, pins], found.slide_rates[0], found.base_rates[0, bases]
-        ),
-    )
-
-
-def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) -> None:
+def assert_same_motion(assembly, found, start, step=5e-4, atol=1e-9):
     """Compare angles, displacements and bases with MuJoCo's own RK4."""
     tree = Tree(assembly, step=step)
-    first = assembly.evaluate(0.0, *start_of(assembly, found))
+    first = assembly.evaluate(0.0, *start)
     positions, _ = motion(tree, *joints_of(tree, first), found.time)
     moved = positions - positions[0]
     angles = np.array([tree.absolute(each) for each in moved])
@@ -291,7 +255,7 @@ def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) 
             assert_allclose(found.bases[:, chain, axis], expected, rtol=0.0, atol=atol)
 
 
-def assert_same_reactions(assembly, found) -> None:
+def assert_same_reactions(assembly, found):
     """Compare torques, and forces and moments at all joints, at some instants."""
     for row in (0, 7, 23, 40):
         at = at_row(found, row)
@@ -305,10 +269,9 @@ def assert_same_reactions(assembly, found) -> None:
 @pytest.mark.parametrize("base", [FreeBase(), [0.0, 1.0]], ids=["free", "fixed"])
 def test_two_legs_on_one_pelvis_over_two_seconds(base):
     assembly = walker(base)
-    free = isinstance(base, FreeBase)
-    start = {"bases": [[0.0, 1.0]], "base_rates": [[0.5, 2.0]]} if free else {}
-    angles, rates = [0.1, -1.2, -1.5, -1.9, -2.2], [1.0, 0.0, 2.0, -1.0, 0.5]
-    found = simulate_chains(assembly, TIMES, angles, rates, **start)
+    at, rates = ([0.0, 1.0], [0.5, 2.0]) if isinstance(base, FreeBase) else ([], [])
+    start = [0.1, -1.2, -1.5, -1.9, -2.2, *at], [1.0, 0.0, 2.0, -1.0, 0.5, *rates]
+    found = simulate_chains(assembly, TIMES, *start)
     assert np.ptp(found.angles, axis=0).min() > 0.1
-    assert_same_motion(assembly, found)
+    assert_same_motion(assembly, found, start)
     assert_same_reactions(assembly, found)

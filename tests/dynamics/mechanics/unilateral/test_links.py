@@ -1,4 +1,4 @@
-"""Masses on one-way links: impacts, dry friction, contraction, growing and tangential stiffness."""
+"""Masses on one-way links: impacts, dry friction, growing and tangential stiffness."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ OMEGA = np.sqrt(STIFFNESS / REDUCED)
 class ImpactInClosedForm:
     """Gap of two masses: free flight, damped oscillation until the force is zero, free flight."""
 
-    def __init__(self, ratio: float) -> None:
+    def __init__(self, ratio):
         self.ratio = ratio
         self.damped = OMEGA * np.sqrt(1.0 - ratio**2)
         self.start = GAP / CLOSING
@@ -33,7 +33,7 @@ class ImpactInClosedForm:
         return before - depth + self.restitution * CLOSING * after
 
 
-def impact(ratio: float, step: float):
+def impact(ratio, step):
     damping = 2.0 * ratio * np.sqrt(STIFFNESS * REDUCED)
     link = UnilateralLink([-1.0, 1.0], STIFFNESS, damping, GAP)
     n_steps = int((GAP / CLOSING + 1.3 * np.pi / OMEGA) / step)
@@ -126,31 +126,7 @@ def test_painleve_jam_has_a_solution():
     assert (np.abs(motion.friction) <= 3.0 * motion.normal).all()
 
 
-def shortening(t):
-    return 0.02 * min(1.0, t / 0.1)
-
-
-def lifted(damping, n_steps, step=1e-4):
-    mass, k = 2.0, 4e4
-    sag = mass * GRAVITY / k
-    muscle = UnilateralLink([1.0], k, damping, gap=-sag, contraction=shortening)
-    load = [-mass * GRAVITY]
-    return simulate_links([[mass]], [muscle], [0.0], [0.0], step=step, n_steps=n_steps, load=load)
-
-
-def test_a_contraction_at_an_even_rate_in_closed_form():
-    # m q̈ = k (r t - q) from rest: q = r (t - sin(ω t) / ω).
-    errors = []
-    for step in (1e-4, 5e-5):
-        motion = lifted(0.0, round(0.02 / step), step)
-        omega, t = np.sqrt(4e4 / 2.0), motion.time
-        exact = 0.2 * (t - np.sin(omega * t) / omega)
-        errors.append(np.abs(motion.position[:, 0] - exact).max())
-    assert errors[1] < 1e-4
-    assert_allclose(errors[0] / errors[1], 2.0, rtol=0.1)
-
-
-MASS, SPRING, DEPTH = 0.5, 2e4, 1e-3
+MASS, SPRING = 0.5, 2e4
 
 
 @pytest.mark.parametrize("ratio", first_of([0.25, 1.0 / 6.0, 1.0]))
@@ -169,6 +145,3 @@ def test_rebound_of_a_point_mass_that_sticks_in_closed_form(ratio):
     expected = along * np.cos(np.pi * np.sqrt(ratio))
     assert_allclose(motion.velocity[-1, 0], expected, rtol=0.0, atol=8e-3)
     assert_allclose(motion.velocity[-1, 1], normal_speed, rtol=6e-3)
-
-
-# ---- two bodies in a row and a wall (multiple impact) ----

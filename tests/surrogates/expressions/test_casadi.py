@@ -1,16 +1,85 @@
-"""Functions of CasADi over pose and design against the surrogates of single designs."""
+"""Expressions of CasADi against the compiled evaluation, alone and over designs."""
 
+from dataclasses import replace
+from functools import cache
+
+import made_knees
 import numpy as np
 import pytest
 from lazily import casadi as ca
 from made_designs import designs_of, fourth_order, knee_over_designs, off, poses_of_design
+from made_knees import knee_of
 from some_slow import first_rows, slow_rows
 from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
+from surrogates.expressions.compartment import CRITERIA
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.training_data import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
+
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline", "beside")
+WIDTH = 0.005
+
+
+def random_knee(formulation, family, width=0.0):
+    parts = [made_knees.compartment(formulation, family, seed) for seed in (0, 1)]
+    return knee_of(*(replace(part, smoothing=width) for part in parts))
+
+
+@cache
+def smooth(formulation="inverted", family="polynomial", dissipation=None):
+    return random_knee(formulation, family, WIDTH).casadi(dissipation)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "family"),
+    [*((name, FAMILIES[k % 4]) for k, name in enumerate(FORMULATIONS)), ("inverted", "spline")],
+)
+def test_without_smoothing_as_the_kernels(formulation, family):
+    knee, pose = random_knee(formulation, family), ca.SX.sym("pose", 6)
+    poses = made_knees.poses_about(knee.compartment("medial"), 30)
+    loads, jacobian, _ = arrays(knee, poses)
+    values = ca.vec(knee.casadi()(pose)[0])
+    both = ca.Function("both", [pose], [values, ca.jacobian(values, pose)])
+    rows = zip(*([np.array(v) for v in both(p)] for p in poses), strict=True)
+    found, slopes = (np.reshape(own, (30, 2, 12, -1)) for own in rows)
+    assert off(found[..., 0], loads) < 1e-9
+    assert off(slopes[:, :, :6], jacobian) < 1e-9
+
+
+def test_the_domain_is_that_of_the_criteria():
+    function = smooth()
+    medial = replace(made_knees.compartment("inverted", "polynomial"), smoothing=WIDTH)
+    pose = made_knees.poses_about(medial, 6)[0]
+    domain, loads = np.array(function(pose)[1]), np.array(function(pose)[0])
+    assert len(CRITERIA) == 12
+    x = medial.space.scaled(pose[None], np.zeros(1))[0][0, :5]
+    assert domain[:5, 0] == pytest.approx(x * x, rel=1e-12)
+    top = medial.space.load[1]
+    assert domain[5, 0] == pytest.approx(loads[1, 0] / top, rel=1e-12)
+    assert domain[6, 0] < 1e-20  # of a domain without limits
+    assert (domain[9:] == 0.0).all()
+
+
+def test_dissipation_multiplies_wrench_and_pressures():
+    knee = smooth()
+    moving = smooth(dissipation=2.0)
+    pose = made_knees.poses_about(made_knees.compartment("inverted", "polynomial"), 2)[0]
+    sinking = np.array([0.0, 0.0, 0.0, 0.0, -0.05, 0.0])
+    still, moved = (np.array(v) for v in (knee(pose)[0], moving(pose, sinking)[0]))
+    same = np.array([6, 9, 10, 11])
+    others = np.setdiff1d(np.arange(12), same)
+    assert moved[same] == pytest.approx(still[same], rel=1e-12)
+    assert moved[others] == pytest.approx(1.1 * still[others], rel=1e-12)
+    assert np.array(moving(pose, -40.0 * sinking)[0])[others] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_pairs_have_a_column_for_each_compartment():
+    parts = {"only": made_knees.compartment("inverted", "polynomial")}
+    assert ContactSurrogate(parts).casadi().size_out(0) == (12, 1)
+
 
 FEW = [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")]
 
@@ -59,12 +128,12 @@ def check_without_smoothing(formulation, family, count):
 
 
 @pytest.mark.parametrize(("formulation", "family"), FEW)
-def test_without_smoothing_as_of_single_designs(formulation, family):
+def test_without_smoothing_as_single_designs(formulation, family):
     check_without_smoothing(formulation, family, 40)
 
 
 @pytest.mark.parametrize(("formulation", "family"), first_rows(FEW, 2))
-def test_smoothed_as_of_single_designs(formulation, family):
+def test_smoothed_as_single_designs(formulation, family):
     """Values and slopes, also beyond the samples, where the fall depends on the design."""
     knee = knee_over_designs(formulation, family, width=0.05)
     at, design = differentiated(knee), designs_of(knee, 1)[0]

@@ -1,0 +1,327 @@
+"""Functions of JAX: alone, with the loads of the compiled kernels, and over designs."""
+
+import warnings
+from dataclasses import replace
+
+import made
+import made_knees
+import numpy as np
+import pytest
+from lazily import casadi as ca
+from lazily import jax
+from made_designs import designs_of, knee_over_designs, off, poses_of_design
+from some_slow import first_rows, slow_rows
+from surrogate_arrays import arrays
+
+from foundation.base.errors import InputError
+from surrogates.expressions import jax_knee, of_jax
+from surrogates.expressions.jax_knee import with_jacobian
+from surrogates.expressions.learners import Learner
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+
+pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
+
+#: Compilation is what the tests wait for, not the evaluation.
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+def pair_of(formulation, family, width=0.0, seed=1):
+    part = replace(made_knees.compartment(formulation, family, seed), smoothing=width)
+    return ContactSurrogate({"only": part})
+
+
+def over_poses(function, poses):
+    return jax.jit(jax.vmap(function), compiler_options=QUICK)(poses)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sheared", [[], [3]])
+def test_correlations_bend_at_a_training_point_as_by_the_kernels(sheared):
+    """The second derivative of Matérn 5/2 at zero distance is -1/3 of the squared scale."""
+    regressor = made.kriging(9, 6, 2, [1, 0, 1, 0, 1, 1], sheared, seed=3)
+    x = regressor.x_offset + regressor.points[4] * regressor.x_scale
+    learner = Learner(of_jax.JaxFunctions(np.float64), regressor)
+
+    def first(x):
+        return learner.values(x, slice(1))[0]
+
+    (value,), (gradient,) = regressor.predict_with_jacobian([x])
+    wanted = regressor.hessian(x)
+    assert float(first(x)) == pytest.approx(value[0], rel=1e-9)
+    assert np.array(jax.grad(first)(x)) == pytest.approx(gradient[0], rel=1e-9)
+    found = np.array(jax.jit(jax.hessian(first), compiler_options=QUICK)(x))
+    assert found == pytest.approx(wanted, abs=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.slow
+def test_dissipation_needs_the_rate():
+    pair = pair_of("direct", "polynomial")
+    pose = made_knees.poses_about(pair.parts[0], 2)[0]
+    rate = np.array([0.0, 0.0, 0.0, 0.0, -0.05, 0.0])
+    still, moved = pair.jax()(pose)[0], pair.jax(2.0)(pose, rate)[0]
+    assert np.array(moved)[0, :6] == pytest.approx(1.1 * np.array(still)[0, :6], rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(5,), (7,), (), (2, 6)])
+def test_poses_and_rates_of_another_shape_are_refused(shape):
+    pair = pair_of("direct", "polynomial")
+    with pytest.raises(InputError, match=r"pose: expected shape \(6,\), found .*jax\.vmap"):
+        pair.jax()(np.zeros(shape))
+    with pytest.raises(InputError, match=r"rate: expected shape \(6,\), found"):
+        pair.jax(0.5)(np.zeros(6), np.zeros(shape))
+    with pytest.raises(InputError, match=r"pose: expected shape \(6,\), found \(5,\)"):
+        pair.jax()((0.0,) * 5)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "family", "width", "bad"),
+    [
+        ("inverted", "polynomial", 0.0, "nan"),
+        ("direct", "network", 0.005, "inf"),
+        *slow_rows([("inverted", "kriging", 0.0, "-inf")]),
+    ],
+)
+def test_a_number_that_is_not_finite_gives_no_loads(formulation, family, width, bad):
+    pair = pair_of(formulation, family, width)
+    poses = np.repeat(made_knees.poses_about(pair.parts[0], 2)[:1], 7, axis=0)
+    poses[np.arange(6), np.arange(6)] = float(bad)
+    by_casadi = [np.array([np.array(v) for v in column]) for column in
+                 zip(*(pair.casadi()(pose) for pose in poses), strict=True)]  # fmt: skip
+    for found in (*over_poses(pair.jax(), poses), *by_casadi):
+        rows = np.reshape(found, (7, 12))
+        assert np.isnan(rows[:6]).all()
+        assert np.isfinite(rows[6, :9]).all()
+
+
+def test_weights_that_cancel_are_told_in_single_precision():
+    """The spacing of single precision at 1 is 1.2e-7: weights of 1e6 are rounded to about 0.1."""
+    pair = pair_of("inverted", "kriging", 0.005)
+    part = pair.parts[0]
+    height, ratios, quantities = part.regressors
+    large = ratios.weights.copy()
+    large[:, len(ratios.exponents) :] = 1e6
+    parts = (height, replace(ratios, weights=large), quantities)
+    heavy = ContactSurrogate({"only": replace(part, regressors=parts)})
+    pose = made_knees.poses_about(part, 2)[0]
+    with pytest.warns(UserWarning, match=r"single precision is about .* double precision"):
+        jax.eval_shape(heavy.jax(), pose.astype(np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jax.eval_shape(heavy.jax(), pose)
+        jax.eval_shape(pair.jax(), pose.astype(np.float32))
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Shapes of the poses of each call of the host."""
+    shapes = []
+
+    def counted(parts, poses, order):
+        shapes.append(np.shape(poses))
+        return evaluate(parts, poses, order)
+
+    evaluate = jax_knee.host_loads
+    monkeypatch.setattr(jax_knee, "host_loads", counted)
+    return shapes
+
+
+def knee_of(formulation, family, width):
+    """A knee of two compartments, whose correlations have second derivatives."""
+    parts = [made_knees.compartment(formulation, family, seed) for seed in (1, 2)]
+    bending = [
+        tuple(replace(r, kinds=np.minimum(r.kinds, 1)) for r in part.regressors) for part in parts
+    ]
+    return made_knees.knee_of(*(
+        replace(part, smoothing=width, regressors=own)
+        for part, own in zip(parts, bending, strict=True)
+    ))  # fmt: skip
+
+
+def poses_near(knee, count):
+    return made_knees.poses_about(knee.parts[0], count)
+
+
+def over(function, *rows):
+    found = jax.jit(jax.vmap(function), compiler_options=QUICK)(*rows)
+    return [np.array(own) for own in found]
+
+
+def assert_close(found, wanted, tolerance=1e-9):
+    for own, other in zip(found, wanted, strict=True):
+        size = np.nanmax(np.abs(other), axis=0) + 1e-300
+        assert own.shape == other.shape
+        assert (np.isnan(own) == np.isnan(other)).all()
+        assert np.nanmax(np.abs(own - other) / size) < tolerance
+
+
+def both_and_slopes(function):
+    """Function of a pose to loads, domain, and the derivatives of both."""
+
+    def twice(pose):
+        found = function(pose)
+        return found, found
+
+    def everything(pose):
+        slopes, found = jax.jacfwd(twice, has_aux=True)(pose)
+        return *found, *slopes
+
+    return everything
+
+
+@pytest.mark.parametrize(
+    ("formulation", "family", "width"),
+    first_rows([("direct", "polynomial", 0.0), ("inverted", "spline", 0.005)]),
+)
+def test_loads_domain_and_jacobians_are_those_of_jax(formulation, family, width):
+    knee = knee_of(formulation, family, width)
+    poses = poses_near(knee, 30)
+    found, wanted = (
+        over(both_and_slopes(knee.jax(kernels=kernels)), poses) for kernels in (True, False)
+    )
+    assert (wanted[0][:, :, 1] > 0.0).mean() > 0.3
+    assert_close(found, wanted)
+
+
+def bends_of(knee, kernels, by, poses):
+    """Second derivatives (N, C, 6, 6, 6) of the wrench, `by` forward or reverse mode first."""
+    function = knee.jax(kernels=kernels, wrench_only=True)
+    return over(lambda pose: (jax.jacfwd(by(lambda own: function(own)[0]))(pose),), poses)
+
+
+@pytest.mark.slow
+def test_second_derivatives_are_those_of_the_kernels():
+    knee = knee_of("inverted", "spline", 0.005)
+    poses = poses_near(knee, 10)
+    wanted = [knee.loads(poses, 2).hessian]
+    assert np.abs(wanted[0]).max() > 0.0
+    for by in (jax.jacfwd, jax.jacrev):
+        assert_close(bends_of(knee, True, by, poses), wanted, 1e-14)
+
+
+def test_a_batch_is_one_call_of_the_host(calls):
+    knee = knee_of("direct", "polynomial", 0.005)
+    poses = poses_near(knee, 12)
+    function = knee.jax(kernels=True, wrench_only=True)
+    value, slopes = over(with_jacobian(lambda pose: function(pose)[0]), poses)
+    assert calls == [(12, 6)]
+    loads, jacobian, _ = arrays(knee, poses)
+    assert np.array_equal(value, loads[:, :, :6])
+    assert slopes == pytest.approx(jacobian, rel=1e-14)
+    _, turned = over(jax.value_and_grad(lambda pose: function(pose)[0][:, 1].sum()), poses)
+    assert calls[1:] == [(12, 6)]
+    assert turned == pytest.approx(jacobian[:, :, 1].sum(axis=1), rel=1e-14)
+
+    def in_fours(poses):
+        return jax.lax.map(lambda pose: function(pose)[0], poses, batch_size=4)
+
+    again = jax.jit(in_fours, compiler_options=QUICK)(poses)
+    assert calls[2:] == [(4, 6)] * 3
+    assert np.array_equal(again, value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrench_only", [True, False])
+def test_a_moving_contact_dissipates_as_that_of_jax(wrench_only):
+    knee = knee_of("direct", "polynomial", 0.005)
+    poses = poses_near(knee, 10)
+    rates = np.random.default_rng(0).normal(size=poses.shape) * 0.1
+
+    def moved(kernels):
+        function = knee.jax(2.0, kernels, wrench_only)
+
+        def both(pose, rate):
+            return with_jacobian(lambda own: function(own, rate)[0])(pose)
+
+        return over(both, poses, rates)
+
+    found, wanted = moved(True), moved(False)
+    still = knee.loads(poses).values[:, :, :6]
+    assert np.abs(found[0][:, :, :6] - still).max() > 0.01 * np.abs(still).max()
+    assert_close(found, wanted)
+
+
+def test_single_precision_is_that_of_rounded_poses():
+    knee = knee_of("inverted", "kriging", 0.005)
+    poses = poses_near(knee, 10).astype(np.float32)
+    function = knee.jax(kernels=True, wrench_only=True)
+    value, slopes = over(with_jacobian(lambda pose: function(pose)[0]), poses)
+    assert value.dtype == slopes.dtype == np.float32
+    loads, jacobian, _ = arrays(knee, poses.astype(np.float64))
+    assert np.array_equal(value, loads[:, :, :6].astype(np.float32))
+    assert slopes == pytest.approx(jacobian, rel=1e-6)
+
+
+def test_the_number_of_threads_does_not_change_the_loads():
+    knee = knee_of("inverted", "spline", 0.005)
+    poses = poses_near(knee, 401)
+    found = [knee.packed.loads(poses, 2, threads)[1][1:] for threads in (1, 2, 3)]
+    for own in found[1:]:
+        for part, wanted in zip(own, found[0], strict=True):
+            assert np.array_equal(part, wanted, equal_nan=True)
+
+
+def test_no_poses_and_poses_that_are_not_finite():
+    knee = knee_of("inverted", "spline", 0.005)
+    packed = knee.packed
+    none = jax_knee.host_loads(packed, np.empty((0, 6)), 2)
+    assert [found.shape[1:] for found in none] == [(2, 12), (2, 6, 6), (2, 6, 6, 6)]
+    assert {len(found) for found in none} == {0}
+    poses = np.repeat(poses_near(knee, 1), 4, axis=0)
+    poses[[0, 1, 2], [0, 3, 5]] = np.nan, np.inf, -np.inf
+    for found in jax_knee.host_loads(packed, poses, 2):
+        assert np.isnan(found[:3]).all()
+        assert np.isfinite(found[3, ..., :6]).all()
+
+
+FEW = [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")]
+
+
+def differentiated(function):
+    """Loads, domain, and Jacobians of the loads by pose and by design, as one function."""
+
+    def every(pose, design):
+        both = jax.jacfwd(lambda p, d: function(p, d)[0], argnums=(0, 1))(pose, design)
+        return (*function(pose, design), *both)
+
+    return jax.jit(jax.vmap(every, (0, None)), compiler_options=QUICK)
+
+
+@pytest.mark.parametrize(("formulation", "family"), slow_rows(FEW[1:]))
+def test_without_smoothing_as_single_designs(formulation, family):
+    knee = knee_over_designs(formulation, family)
+    at = differentiated(knee.jax())
+    for design in designs_of(knee):
+        poses = poses_of_design(knee, design, 40)
+        loads, _, by_pose, by_design = (np.array(v) for v in at(poses, design))
+        wanted, jacobian, _ = arrays(knee.at(design), poses)
+        assert off(loads, wanted) < 1e-12
+        assert off(by_pose[:, :, :6], jacobian) < 1e-11
+        slopes = knee.loads_and_slopes(poses, design)[1]
+        slopes[np.isnan(by_design)] = np.nan  # centres out of contact
+        assert off(by_design, slopes) < 1e-10
+
+
+@pytest.mark.parametrize(("formulation", "family"), slow_rows([("inverted", "polynomial"), *FEW]))
+def test_smoothed_as_by_casadi(formulation, family):
+    """Beyond the samples too, where the fall depends on the design."""
+    knee = knee_over_designs(formulation, family, width=0.05, with_domain=True)
+    at, design = differentiated(knee.jax()), designs_of(knee, 1)[0]
+    poses = poses_of_design(knee, design, 40)
+    assert (knee.at(design).loads(poses).variables[..., 5] > 1.0).sum() > 5
+    pose, values = ca.MX.sym("pose", 6), ca.MX.sym("design", 2)
+    loads, domain = knee.casadi()(pose, values)
+    slopes = ca.jacobian(loads, pose), ca.jacobian(loads, values)
+    function = ca.Function("every", [pose, values], [loads.T, domain.T, *slopes])
+    rows = [[np.array(v) for v in function(own, design)] for own in poses]
+    for found, own in zip(at(poses, design), zip(*rows, strict=True), strict=True):
+        assert off(np.array(found), np.reshape(own, found.shape)) < 1e-10
+
+
+def test_a_parameter_that_is_not_finite_gives_no_loads():
+    knee = knee_over_designs("direct", "polynomial")
+    design = designs_of(knee, 1)[0]
+    pose = poses_of_design(knee, design, 2)[0]
+    rows = np.array([design, [np.nan, design[1]], [design[0], np.inf]])
+    loads = jax.jit(jax.vmap(knee.jax(), (None, 0)), compiler_options=QUICK)(pose, rows)[0]
+    assert np.isfinite(loads[0]).all()
+    assert np.isnan(loads[1:]).all()
