@@ -285,7 +285,7 @@ def femoral_placement(config: PlacementConfig) -> Pose:
 
 
 # What is kept for a mesh, such as its coarse copy and its search structures, is found again.
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=6)
 def placed(mesh: TriangleMesh, placement: Pose, *, back: bool = False) -> TriangleMesh:
     """Return a mesh (V, 3) [m] at a placement [rad, m], or `back` from it; itself at the zero."""
     if placement == Pose():
