@@ -410,7 +410,9 @@ def _origins(meshes: Meshes) -> _Findings:
             distances, limits = np.abs(centre[[0, 2]]), (_TIBIA_ALONG, _TIBIA_ACROSS)
             what = "the middle of the plateaus of the tibia"
             expected = "expected above or below the origin, near which the axial force acts"
-        doubtful, wrong = (distances[:, None] > np.array(limits)).any(axis=0).tolist()
+        doubtful, wrong = (
+            any(at > limit[k] for at, limit in zip(distances, limits, strict=True)) for k in (0, 1)
+        )
         if doubtful:
             x, y, z = 1e3 * centre
             text = (
