@@ -68,7 +68,7 @@ class RunConfig(ExecutionConfig):
 
 
 class Config(Section):
-    """A whole study."""
+    """Configuration of a run, and of studies that make the knee of a run."""
 
     run: RunConfig = Field(default_factory=RunConfig)
     original: OriginalConfig = Field(default_factory=OriginalConfig)

@@ -134,18 +134,22 @@ def section_of(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def describe_section(root: type[BaseModel], title: str) -> str:
-    """Return default, limits and meaning of every key: a Markdown table per kind of section."""
+def describe_section(root: type[BaseModel]) -> str:
+    """Return default, limits and meaning of every key: a Markdown table per kind of section.
+
+    The docstring of `root` is the title.
+    """
     lines: list[str] = []
     described: dict[type[BaseModel], str] = {}
 
     def add(model: type[BaseModel], path: str) -> None:
-        heading = f"## [{path}]" if path else f"# {title}"
+        text = inspect.cleandoc(model.__doc__ or "")
+        heading = f"## [{path}]\n\n{text}" if path else f"# {text.rstrip('.')}"
         if model in described:
-            lines.extend([heading, "", f"Keys as in [{described[model]}].", ""])
+            lines.extend([f"## [{path}]", "", f"Keys as in [{described[model]}].", ""])
             return
         described[model] = path
-        lines.extend([heading, "", inspect.cleandoc(model.__doc__ or ""), ""])
+        lines.extend([heading, ""])
         nested = {k: t for k, f in model.model_fields.items() if (t := section_of(f.annotation))}
         keys = [key for key in model.model_fields if key not in nested]
         if keys:

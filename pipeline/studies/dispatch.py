@@ -16,14 +16,11 @@ from pipeline.runner import run_study
 from pipeline.studies.calibration import LAW_CALIBRATION
 from pipeline.studies.conduct import Conducted, Study, conduct
 from pipeline.studies.contact_models.compare import MODEL_COMPARISON
-from pipeline.studies.forward_motions import FORWARD_MOTION, ForwardFile
+from pipeline.studies.forward_motions import FORWARD_MOTION
 from pipeline.studies.laxity.study import LAXITY_STUDY
-from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.study import WALK_STUDY, WalkStudyFile
+from pipeline.studies.muscle_walks.study import WALK_STUDY
 from pipeline.studies.muscle_walks.walk import MUSCLE_WALK
 from pipeline.studies.optimisation.optimise import OPTIMISATION_STUDY
-from pipeline.studies.optimisation.schema import OptimisationFile
-from pipeline.studies.schema import StudyFile
 from pipeline.studies.study import CYCLE_STUDY
 
 #: Studies by the section that asks for them; the first that a configuration has counts.
@@ -35,15 +32,6 @@ STUDIES: dict[str, Study[Any, Any]] = {
     "comparison": MODEL_COMPARISON,
     "calibration": LAW_CALIBRATION,
     "laxity": LAXITY_STUDY,
-}
-#: Schemas of the configurations by the title of their keys.
-_SCHEMAS: dict[str, type[Section]] = {
-    "Configuration": Config,
-    "Studies of gait cycles": StudyFile,
-    "Search of designs": OptimisationFile,
-    "Walks of OpenSim models": MuscleWalkFile,
-    "Studies of walks": WalkStudyFile,
-    "Forward simulations": ForwardFile,
 }
 
 
@@ -138,4 +126,6 @@ def reported(report: Report | DesignsDocument, folder: Path) -> Conducted:
 
 def describe_schemas() -> str:
     """Return every key of all configurations as Markdown tables."""
-    return "\n".join(describe_section(schema, title) for title, schema in _SCHEMAS.items())
+    schemas: list[type[Section]] = [Config, *(study.schema for study in STUDIES.values())]
+    schemas = list(dict.fromkeys([*schemas, WALK_STUDY.schema]))
+    return "\n".join(map(describe_section, schemas))

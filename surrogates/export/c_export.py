@@ -23,7 +23,6 @@ from foundation.base.loads import COMPARTMENTS
 from foundation.core.building import COMPILERS, FOLDERS
 from foundation.core.library import CORE, Struct
 from surrogates.expressions.of_casadi import casadi
-from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.parameters import Parameters
@@ -166,26 +165,6 @@ def number(value: float) -> str:
 _WIDTH = 95
 #: Upper bound of the stack of a call without its scratch memory [bytes].
 _FRAMES = 8000
-
-
-def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
-    """Return C files of one regressor: ``void <prefix>_evaluate(x, value, jacobian)``."""
-    check_prefix(prefix)
-    if not regressor.outputs:
-        raise InputError("regressor: expected at least one output, found none")
-    d, k = regressor.inputs, regressor.outputs
-    arguments = f"const double x[{d}], double value[{k}], double jacobian[{k * d}]"
-    declaration = f"void {prefix}_evaluate({arguments})"
-    comment = f"Fill the {k} outputs and their derivatives, {k} rows of {d}, at an input."
-    body = f"""{declaration}
-{{
-    double scratch[{CORE.regressor_scratch(regressor.packed.address, 1)}];
-    fill_regressor(&{prefix}_it, 1, x, 1, value, jacobian, 0, scratch);
-}}
-"""
-    own = constants(regressor.packed, f"{prefix}_it")
-    source = [library_source(prefix), own, body]
-    return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
 
 
 def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = False) -> CFiles:

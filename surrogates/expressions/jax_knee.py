@@ -1,4 +1,4 @@
-"""The loads of a knee as a function of JAX, or of JAX that calls the library on the host."""
+"""The loads of a knee as a function of JAX."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from surrogates.core.packing import PackedCompartment, PackedContact
+from surrogates.core.packing import PackedCompartment
 from surrogates.expressions.casadi_knee import checked_dissipation
 from surrogates.expressions.compartment import loads_and_criteria, mean_fall, moving_loads
 from surrogates.expressions.of_jax import JaxFunctions, jax
@@ -45,44 +44,28 @@ def with_jacobian(function: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, 
 def jax_knee(
     parts: Sequence[PackedCompartment],
     dissipation: float | None = None,
-    kernels: bool = False,
-    wrench_only: bool = False,
     ranges: tuple[FloatArray, FloatArray] | None = None,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return the loads of a knee as a pure function of JAX arrays.
 
     As of `surrogates.formulations.contact_surrogate.ContactSurrogate.jax`; with least and largest
-    values `ranges` (P,) [any unit] of the parameters of designs, the design is the last argument,
-    without `kernels`. The pose may be six numbers. The function raises an InputError if an argument
+    values `ranges` (P,) [any unit] of the parameters of designs, the design is the last argument.
+    The pose may be six numbers. The function raises an InputError if an argument
     has another shape, and warns if its type is too coarse for the weights of the regressors.
     """
     jnp, moving = jax().numpy, checked_dissipation(dissipation)
     coarseness = max(rounding(part) for part in parts)
     low, high = np.empty((2, 0)) if ranges is None else ranges
 
-    def still(pose: Any) -> Any:
-        f = JaxFunctions(pose.dtype)
-        return jnp.stack(loads_and_criteria(f, parts, pose, jnp.empty(0, pose.dtype))[0])
-
-    # Without the trained domain, which JAX computes: the library takes 8 % less time.
-    bare = [PackedCompartment({**part.fields, "domain": None}) for part in parts]
-    at_rest = kernel_loads(PackedContact(bare), still) if kernels else None
-
     def knee(pose: Any, rate: Any = None, design: Any = low) -> tuple[Any, Any]:
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
         kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
         _check_length("pose", whole, 6)
-        spacing = float(jnp.finfo(kind).eps)
-        if at_rest is None:
-            _check_rounding(coarseness * spacing)
+        _check_rounding(coarseness * float(jnp.finfo(kind).eps))
         f = JaxFunctions(kind)
         z = (design.astype(kind) - f.constant(0.5 * (low + high))) / f.constant(0.5 * (high - low))
         expressed, domain = loads_and_criteria(f, parts, whole, z)
-        if at_rest is None:
-            loads = jnp.stack(expressed)[:, : 6 if wrench_only else 12]
-        else:
-            wrench, others = at_rest(jnp.asarray(whole))
-            loads = wrench if wrench_only else jnp.concatenate([wrench, others], axis=1)
+        loads = jnp.stack(expressed)
         if moving is not None:
             loads = jnp.stack(moving_loads(f, parts, loads, whole, rate, moving, z))
         return loads, jnp.stack(domain)
@@ -139,88 +122,3 @@ def rounding(packed: PackedCompartment) -> float:
             errors = errors[1:]
         shares.extend(errors)  # of outputs of unit deviation
     return float(max(shares))
-
-
-# ---- the library, called on the host
-
-
-def host_loads(contact: PackedContact, poses: ArrayLike, order: int) -> list[FloatArray]:
-    """Return loads (..., C, 12) of compartments at poses (..., 6) [rad, m], in double precision.
-
-    Derivatives of the wrench (..., C, 6, 6 ...) [SI] follow, as many as the order, 1 or 2; of a
-    pose that is not finite all numbers are NaN.
-    """
-    given = np.asarray(poses)
-    rows = np.array(given, dtype=np.float64, order="C").reshape(-1, 6)
-    found = contact.loads(rows, order)[1][1:]
-    for own in found:
-        own[~np.isfinite(rows).all(axis=1)] = np.nan
-    return [own.reshape(*given.shape[:-1], *own.shape[1:]) for own in found]
-
-
-def kernel_loads(
-    contact: PackedContact, expressed: Callable[[Any], Any]
-) -> Callable[[Any], tuple[Any, Any]]:
-    """Return a function of JAX of a pose (6,), whose numbers the kernels compute.
-
-    It gives the wrench (C, 6) and the other loads (C, 6) [SI] in the floating-point type of the
-    pose, with first and second derivatives. A call, or a call under `vmap` for all poses of a
-    batch, calls the host once, for values and first derivatives together. `expressed`, the loads
-    (C, 12) as a function of JAX alone, has the derivatives of the other loads, which the kernels do
-    not compute.
-    """
-    module, count = jax(), len(contact.parts)
-    evaluate = _on_host(lambda own: host_loads(contact, own, 1), (count, 12), (count, 6, 6))
-    bend = _on_host(lambda own: host_loads(contact, own, 2)[2:], (count, 6, 6, 6))
-
-    def found(pose: Any) -> tuple[Any, Any, Any]:
-        loads, slopes = evaluate(pose)
-        return loads[:, :6], loads[:, 6:], slopes
-
-    values = module.custom_jvp(lambda pose: found(pose)[:2])
-    with_slopes = module.custom_jvp(found)
-    bends = module.custom_jvp(lambda pose: bend(pose)[0])
-
-    def changes(slopes: Any, pose: Any, change: Any) -> tuple[Any, Any]:
-        others = module.jvp(expressed, (pose,), (change,))[1][:, 6:]
-        return slopes @ change, others
-
-    @values.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        wrench, others, slopes = with_slopes(primals[0])
-        return (wrench, others), changes(slopes, primals[0], tangents[0])
-
-    @with_slopes.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        (pose,), (change,) = primals, tangents
-        all_found = with_slopes(pose)
-        turned = bends(pose) @ change
-        return all_found, (*changes(all_found[-1], pose, change), turned)
-
-    @bends.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        raise InputError(
-            "knee.jax(kernels=True): expected derivatives up to the second, found third "
-            "derivatives, which the kernels do not compute; use knee.jax()"
-        )
-
-    return values
-
-
-def _on_host(
-    function: Callable[[Any], list[FloatArray]], *shapes: tuple[int, ...]
-) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function of JAX of a pose (6,) that calls the host, once for a batch of poses."""
-    module = jax()
-
-    def called(pose: Any) -> tuple[Any, ...]:
-        kind = pose.dtype
-        wanted = tuple(module.ShapeDtypeStruct(shape, kind) for shape in shapes)
-
-        def cast(poses: Any) -> tuple[Any, ...]:
-            return tuple(own.astype(kind, copy=False) for own in function(poses))
-
-        found: tuple[Any, ...] = module.pure_callback(cast, wanted, pose, vmap_method="expand_dims")
-        return found
-
-    return called

@@ -428,34 +428,19 @@ class ContactSurrogate(ArrayRecord):
         """
         return casadi_knee([part.packed for part in self.parts], dissipation, self._ranges)
 
-    def jax(
-        self, dissipation: float | None = None, kernels: bool = False, wrench_only: bool = False
-    ) -> Callable[..., Any]:
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
 
         Parameters
         ----------
         dissipation : float, optional
             As of `casadi`.
-        kernels : bool
-            If True, the compiled kernels compute the loads, and the first and second derivatives of
-            the wrench, on the host, in double precision and for all poses of a batch at once, which
-            is faster for batches on a CPU. Third derivatives of the wrench raise an InputError. JAX
-            alone computes the domain and the derivatives of the six loads that follow the wrench,
-            unless the compilation of JAX removes these as not used.
-        wrench_only : bool
-            If True, the function returns the wrench in place of the loads. With `kernels`,
-            derivatives in reverse mode and second derivatives need `wrench_only` to be fast: the
-            compilation of JAX cannot remove the derivatives of the other loads there.
 
         Returns
         -------
         callable
             pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], over designs also
-            design (P,) [units of the parameters], to loads (C, 12) or wrench (C, 6) [SI], and
-            domain (C, 12) [1], in the floating-point type of the pose.
+            design (P,) [units of the parameters], to loads (C, 12) [SI], and domain (C, 12) [1], in
+            the floating-point type of the pose.
         """
-        if kernels:
-            return jax_knee(self.packed.parts, dissipation, kernels, wrench_only)
-        parts = [part.packed for part in self.parts]
-        return jax_knee(parts, dissipation, kernels, wrench_only, self._ranges)
+        return jax_knee([part.packed for part in self.parts], dissipation, self._ranges)
