@@ -27,6 +27,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import WearLaw
+from dynamics.wear.lifetime import CreepLaw
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
@@ -172,8 +173,17 @@ class GaitSimulation:
     @property
     def wear_law(self) -> WearLaw:
         """Wear law of the insert."""
-        factor, density = self.config.wear_factor_mm3_per_Nm, self.config.density_g_per_cm3
-        return WearLaw(1e-9 * factor, 1e3 * density)
+        config, density = self.config, 1e3 * self.config.density_g_per_cm3
+        if config.wear_law == "coefficient":
+            by_area = config.wear_coefficient, config.wear_coefficient_cross_shear
+            return WearLaw(0.0, density, 0.0, *by_area)
+        added = config.wear_factor_cross_shear_mm3_per_Nm
+        return WearLaw(1e-9 * config.wear_factor_mm3_per_Nm, density, 1e-9 * added)
+
+    @property
+    def creep_law(self) -> CreepLaw:
+        """Creep law of the insert."""
+        return CreepLaw(1e-6 * self.config.creep_per_MPa, 1e-6 * self.config.creep_per_MPa_decade)
 
     def __call__(
         self,

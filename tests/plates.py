@@ -1,13 +1,28 @@
 """Layers of polyethylene: under a rigid plate, where all springs are alike, and of an implant."""
 
+from dataclasses import dataclass
+
+import numpy as np
 import shapes
 
 from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.model import ElasticFoundation, SpringState
 from foundation.implant.condylar_implant import CondylarImplant
 
 #: Young's modulus [Pa], Poisson's ratio and thickness [m].
 E, NU, H = 463e6, 0.46, 10e-3
+
+
+@dataclass
+class Pressed:
+    """A plate under pressures that do not depend on the pose."""
+
+    pressure: np.ndarray
+    tibia: object
+    compartments: np.ndarray
+
+    def spring_state(self, pose):
+        return SpringState(np.zeros_like(self.pressure), self.pressure)
 
 
 def covered_plate(surface="flat", thickness=H):

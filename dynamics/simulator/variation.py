@@ -33,15 +33,12 @@ class VariedContact:
         check_fields(self, offset=(6,))
         check_number("stiffness", self.stiffness, above=0.0)
 
-    def contact_pose(self, pose: Pose) -> Pose:
-        """Return the pose at which the contact is evaluated."""
-        return Pose.from_array(pose.array + np.asarray(self.offset))
-
     def loads(self, poses: Any, order: int = 0) -> ContactLoads:
         """Return the loads at one pose or at many poses, in the frame of the offset tibia."""
-        one = isinstance(poses, Pose)
-        placed = self.contact_pose(poses) if one else pose_array(poses) + np.asarray(self.offset)
-        loads = self.model.loads(placed, order)
+        placed = pose_array(poses) + np.asarray(self.offset)
+        loads = self.model.loads(
+            Pose.from_array(placed) if isinstance(poses, Pose) else placed, order
+        )
         values = scaled_loads(loads.values, self.stiffness)
         derivatives = tuple(self.stiffness * each for each in loads.derivatives)
         return ContactLoads.trusted(

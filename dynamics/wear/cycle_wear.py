@@ -1,67 +1,39 @@
-"""Wear of the tibial insert over a simulated gait cycle by Archard's law.
+"""Wear of the tibial insert over a simulated gait cycle.
 
-V = k int int p |s| dA dt (Archard 1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman
-& Banks 2005, J Biomech 38:305-314). `bed_wear` uses the pressures of the original model on the
-triangles of the insert, `surrogate_wear` only the loads of the result.
+Archard's law (1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman & Banks 2005, J
+Biomech 38:305-314), with a factor that may rise with cross-shear (docs/theory.md). `bed_wear` uses
+the pressures of the original model on the triangles of the insert, `surrogate_wear` only the loads
+of the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.footprint import femoral_twists, field_arms, field_speeds, sliding_speed
+from dynamics.wear.footprint import (
+    Surface,
+    femoral_twists,
+    field_arms,
+    field_axes,
+    field_speeds,
+    load_pressures,
+)
 from foundation.base.checks import (
     FloatArray,
     check_array,
-    check_count,
     check_fields,
-    check_in,
-    check_number,
     check_numbers,
-    frozen,
 )
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, CENTRE, COMPARTMENTS, FORCE, MEAN_PRESSURE
 from foundation.base.pose import Pose
-
-__all__ = [
-    "FIELDS",
-    "SpringContact",
-    "Surface",
-    "Wear",
-    "WearLaw",
-    "bed_wear",
-    "load_ratio",
-    "surrogate_wear",
-]
-
-#: Distributions of the load of a compartment in `surrogate_wear`.
-FIELDS = ("reconstructed", "centre")
-
-
-class Surface(Protocol):
-    """Tibial mesh as wear uses it (`foundation.surfaces.mesh.TriangleMesh`)."""
-
-    @property
-    def centroids(self) -> FloatArray:
-        """Centroids of the triangles, (F, 3) [m], tibial frame."""
-        ...
-
-    @property
-    def normals(self) -> FloatArray:
-        """Unit normals of the triangles, (F, 3) [1], tibial frame."""
-        ...
-
-    @property
-    def areas(self) -> FloatArray:
-        """Areas of the triangles, (F,) [m²]."""
-        ...
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 
 class SpringContact(Protocol):
@@ -80,6 +52,125 @@ class SpringContact(Protocol):
     def spring_state(self, pose: Pose) -> Any:
         """Return the state of the surface, with the `pressure` (F,) [Pa] of the triangles."""
         ...
+
+
+@dataclass(frozen=True)
+class WearLaw:
+    """Material of the insert; by default ultra-high molecular weight polyethylene.
+
+    The worn depth at a point is (k + k' c) W + (C + C' c) D, of the frictional work over the
+    coefficient of friction W [Pa m], the sliding distance in contact D [m] and the cross-shear c
+    [1] of the point (`Sliding`).
+
+    Parameters
+    ----------
+    factor : float
+        Wear factor k [1/Pa = m³/(N m)], >= 0, without cross-shear. The default, 1e-7 mm³/(N m), is
+        the order of magnitude for polyethylene on polished metal; the factor of a material depends
+        on roughness, pressure and cross-shear.
+    density : float
+        Density [kg/m³], > 0.
+    cross_shear_factor : float
+        k' [1/Pa], >= 0. With energies along and across the principal direction that wear by
+        factors a and b, k is a and k' is b - a.
+    coefficient, cross_shear_coefficient : float
+        Wear coefficients C and C' over the contact area, independent of pressure [1], >= 0.
+    """
+
+    factor: float = 1e-16
+    density: float = 940.0
+    cross_shear_factor: float = 0.0
+    coefficient: float = 0.0
+    cross_shear_coefficient: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self, at_least=0.0, factor="1/Pa", cross_shear_factor="1/Pa")
+        check_numbers(self, at_least=0.0, coefficient="", cross_shear_coefficient="")
+        check_numbers(self, above=0.0, density="kg/m³")
+
+    @property
+    def constants(self) -> tuple[float, float, float, float]:
+        """k, k' [1/Pa], C and C' [1]."""
+        by_area = self.coefficient, self.cross_shear_coefficient
+        return self.factor, self.cross_shear_factor, *by_area
+
+    @property
+    def by_point(self) -> bool:
+        """Whether the wear depends on the sliding path of each point of the insert."""
+        return any(self.constants[1:])
+
+    def depth(self, sliding: Sliding) -> FloatArray:
+        """Return the worn depth (F,) [m]."""
+        by_work, work_shear, by_area, area_shear = self.constants
+        shear = sliding.cross_shear
+        worn = (by_work + work_shear * shear) * sliding.work
+        return worn + (by_area + area_shear * shear) * sliding.distance
+
+
+@dataclass(frozen=True, eq=False)
+class Sliding:
+    """Sliding of the femur over the pressed points of the insert in a cycle."""
+
+    #: Integrals over time (5, F): p |s|, p |s| cos 2a, p |s| sin 2a [Pa m], |s| [m] in contact, and
+    #: p over the time of the cycle [Pa], of the angle a of the sliding velocity s.
+    integrals: FloatArray
+
+    @property
+    def work(self) -> FloatArray:
+        """Frictional work over area and coefficient of friction (F,) [Pa m]."""
+        return self.integrals[0]
+
+    @property
+    def distance(self) -> FloatArray:
+        """Sliding distance in contact (F,) [m]."""
+        return self.integrals[3]
+
+    @property
+    def pressure(self) -> FloatArray:
+        """Mean pressure over the cycle (F,) [Pa]."""
+        return self.integrals[4]
+
+    @property
+    def cross_shear(self) -> FloatArray:
+        """Work across the direction of the most work over all work (F,) [1]; 0 without work."""
+        # The smaller eigenvalue, over the trace, of the integral of p s s' / |s|.
+        work, cosine, sine = self.integrals[:3]
+        along = np.divide(np.hypot(cosine, sine), work, out=np.ones(len(work)), where=work > 0.0)
+        return np.maximum(0.5 * (1.0 - along), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Wear:
+    """Wear of the insert.
+
+    Parameters
+    ----------
+    volume : (2,) float64
+        Worn volume, medial and lateral [m³].
+    density : float
+        Density of the insert [kg/m³].
+    depth : (F,) float64, optional
+        Worn depth along the normal of each tibial triangle [m], where known.
+    sliding : Sliding
+        Cross-shear, sliding distance and mean pressure of each triangle; empty without `depth`.
+    footprint : (2, 4) float64, optional
+        Of each compartment, the area that wears [m²] and the centre of the worn volume [m], tibial
+        frame, NaN without wear; with `depth`.
+    """
+
+    volume: FloatArray
+    density: float = WearLaw.density
+    depth: FloatArray | None = None
+    sliding: Sliding = field(default_factory=lambda: Sliding(np.zeros((5, 0))))
+    footprint: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, volume=(2,), depth=(None,))
+
+    @property
+    def total_volume(self) -> float:
+        """Worn volume of both compartments [m³]."""
+        return float(self.volume.sum())
 
 
 def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
@@ -101,29 +192,31 @@ def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> We
         Wear of one cycle, with the depth of each tibial triangle.
     """
     tibia, sides = model.tibia, np.asarray(model.compartments)
-    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
-    depth = np.zeros(len(tibia.areas))
-    for i, pose in enumerate(result.poses):
-        pressure = model.spring_state(Pose.from_array(pose)).pressure
-        pressure = scaled_pressure(pressure, result.compartment_loads[:, i], tibia, sides)
-        at = np.flatnonzero(pressure)
-        speed = sliding_speed(twists[i], tibia.centroids[at], tibia.normals[at])
-        depth[at] += law.factor * weights[i] * pressure[at] * speed
-    return Wear(volumes(depth, tibia, sides), law.density, depth)
+    pressures = (
+        scaled_pressure(
+            model.spring_state(Pose.from_array(pose)).pressure,
+            result.compartment_loads[:, i],
+            tibia,
+            sides,
+        )
+        for i, pose in enumerate(result.poses)
+    )
+    both = _integrals(tibia, result, enumerate(pressures))
+    return _worn(law, tibia, [np.where(sides == side, both, 0.0) for side in range(2)])
 
 
 def surrogate_wear(
     result: SimulationResult,
     law: WearLaw,
-    field: str = "reconstructed",
     *,
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
+    tibia: Surface | None = None,
 ) -> Wear:
     """Return the wear over the gait cycle of a result from its loads.
 
-    The normals are those of the compartment forces, and the integral of the pressure is the force
-    times one ratio.
+    The pressure of a compartment is a paraboloid over an ellipse (`dynamics.wear.footprint`), and
+    its integral is the force times one ratio.
 
     Parameters
     ----------
@@ -131,40 +224,93 @@ def surrogate_wear(
         Simulated cycle of any contact model, with poses as in `bed_wear`.
     law : WearLaw
         Material of the insert.
-    field : {"reconstructed", "centre"}
-        Sliding speed averaged over the pressure field of the loads (`dynamics.wear.footprint`),
-        or the speed at the centre of pressure.
     aspect : (2,) float64
         AP over ML axis of the medial and the lateral field [1], > 0.
     ratio : (2,) float64, optional
         Integral of the pressure over force [1], medial and lateral (`load_ratio`), preferably of
         the original model over any cycle of the same knee; by default of the result.
+    tibia : Surface, optional
+        Surface of the insert, on which the field is projected; laws of cross-shear or area need it.
 
     Returns
     -------
     Wear
-        Wear of one cycle, without depths.
+        Wear of one cycle, with depths if `tibia` is given.
 
     Raises
     ------
     InputError
-        If `field` is unknown, an aspect or a ratio is not positive, or a compartment with load has
-        no centre of pressure.
+        If an aspect or a ratio is not positive, a compartment with load has no centre of pressure,
+        or the law needs a mesh.
     """
-    check_in("field", field, FIELDS)
-    aspects = check_sides("aspect", aspect)
-    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
+    aspects = check_array("aspect", aspect, (2,), above=0.0)
     force = load_carried(result, ratio)
+    if tibia is not None:
+        return _worn(law, tibia, [
+            _integrals(tibia, result, _pressed(result, side, force[side], aspects[side], tibia))
+            for side in range(2)
+        ])  # fmt: skip
+    if law.by_point:
+        raise InputError(
+            "tibia: expected the mesh of the insert, as cross-shear and area count at each point, "
+            "found none; pass the mesh, or a law of a wear factor alone"
+        )
+    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
     sides, at = np.nonzero(force)
     loads = result.compartment_loads[sides, at]
-    if field == "centre":
-        arms, shares = np.zeros((len(at), 2, 1)), np.ones(1)
-    else:
-        arms, shares = field_arms(loads, aspects[sides])
-    speed = field_speeds(loads, twists[at], arms) @ shares
-    worn = weights[at] * force[sides, at] * speed
+    arms, shares = field_arms(loads, aspects[sides])
+    worn = weights[at] * force[sides, at] * (field_speeds(loads, twists[at], arms) @ shares)
     volume = law.factor * np.asarray(np.bincount(sides, worn, len(COMPARTMENTS)), np.float64)
     return Wear(volume, law.density)
+
+
+def _pressed(
+    result: SimulationResult, side: int, force: FloatArray, aspect: float, tibia: Surface
+) -> Iterable[tuple[int, FloatArray]]:
+    """Return instants with load, and the pressures (F,) [Pa] of a compartment at these."""
+    at = np.flatnonzero(force)
+    loads = result.compartment_loads[side, at]
+    return zip(at.tolist(), load_pressures(loads, force[at], aspect, tibia), strict=True)
+
+
+def _integrals(
+    tibia: Surface, result: SimulationResult, pressed: Iterable[tuple[int, FloatArray]]
+) -> FloatArray:
+    """Return the integrals (5, F) of `Sliding` under the pressures (F,) [Pa] of instants."""
+    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
+    lines, total = _tangent_lines(tibia), np.zeros((5, len(tibia.areas)))
+    for i, pressure in pressed:
+        at = np.flatnonzero(pressure)
+        p, (u, v) = pressure[at], lines[:, at] @ twists[i]
+        speed = np.hypot(u, v)
+        power = p / np.maximum(speed, 1e-300)
+        terms = [p * speed, power * (u * u - v * v), 2.0 * power * u * v, speed, p]
+        total[:, at] += weights[i] * np.array(terms)
+    total[4] /= weights.sum()
+    return total
+
+
+def _tangent_lines(tibia: Surface) -> FloatArray:
+    """Return Plücker coordinates (2, F, 6) [1, m] of two tangents of each triangle."""
+    # Their product with a twist is the velocity along the tangent.
+    least = np.abs(tibia.normals).argmin(axis=1)
+    first = np.cross(tibia.normals, np.eye(3)[least])
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    tangents = np.stack([first, np.cross(tibia.normals, first)])
+    return np.concatenate([tangents, np.cross(tibia.centroids, tangents)], axis=2)
+
+
+def _worn(law: WearLaw, tibia: Surface, by_side: list[FloatArray]) -> Wear:
+    """Return the wear of the integrals (5, F) under the medial and the lateral pressure."""
+    depths = [law.depth(Sliding(integrals)) for integrals in by_side]
+    volume = np.array([depth @ tibia.areas for depth in depths])
+    footprint = np.full((2, 4), np.nan)
+    for row, depth, whole in zip(footprint, depths, volume, strict=True):
+        row[0] = tibia.areas[depth > 0.0].sum()
+        if whole > 0.0:
+            row[1:] = (depth * tibia.areas) @ tibia.centroids / whole
+    sliding = Sliding(np.sum(by_side, axis=0))
+    return Wear(volume, law.density, np.sum(depths, axis=0), sliding, footprint)
 
 
 def time_weights(time: FloatArray) -> FloatArray:
@@ -194,13 +340,8 @@ def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> Fl
             f"compartment_loads: expected a centre of pressure at every force, found none in the "
             f"{COMPARTMENTS[side]} compartment at instant {instant}"
         )
-    factors = load_ratio(result) if ratio is None else check_sides("ratio", ratio)
+    factors = load_ratio(result) if ratio is None else check_array("ratio", ratio, (2,), above=0.0)
     return factors[:, None] * force
-
-
-def check_sides(name: str, values: ArrayLike) -> FloatArray:
-    """Return a medial and a lateral value (2,) [1]; raise InputError unless both are positive."""
-    return check_array(name, values, (2,), above=0.0)
 
 
 def _force(result: SimulationResult) -> FloatArray:
@@ -213,43 +354,18 @@ def scaled_pressure(
 ) -> FloatArray:
     """Return pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12)."""
     # Centroids represent the field, loads are its integrals; the sums differ slightly, mostly in
-    # small patches. A patch without a centroid is assigned to the triangle nearest to its centre of
-    # pressure.
-    scaled = np.zeros(len(pressure))
-    for side, (area, mean) in enumerate(np.maximum(loads[:, [AREA, MEAN_PRESSURE]], 0.0)):
-        own = np.where(sides == side, pressure, 0.0)
-        if not own.any() and area * mean > 0.0:
-            own[nearest_triangle(tibia, loads[side, CENTRE])] = 1.0
-        total = own @ tibia.areas
-        if total > 0.0:
-            scaled += area * mean / total * own
-    return scaled
-
-
-def nearest_triangle(tibia: Surface, point: FloatArray) -> int:
-    """Return the index of the triangle with the centroid nearest to a point (3,) [m]."""
-    return int(np.argmin(((tibia.centroids - point) ** 2).sum(axis=1)))
-
-
-def volumes(depth: FloatArray, tibia: Surface, sides: NDArray[np.int8]) -> FloatArray:
-    """Return the worn volumes (2,) [m³] of the compartments from the depths (F,) [m]."""
-    worn = depth * tibia.areas
-    return np.array([worn[sides == side].sum() for side in range(2)])
-
-
-class FieldModel(Protocol):
-    """Surrogate with pressure fields (`surrogates.ContactSurrogate`)."""
-
-    def pressure_field(self, pose: Pose) -> Any:
-        """Return the `pressure` (F,) [Pa] of the tibial triangles at a pose, and its `flags`."""
-        ...
+    # small patches.
+    carried = np.maximum(loads[:, [AREA, MEAN_PRESSURE]], 0.0).prod(axis=1)
+    total = np.bincount(sides, pressure * tibia.areas, len(COMPARTMENTS))
+    factors = np.divide(carried, total, out=np.zeros(len(COMPARTMENTS)), where=total > 0.0)
+    return pressure * factors[sides]
 
 
 @dataclass(frozen=True, eq=False)
 class FieldContact:
     """A surrogate with pressure fields as a `SpringContact`."""
 
-    model: FieldModel
+    model: ContactSurrogate
     tibia: Surface
     #: 0 for medial and 1 for lateral triangles (F,) of the samples' mesh.
     compartments: NDArray[np.int8]
@@ -272,116 +388,26 @@ class FieldContact:
         return found
 
 
-@dataclass(frozen=True)
-class WearLaw:
-    """Material of the insert; by default ultra-high molecular weight polyethylene.
+class Patch(NamedTuple):
+    """Patches of the original, (2,) [1], which depend on surfaces: variations reuse them."""
 
-    Parameters
-    ----------
-    factor : float
-        Wear factor k [1/Pa = m³/(N m)], >= 0; all results are proportional to it. The default,
-        1e-7 mm³/(N m), is the order of magnitude for polyethylene on polished metal; the factor of
-        a material depends on roughness, pressure and cross-shear.
-    density : float
-        Density [kg/m³], > 0.
-    """
-
-    factor: float = 1e-16
-    density: float = 940.0
-
-    def __post_init__(self) -> None:
-        check_numbers(self, at_least=0.0, factor="1/Pa")
-        check_numbers(self, above=0.0, density="kg/m³")
+    aspect: FloatArray
+    ratio: FloatArray | None
+    #: Mesh of the insert, None where the law needs no points.
+    tibia: Surface | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Wear:
-    """Wear of the insert.
-
-    Parameters
-    ----------
-    volume : (2,) float64
-        Worn volume, medial and lateral [m³].
-    density : float
-        Density of the insert [kg/m³].
-    depth : (F,) float64, optional
-        Worn depth along the normal of each tibial triangle [m], where known.
-    """
-
-    volume: FloatArray
-    density: float = WearLaw.density
-    depth: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self, volume=(2,), depth=(None,))
-
-    @property
-    def total_volume(self) -> float:
-        """Worn volume of both compartments [m³]."""
-        return float(self.volume.sum())
-
-    @property
-    def mass(self) -> float:
-        """Worn mass of both compartments [kg]."""
-        return self.density * self.total_volume
-
-    def after(self, cycles: float) -> Wear:
-        """Return the wear after a number of cycles of equal wear."""
-        factor = check_number("cycles", cycles, at_least=0.0)
-        depth = None if self.depth is None else factor * self.depth
-        return replace(self, volume=factor * self.volume, depth=depth)
-
-
-Contact = TypeVar("Contact", bound=SpringContact)
-
-
-@dataclass(frozen=True, eq=False)
-class LifetimeWear(Generic[Contact]):
-    """Wear of many cycles in B blocks, as volumes (B + 1, 2) [m³] over cycles (B + 1,)."""
-
-    #: Number of cycles at the end of each block, from 0 (B + 1,) [1].
-    cycles: FloatArray
-    #: Medial and lateral volume by then (B + 1, 2) [m³].
-    volume: FloatArray
-    #: Wear of one cycle at the start of each block.
-    blocks: tuple[Wear, ...]
-    #: Contact of the worn insert.
-    model: Contact
-    #: Wear of all cycles, with the depth of each triangle of the unworn surface.
-    wear: Wear
-
-
-def extrapolate_wear(
-    model: Contact,
-    simulate_cycle: Callable[[Contact], SimulationResult],
-    lower_surface: Callable[[Contact, FloatArray], Contact],
-    law: WearLaw,
-    cycles: float,
-    blocks: int,
-) -> LifetimeWear[Contact]:
-    """Return the wear of cycles in equal blocks, the surface lowered (F,) [m] after each block."""
-    # The wear of one cycle at the start of a block represents the whole block. `InputError` names
-    # the block that wears through the insert.
-    check_number("cycles", cycles, above=0.0)
-    count = check_count("blocks", blocks)
-    each = cycles / count
-    wears: list[Wear] = []
-    worn, depth = model, np.zeros(len(model.tibia.faces))
-    for block in range(count):
-        wear = bed_wear(worn, simulate_cycle(worn), law)
-        wears.append(wear)
-        depth = depth + each * np.asarray(wear.depth)
-        try:
-            # From the unworn surface, so that errors do not accumulate.
-            worn = lower_surface(model, depth)
-        except InputError as error:
-            raise InputError(
-                f"block {block + 1} of {count}, {each:g} cycles each: {error}; take more blocks or "
-                "fewer cycles"
-            ) from error
-    steps = each * np.array([wear.volume for wear in wears])
-    volume = np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
-    total = Wear(volume[-1], law.density, depth)
-    return LifetimeWear(
-        frozen(np.linspace(0.0, cycles, count + 1)), frozen(volume), tuple(wears), worn, total
-    )
+def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
+    """Return the patches of a cycle simulated with the original model; aspect 1 without contact."""
+    # The aspect is that of second moments of the pressure at equally spaced instants of the cycle.
+    tibia, moments = model.tibia, np.zeros((2, 2))
+    for i in np.unique(np.linspace(0, len(result.poses) - 1, 21).round().astype(int)):
+        pressure = model.spring_state(Pose.from_array(result.poses[i])).pressure
+        for side, loads in enumerate(result.compartment_loads[:, i : i + 1]):
+            share = np.where(model.compartments == side, pressure * tibia.areas, 0.0)
+            if share.any() and loads[0, FORCE].any():
+                arms = tibia.centroids - share @ tibia.centroids / share.sum()
+                moments[side] += [share @ (arms @ axis[0]) ** 2 for axis in field_axes(loads)[:2]]
+    seen = (moments > 0.0).all(axis=1)
+    aspect = np.sqrt(np.divide(moments[:, 0], moments[:, 1], out=np.ones(2), where=seen))
+    return Patch(aspect, load_ratio(result), tibia)

@@ -6,6 +6,9 @@ perpendicular to the force, with n = peak/mean - 1 (docs/theory.md).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,6 +20,25 @@ _RINGS, _SPOKES = 3, 6
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_RINGS)
 #: Largest n; at the edge of contact the ratio of peak to mean is arbitrary.
 _LARGEST_EXPONENT = 10.0
+
+
+class Surface(Protocol):
+    """Tibial mesh as wear uses it (`foundation.surfaces.mesh.TriangleMesh`)."""
+
+    @property
+    def centroids(self) -> FloatArray:
+        """Centroids of the triangles, (F, 3) [m], tibial frame."""
+        ...
+
+    @property
+    def normals(self) -> FloatArray:
+        """Unit normals of the triangles, (F, 3) [1], tibial frame."""
+        ...
+
+    @property
+    def areas(self) -> FloatArray:
+        """Areas of the triangles, (F,) [m²]."""
+        ...
 
 
 def field_exponent(loads: FloatArray) -> FloatArray:
@@ -89,9 +111,24 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
     return np.concatenate([rates[:, 3:] - np.cross(angular, position), angular], axis=1)
 
 
-def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
-    """Return the speed [m/s] along a surface at (..., 3), |v - (v.n) n| with v = u + w x x."""
-    # Of twists (u; w) (..., 6), points x (..., 3) [m] and unit normals n (..., 3); axes broadcast.
-    velocity = twists[..., :3] + np.cross(twists[..., 3:], points)
-    # |v x n| is the tangential part without the cancellation of |v|² - (v.n)².
-    return np.linalg.norm(np.cross(velocity, normals), axis=-1)
+def load_pressures(
+    loads: FloatArray, carried: FloatArray, aspect: float, tibia: Surface
+) -> Iterator[FloatArray]:
+    """Yield pressures (F,) [Pa] under the fields of loads (N, 12) that carry `carried` (N,) [N]."""
+    # The area is along the surface, the ellipse across the force. As secants grow with the square
+    # of the distance from the centre, their mean over the area exceeds 1 by (n + 2) / 2 times the
+    # excess of their mean over the pressure, which is `carried` over the force.
+    exponents, ratio = field_exponent(loads), carried / np.linalg.norm(loads[:, FORCE], axis=1)
+    secant = 1.0 + (0.5 * exponents + 1.0) * np.maximum(ratio - 1.0, 0.0)
+    # A patch between the middles of triangles has no triangle inside.
+    axes = np.maximum(semi_axes(loads, aspect) / np.sqrt(secant)[:, None], 1e-12)
+    scaled = np.stack(field_axes(loads)[:2], axis=1) / axes[:, :, None]
+    centroids, areas = np.ascontiguousarray(tibia.centroids.T), tibia.areas
+    for load, frame, exponent, force in zip(loads, scaled, exponents, carried, strict=True):
+        x, z = frame @ centroids - (frame @ load[CENTRE])[:, None]
+        squared = x * x + z * z
+        at = np.flatnonzero(squared < 1.0)
+        pressure = np.zeros(len(areas))
+        pressure[at] = (1.0 - squared[at]) ** exponent
+        total = pressure @ areas
+        yield force / total * pressure if total > 0.0 else pressure

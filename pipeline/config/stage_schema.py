@@ -303,7 +303,11 @@ class ValidationConfig(Section):
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by the loads or the motions of the waveforms."""
 
-    only_with = (("waveform_layout", "iso14243", ("waveform_reversed",)),)
+    only_with = (
+        ("waveform_layout", "iso14243", ("waveform_reversed",)),
+        ("wear_law", "factor", ("wear_factor_mm3_per_Nm", "wear_factor_cross_shear_mm3_per_Nm")),
+        ("wear_law", "coefficient", ("wear_coefficient", "wear_coefficient_cross_shear")),
+    )
     waveforms: Annotated[str, file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", "stair_ascent", '
@@ -360,8 +364,26 @@ class SimulationConfig(Section):
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
     method: Literal["Rodas5P", "Rodas4P"] = Field("Rodas5P", description="integrator")
-    wear_factor_mm3_per_Nm: Positive = Field(
+    wear_law: Literal["factor", "coefficient"] = Field(
+        "factor", description="wear over force and sliding distance, or over area and distance"
+    )
+    wear_factor_mm3_per_Nm: NonNegative = Field(
         1e-7, description="Archard's wear volume per force and sliding distance"
+    )
+    wear_factor_cross_shear_mm3_per_Nm: NonNegative = Field(
+        0.0, description="what a cross-shear of 1 adds to the wear factor"
+    )
+    wear_coefficient: NonNegative = Field(
+        0.0, description="wear volume per contact area and sliding distance"
+    )
+    wear_coefficient_cross_shear: NonNegative = Field(
+        0.0, description="what a cross-shear of 1 adds to the wear coefficient"
+    )
+    creep_per_MPa: NonNegative = Field(
+        0.0, description="strain of the layer over the mean pressure of the cycle after a minute"
+    )
+    creep_per_MPa_decade: NonNegative = Field(
+        0.0, description="strain over pressure that each decade of time adds"
     )
     density_g_per_cm3: Positive = Field(0.94, description="density of the worn material")
     combinations: bool = Field(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equilibrium import EquilibriumError
-from dynamics.wear.wear_map import Patch
+from dynamics.wear.cycle_wear import Patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
@@ -123,7 +123,10 @@ def compared_cycles(
     makes = {"original": original, "surrogate": surrogate}
     gait = gait_of_design(config, knee, values)
     chosen = {name: makes[name] for name in models}
-    return compare(chosen, gait, gait.wear_law, patch_at(knee, values))
+    patch = patch_at(knee, values)
+    if gait.wear_law.by_point:
+        patch = patch._replace(tibia=design_knee(config, values).model.tibia)
+    return compare(chosen, gait, gait.wear_law, patch)
 
 
 def cycle_document(
@@ -134,7 +137,7 @@ def cycle_document(
     if found.failures:
         return {"reason": next(iter(found.failures.values()))}
     original, surrogate = (found.cycles[name] for name in BOTH)
-    aspect, ratio = original.patch
+    aspect, ratio, _ = original.patch
     ratio = np.ones(2) if ratio is None else ratio
     return {
         "reason": "",

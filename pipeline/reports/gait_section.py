@@ -56,7 +56,6 @@ _LIMITS = (
 _POSITIONS = ("anterior", "rotation")
 #: A load that stays below this share of the largest load of its kind is shown but not judged.
 LEAST_LOAD_PERCENT = 1.0
-_MILLION = 1e6
 #: Columns of the accuracy table with a mark at the worst row.
 _COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, column, _ in _LIMITS))
 
@@ -77,7 +76,6 @@ def combinations_of(stored: Combinations) -> dict[str, Any]:
     ratios = [row["cost"]["cycle_ratio"] for row in ended]
     return {
         "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
-        "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
         "rows": rows,
         "worst": {column: _worst(ended, column) for column in _COLUMNS},
         "within": sum(all(row["met"].values()) for row in ended),
@@ -113,7 +111,7 @@ def _compared(row: CombinationResult) -> dict[str, Any]:
     worst = max(judged, key=lambda load: share[load["column"]] or 0.0, default=loads[0])
     anterior, rotation = (row.differences[name] for name in ("anterior_m", "rotation_rad"))
     pressures = [row.differences[column] for column in PRESSURES]
-    wear = wear_rows(row.wear)
+    worn, other = (sum(row.wear[name]) for name in MODELS)
     figures = {
         "load_percent": worst["rms_over_peak_percent"],
         **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
@@ -125,7 +123,7 @@ def _compared(row: CombinationResult) -> dict[str, Any]:
             (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
         ),
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
-        "wear_percent": wear["difference"]["total_percent"],
+        "wear_percent": percent(other - worn, worn),
     }
     spent = row.statistics
     cost: dict[str, int | float] = {
@@ -143,7 +141,6 @@ def _compared(row: CombinationResult) -> dict[str, Any]:
         "met": met(figures),
         "above": above(figures),
         "loads": loads,
-        "wear": wear,
         "cost": cost,
         "flags": row.flags,
     }
@@ -196,44 +193,46 @@ def above(figures: Figures) -> list[str]:
     ]
 
 
-def wear_rows(
-    volumes: Mapping[str, Sequence[float]], density: float | None = None
-) -> dict[str, dict[str, float | None]]:
-    """Return the wear per million cycles of volumes [m³ per cycle], and the difference."""
-    sides = (*COMPARTMENTS, "total")
-    worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
-    rows: dict[str, dict[str, float | None]] = {
-        name: {
-            f"{side}_mm3": 1e9 * _MILLION * volume
-            for side, volume in zip(sides, parts, strict=True)
-        }
-        for name, parts in worn.items()
-    }
-    if density is not None:
-        for name, parts in worn.items():
-            rows[name]["mass_mg"] = 1e6 * _MILLION * density * parts[-1]
-    rows["difference"] = {
-        f"{side}_percent": percent(surrogate - original, original)
-        for side, original, surrogate in zip(sides, *worn.values(), strict=True)
-    }
-    return rows
+#: Constants of the law of wear.
+_CONSTANTS = (
+    *("wear_factor_mm3_per_Nm", "wear_factor_cross_shear_mm3_per_Nm"),
+    *("wear_coefficient", "wear_coefficient_cross_shear"),
+)
 
 
 def wear_of(wear: WearOfCycle) -> dict[str, Any]:
     """Return the wear of the nominal cycle per million cycles."""
-    volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
-    deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
-    apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
+    sides, constants = (*COMPARTMENTS, "total"), np.array([1e9, 1e9, 1.0, 1.0]) * wear.law
+    volumes = np.column_stack([wear.volume_m3, wear.volume_m3.sum(axis=1)])
+    rows: dict[str, dict[str, float | None]] = {
+        name: {f"{side}_mm3": 1e15 * volume for side, volume in zip(sides, row, strict=True)}
+        | {"mass_mg": 1e12 * float(wear.density_kg_per_m3) * row[-1]}
+        for name, row in zip(MODELS, volumes.tolist(), strict=True)
+    }
+    rows["difference"] = {
+        f"{side}_percent": percent(surrogate - original, original)
+        for side, original, surrogate in zip(sides, *volumes.tolist(), strict=True)
+    }
+    worn = wear.depth_m[0] > 0.0
+    apart, shear, distance = (
+        float(np.sqrt(np.mean((values[1] - values[0])[worn] ** 2))) if worn.any() else 0.0
+        for values in (wear.depth_m, wear.cross_shear, wear.distance_m)
+    )
+    parts = [f"{model} {side}" for model in MODELS for side in COMPARTMENTS]
     return {
-        "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
-        "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
+        **dict(zip(_CONSTANTS, constants.tolist(), strict=True)),
+        "per_million_cycles": rows,
         "deepest_per_million_cycles": {
-            f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
+            f"{name}_um": 1e12 * float(depth.max())
+            for name, depth in zip(MODELS, wear.depth_m, strict=True)
         },
         "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
-        "field_aspect_ratio": {
-            f"{name}_ratio": value
-            for name, value in zip(COMPARTMENTS, wear.aspect.tolist(), strict=True)
+        "largest_cross_shear": wear.cross_shear.max(axis=1).tolist(),
+        "cross_shear_rms": shear,
+        "distance_rms_over_largest_percent": percent(distance, float(wear.distance_m[0].max())),
+        "footprint": {
+            part: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
+            for part, (area, x, _, z) in zip(parts, wear.footprint.reshape(4, 4), strict=True)
         },
     }
 
@@ -422,10 +421,8 @@ def _shares(cycle: pd.DataFrame, at: FloatArray) -> dict[str, float | None]:
 
 def _wear(files: RunFiles) -> float | None:
     """Return the worn volume of the original per million cycles [mm³], None if none is shown."""
-    if files.wear is None or not wears(files.config["contact"]):
-        return None
-    volume = float(files.wear.volume_m3[MODELS.index("original")].sum())
-    return 1e6 * 1e9 * volume
+    worn = worn_files(files)
+    return None if worn is None else 1e15 * float(worn.volume_m3[0].sum())
 
 
 def _wear_note(files: RunFiles) -> str | None:

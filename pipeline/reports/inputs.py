@@ -247,7 +247,7 @@ def _frames(path: Path) -> Frames:
 #: Files that a run may lack.
 _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "frames": ("frames.npz", _frames),
-    "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {})),
+    "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {}, undefined=("footprint",))),
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
     "combination_cycles": ("combinations.parquet", _varied),
     "knee": ("knee.npz", _surrogate),

@@ -27,6 +27,8 @@ GLOSSARY = {
     "candidate": "pose and load drawn for the training, not necessarily evaluated",
     "centre of pressure": "point of a compartment at which the resulting contact force acts",
     "compartment": "medial (inner) or lateral (outer) half of the knee joint",
+    "cross-shear": "part of the frictional work at a point of the insert that is done across the "
+    "direction of the most work: 0 on a line, 0.5 on a circle",
     "cross-validation": "error at training samples that were left out of the fit",
     "family": "kind of function that is fitted: Kriging, polynomial, Poly-Fourier, network, "
     "spline-polynomial",

@@ -163,16 +163,22 @@ def _centres(files: RunFiles, model: str, percent: float) -> list[FloatArray]:
 def wear_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield the depths of wear per million cycles by both models, beside each other."""
     if files.wear is not None and files.maps is not None:
-        depths = 1e6 * 1e6 * files.wear.depth_m  # of a million cycles, in micrometres
-        yield fig.plateau_pair(
-            "Depth of wear per million cycles, original and surrogate",
-            (1e3 * files.maps.vertices, files.maps.faces),
-            depths,
-            ("original, by its pressures", "surrogate, from its loads"),
-            "depth [µm per million cycles]",
-            size=(8.2, 3.3),
-            scale=Normalize(0.0, max(float(np.max(depths)), 1e-12)),
-        )
+        maps = {
+            # Of a million cycles, in micrometres.
+            ("Depth of wear", "depth [µm per million cycles]"): 1e6 * 1e6 * files.wear.depth_m,
+            ("Cross-shear", "cross-shear"): files.wear.cross_shear,
+            ("Sliding distance", "sliding distance in contact [mm]"): 1e3 * files.wear.distance_m,
+        }
+        for (title, label), values in maps.items():
+            yield fig.plateau_pair(
+                f"{title}, original and surrogate",
+                (1e3 * files.maps.vertices, files.maps.faces),
+                values,
+                ("original, by its pressures", "surrogate, from its loads"),
+                label,
+                size=(8.2, 3.3),
+                scale=Normalize(0.0, max(float(np.max(values)), 1e-12)),
+            )
 
 
 def combination_pictures(files: RunFiles) -> Iterator[Picture]:

@@ -39,7 +39,7 @@ from pipeline.store.quantities import OUTPUTS
 from pipeline.store.run_documents import Speed
 from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
-from surrogates.fields.field_fit import FieldSamples, FieldSettings, Places, fit_fields
+from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import NO_LIMIT, Domain
@@ -168,8 +168,8 @@ def with_fields(
         own = np.arange(len(places[name].points))
         state = partial(model.place_state, compartment=name)
         parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
-    spacing = FieldSettings(spacing=1e-3 * chosen.spacing_mm)
-    return replace(knee, fields=fit_fields(parts, places, len(model.tibia.faces), spacing))
+    fields = fit_fields(parts, places, len(model.tibia.faces), 1e-3 * chosen.spacing_mm)
+    return replace(knee, fields=fields)
 
 
 def field_errors(

@@ -17,8 +17,14 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.cycle_wear import FieldContact, FieldModel, WearLaw, bed_wear, surrogate_wear
-from dynamics.wear.wear_map import Patch, measured_patch, wear_map
+from dynamics.wear.cycle_wear import (
+    FieldContact,
+    Patch,
+    WearLaw,
+    bed_wear,
+    measured_patch,
+    surrogate_wear,
+)
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
@@ -103,12 +109,18 @@ class Frames:
 class WearOfCycle:
     """Wear (2, 2) [m³] of one cycle by both models, each on its own motion, `wear.npz`."""
 
-    factor_per_Pa: Annotated[FloatArray, ()]
+    #: Wear factor and what cross-shear adds [1/Pa], wear coefficient and what it adds [1].
+    law: Annotated[FloatArray, (4,)]
     density_kg_per_m3: Annotated[FloatArray, ()]
     #: By pressures of the original, by loads or fields of the surrogate; medial and lateral.
     volume_m3: Annotated[FloatArray, (2, 2)]
-    #: Depths worn off each tibial triangle.
+    #: Depths worn off each tibial triangle, its cross-shear [1] and sliding distance in contact.
     depth_m: Annotated[FloatArray, (2, "F")]
+    cross_shear: Annotated[FloatArray, (2, "F")]
+    distance_m: Annotated[FloatArray, (2, "F")]
+    #: Area that wears [m²] and centre of the worn volume [m] by model and compartment; the centre
+    #: is NaN without wear.
+    footprint: Annotated[FloatArray, (2, 2, 4)]
     #: AP over ML axis of the pressure fields of the surrogate's wear, medial and lateral [1].
     aspect: Annotated[FloatArray, (2,)]
     #: Integral of the pressure over force, a factor on the surrogate's forces [1].
@@ -153,23 +165,25 @@ def wear_of_cycle(
     model: SurfaceContact,
     results: Mapping[str, SimulationResult],
     law: WearLaw,
-    fields: FieldModel | None = None,
+    fields: ContactSurrogate | None = None,
 ) -> WearOfCycle:
     """Return the wear of a cycle by both models, of the surrogate by loads or `fields`."""
     original = bed_wear(model, results["original"], law)
     patch = measured_patch(model, results["original"])
     if fields is None:
         surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
-        depth = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
-        surrogate = replace(surrogate, depth=depth)
     else:
         contact = FieldContact(fields, model.tibia, model.compartments)
         surrogate = bed_wear(contact, results["surrogate"], law)
+    both = original, surrogate
     return WearOfCycle(
-        factor_per_Pa=np.array(law.factor),
+        law=np.array(law.constants),
         density_kg_per_m3=np.array(law.density),
-        volume_m3=np.array([original.volume, surrogate.volume]),
-        depth_m=np.array([original.depth, surrogate.depth]),
+        volume_m3=np.array([each.volume for each in both]),
+        depth_m=np.array([each.depth for each in both]),
+        cross_shear=np.array([each.sliding.cross_shear for each in both]),
+        distance_m=np.array([each.sliding.distance for each in both]),
+        footprint=np.array([each.footprint for each in both]),
         aspect=patch.aspect,
         ratio=np.array(patch.ratio),
     )
@@ -290,7 +304,8 @@ def compare_combinations(
 
     `nominal` are results for the nominal inputs, with their `wear`, if they are known.
     """
-    patch = None if wear is None else Patch(wear.aspect, wear.ratio)
+    tibia = model.tibia if law.by_point else None
+    patch = None if wear is None else Patch(wear.aspect, wear.ratio, tibia)
     shared = model, surrogate, drive, law, patch
     found: dict[int, tuple[CombinationResult, pd.DataFrame]] = {}
     if nominal is not None and wear is not None:

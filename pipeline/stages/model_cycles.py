@@ -13,8 +13,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
-from dynamics.wear.wear_map import Patch, measured_patch
+from dynamics.wear.cycle_wear import Patch, Wear, WearLaw, bed_wear, measured_patch, surrogate_wear
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
@@ -52,7 +51,8 @@ class ModelCycle:
         """Wear of the cycle."""
         if isinstance(self.model, SurfaceContact):
             return bed_wear(self.model, self.result, self.law)
-        return surrogate_wear(self.result, self.law, **self.patch._asdict())
+        patch = self.patch if self.law.by_point else self.patch._replace(tibia=None)
+        return surrogate_wear(self.result, self.law, **patch._asdict())
 
     @cached_property
     def outputs(self) -> dict[str, float]:

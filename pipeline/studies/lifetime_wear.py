@@ -2,40 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.colors import Normalize
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.cycle_wear import extrapolate_wear
+from dynamics.wear.lifetime import LifetimeWear, extrapolate_wear
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
+from foundation.elastic_foundation.laws import SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation, worn_model
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import write_document, write_npz
 from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say
+from pipeline.reports import figures as fig
+from pipeline.reports.charts import chart, lines_of
+from pipeline.reports.figures import Picture
 from pipeline.reports.judgement import judgement, judgement_lines
+from pipeline.reports.pages import write_page
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.job import alone_in_folder
 from pipeline.store.run_documents import Computed, Judgement
 
-#: Columns of the table of blocks, in the order of the fields of `WornBlock`.
-_HEADER = ("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [mg]", "deepest [mm]")
-
-
-class WornBlock(Computed):
-    """Wear after a block of cycles, that of the blocks before included."""
-
-    cycles: float
-    medial_mm3: float
-    lateral_mm3: float
-    total_mm3: float
-    mass_mg: float
-    largest_depth_mm: float
+#: Head of each column of the table of blocks, of which each row includes the blocks before.
+_COLUMNS = {
+    "cycles": "cycles",
+    "medial_mm3": "medial [mm³]",
+    "lateral_mm3": "lateral [mm³]",
+    "total_mm3": "total [mm³]",
+    "mass_mg": "mass [mg]",
+    "largest_depth_mm": "deepest [mm]",
+    "largest_creep_mm": "deepest creep [mm]",
+    "creep_mm3": "creep [mm³]",
+}
 
 
 class WornInsert(Computed):
-    """`worn.json`: wear after each block of cycles, and the verdict on the contact model."""
+    """`worn.json`: wear and creep after each block, and the verdict on the contact model."""
 
-    blocks: list[WornBlock]
+    blocks: list[dict[str, float]]
     verdict: Judgement | None
 
 
@@ -43,7 +52,8 @@ class WornInsert(Computed):
 def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     """Extrapolate the wear of the gait cycle of a run with its original model.
 
-    Writes `worn.json`, the volumes over the cycles, and `worn.npz`, the depth of each triangle.
+    Writes `worn.json`, the volumes over the cycles, `worn.npz`, the depths by wear and by creep of
+    each triangle, and the page `worn.html`.
 
     Parameters
     ----------
@@ -70,7 +80,6 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     """
     run = TrainedRun.open(folder)
     unworn = _bed(run)
-    tibia = unworn.tibia
     say(f"{blocks} blocks of cycles")
     with bar(blocks, "block", "blocks of cycles") as shown:
 
@@ -80,33 +89,75 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
             return result
 
         worn = extrapolate_wear(
-            unworn, simulate_cycle, worn_model, run.gait.wear_law, cycles, blocks
+            unworn,
+            simulate_cycle,
+            worn_model,
+            run.gait.wear_law,
+            cycles,
+            blocks,
+            creep=run.gait.creep_law,
+            thickness=_thickness(unworn),
         )
     write_npz(
         folder / "worn.npz",
-        vertices_m=tibia.vertices,
-        faces=tibia.faces,
-        depth_m=np.asarray(worn.wear.depth),
+        vertices_m=unworn.tibia.vertices,
+        faces=unworn.tibia.faces,
+        depth_m=worn.worn_depth[-1],
+        creep_m=worn.creep_depth[-1],
         cycles=worn.cycles,
         volume_m3=worn.volume,
     )
-    medial, lateral = worn.volume[1:].T
-    depth = np.cumsum([worn.cycles[1] * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
-    columns = {
-        "cycles": worn.cycles[1:],
-        "medial_mm3": 1e9 * medial,
-        "lateral_mm3": 1e9 * lateral,
-        "total_mm3": 1e9 * (medial + lateral),
-        "mass_mg": 1e6 * worn.wear.density * (medial + lateral),
-        "largest_depth_mm": 1e3 * depth.max(axis=1),
-    }
-    rows = zip(*columns.values(), strict=True)
-    insert = WornInsert(
-        blocks=[WornBlock(**dict(zip(columns, row, strict=True))) for row in rows],
-        verdict=judgement(folder, "original"),
-    )
+    insert = WornInsert(blocks=_blocks(worn, unworn), verdict=judgement(folder, "original"))
     write_document(folder / "worn.json", insert)
+    heads, name = [(head, key) for key, head in _COLUMNS.items()][1:], run.config.run.name
+    pictures = list(_pictures(worn, unworn.tibia))
+    write_page(folder / "worn.html", insert, name=name, heads=heads, pictures=pictures)
     return insert
+
+
+def _blocks(
+    worn: LifetimeWear[ElasticFoundation], unworn: ElasticFoundation
+) -> list[dict[str, float]]:
+    """Return the rows of the table of blocks."""
+    total = worn.volume.sum(axis=1)
+    values = np.column_stack([
+        worn.cycles,
+        1e9 * worn.volume,
+        1e9 * total,
+        1e6 * worn.blocks[0].density * total,
+        1e3 * worn.worn_depth.max(axis=1),
+        1e3 * worn.creep_depth.max(axis=1),
+        1e9 * worn.creep_depth @ unworn.tibia.areas,
+    ])  # fmt: skip
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in values[1:].tolist()]
+
+
+def _thickness(bed: ElasticFoundation) -> FloatArray:
+    """Return the thickness of the tibial layer at each triangle (F,) [m]."""
+    law: Any = bed.law
+    while isinstance(law, SeriesLaw):
+        law = law.first
+    thickness, faces = np.asarray(law.thickness), bed.tibia.faces
+    by_vertex = thickness.size == len(bed.tibia.vertices)
+    return thickness[faces].mean(axis=1) if by_vertex else np.broadcast_to(thickness, len(faces))
+
+
+def _pictures(worn: LifetimeWear[ElasticFoundation], tibia: TriangleMesh) -> Iterator[Picture]:
+    """Yield volumes over cycles and the depths by wear and by creep."""
+    volumes = 1e9 * np.column_stack([worn.volume, worn.volume.sum(axis=1)])
+    lines = lines_of(dict(zip((*COMPARTMENTS, "total"), volumes.T, strict=True)))
+    across, at = "cycles [million]", 1e-6 * worn.cycles
+    yield chart("worn-volume", "Worn volume", across, "worn volume [mm³]", lines, at=at)
+    depths = 1e3 * np.array([worn.worn_depth[-1], worn.creep_depth[-1]])
+    yield fig.plateau_pair(
+        "Depth by wear and by creep",
+        (1e3 * tibia.vertices, tibia.faces),
+        depths,
+        ("by wear", "by creep"),
+        "depth [mm]",
+        size=(8.2, 3.3),
+        scale=Normalize(0.0, max(float(depths.max()), 1e-12)),
+    )
 
 
 def _bed(run: TrainedRun) -> ElasticFoundation:
@@ -121,7 +172,7 @@ def _bed(run: TrainedRun) -> ElasticFoundation:
 
 def worn_table(insert: WornInsert) -> str:
     """Return the blocks as a Markdown table, and the verdict."""
-    rows = [[f"{value:.4g}" for value in row.content().values()] for row in insert.blocks]
-    lines = [f"| {' | '.join(cells)} |" for cells in (_HEADER, *rows)]
-    head = [lines[0], "|" + "---|" * len(_HEADER)]
+    rows = [[f"{value:.4g}" for value in row.values()] for row in insert.blocks]
+    lines = [f"| {' | '.join(cells)} |" for cells in (_COLUMNS.values(), *rows)]
+    head = [lines[0], "|" + "---|" * len(_COLUMNS)]
     return "\n".join([*head, *lines[1:], *judgement_lines(insert.verdict)])

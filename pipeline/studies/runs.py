@@ -19,8 +19,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
-from dynamics.wear.cycle_wear import WearLaw
-from dynamics.wear.wear_map import Patch
+from dynamics.wear.cycle_wear import Patch
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, worded
 from foundation.base.pose import Pose
@@ -142,7 +141,10 @@ class CycleSetup:
         start = Pose.from_array(replace(gait, config=short)(model).poses[0])
         patch = Patch(np.ones(2), None)
         if (file := folder / "wear.npz").exists():
-            patch = Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
+            arrays = read_arrays(file, {"aspect": (2,), "ratio": (2,)})
+            patch = Patch(arrays["aspect"], arrays["ratio"])
+        if gait.wear_law.by_point:
+            patch = patch._replace(tibia=run.reference_model.tibia)
         return cls(model, replace(gait, start=start), patch, draws=task.ligament_draws)
 
     @property
@@ -163,7 +165,7 @@ class CycleSetup:
         """Return the outputs of a simulated cycle; wear by the pressures of an original model."""
         # Loads are in the frame of the offset tibia; so must the poses be.
         at_contact = replace(result, poses=result.poses + inputs.offset)
-        law = WearLaw(inputs.wear_factor)
+        law = replace(self.gait.wear_law, factor=inputs.wear_factor)
         return cycle_outputs(result, ModelCycle(self.model, at_contact, law, self.patch).wear)
 
 

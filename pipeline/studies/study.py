@@ -196,6 +196,8 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
         if doubts(expected):
             flags = (Flag(FlagKind.OUTSIDE_DESIGN, _PLACE, (largest_share(expected),)),)
     patch = patch_at(run.knee, design)
+    if gait.wear_law.by_point:
+        patch = patch._replace(tibia=run.original(design).model.tibia)
     return CycleSetup(model, gait.about(path), patch, flags, task.ligament_draws)
 
 

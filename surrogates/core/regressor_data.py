@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, frozen
 from foundation.base.errors import InputError
@@ -44,6 +44,26 @@ class ArrayRecord:
             object.__setattr__(self, name, kept)
 
 
+class StoredArrays(ArrayRecord):
+    """Base of a dataclass that a file keeps as an array for each field, truth values as 0 and 1."""
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays (N, ...) [SI]; the inverse of `from_arrays`."""
+        named = {name: np.array(value) for name, value in self.__getstate__().items()}
+        return {n: a.astype(np.uint8) if a.dtype == np.bool_ else a for n, a in named.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Build from the arrays (N, ...) [SI] of `to_arrays`; InputError if one is missing."""
+        kind: Any = cls
+        names = [field.name for field in fields(kind)]
+        missing = [name for name in names if name not in arrays]
+        if missing:
+            raise InputError(f"arrays: missing {missing} of {cls.__name__}")
+        found = {name: np.asarray(arrays[name]) for name in names}
+        return cls(**{name: a.item() if a.ndim == 0 else a for name, a in found.items()})
+
+
 #: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.
 CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
 
@@ -52,7 +72,7 @@ SPLINE_ORDER = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressorData(ArrayRecord):
+class RegressorData(StoredArrays):
     """A weighted sum of features as plain arrays, unchecked."""
 
     #: "kriging", "polynomial", "poly_fourier", "network" or "spline".

@@ -242,7 +242,7 @@ class Regressor(RegressorData):
 
         Without `knots` if there are no splines.
         """
-        arrays = {name: np.array(getattr(self, name)) for name in _FIELDS}
+        arrays = super().to_arrays()
         if not self.pieces:
             del arrays["knots"]
         return arrays
@@ -254,15 +254,7 @@ class Regressor(RegressorData):
         Raises `InputError` if an array other than `knots` is missing, or an array is malformed, as
         in all `from_arrays`.
         """
-        given = {"knots": np.empty(0), **arrays}
-        missing = [name for name in _FIELDS if name not in given]
-        if missing:
-            raise InputError(f"arrays: missing {missing} of a regressor")
-        named: dict[str, Any] = {name: np.asarray(given[name]) for name in _FIELDS}
-        named["family"] = str(named["family"])
-        for name in ("wave", "nugget"):
-            named[name] = float(check_array(name, named[name], ()))
-        return cls(**named)
+        return super().from_arrays({"knots": np.empty(0), **arrays})
 
 
 def _integers(name: str, value: ArrayLike) -> NDArray[np.int64]:

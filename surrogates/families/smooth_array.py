@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
 from surrogates.core.packing import PackedRegressor
-from surrogates.core.regressor_data import ArrayRecord
+from surrogates.core.regressor_data import StoredArrays
 from surrogates.families.regressor import linear_in
 from surrogates.families.training import basis_matrix, polynomial_exponents
 
@@ -22,7 +21,7 @@ _DEGREES, _DESIGNS_PER_TERM = (2, 1, 0), 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothArray(ArrayRecord):
+class SmoothArray(StoredArrays):
     """An array as a sum of products of Legendre polynomials of P scaled parameters.
 
     Raises `InputError` if a shape does not fit or a number is not finite. Coefficients (T, ...) are
@@ -82,15 +81,3 @@ class SmoothArray(ArrayRecord):
         inputs, outputs = self.parameters, len(weights)
         scalings = np.zeros(inputs), np.ones(inputs), np.zeros(outputs), np.ones(outputs)
         return linear_in("polynomial", scalings, self.exponents, weights).packed
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return exponents (T, P) and coefficients (T, ...) [any unit] as arrays."""
-        return {"exponents": self.exponents, "coefficients": self.coefficients}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from the arrays of `to_arrays`, such as coefficients (T, ...) [any unit]."""
-        missing = {"exponents", "coefficients"} - set(arrays)
-        if missing:
-            raise InputError(f"arrays: missing {sorted(missing)} of a function of the parameters")
-        return cls(arrays["exponents"], arrays["coefficients"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
 from foundation.core.library import CONSTANTS
+from surrogates.core.regressor_data import StoredArrays
 
 #: Degree of the splines plus 1: grid values that each spline spans.
 ORDER = 4
@@ -43,12 +43,11 @@ _ROUNDS, _TUNING, _ALLOWED = 1, 30.0, 5e-6
 _SMOOTHING = 1e-3
 #: Cells beside the points in which the surface still is known.
 _BESIDE = 1
-_NAMES = ("frame", "coefficients", "known")
 _LARGEST_GRID = 250_000
 
 
 @dataclass(frozen=True, eq=False)
-class CondyleSurface:
+class CondyleSurface(StoredArrays):
     """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline."""
 
     #: Centre (3,) in the femoral frame [m], the direction of theta = 0 (2,) in the femoral x-y
@@ -100,23 +99,6 @@ class CondyleSurface:
         frame[6:] = (*low, spacing)
         found, residuals = _fitted(t, z, rho - frame[5], frame, shape)
         return cls(frame, found.reshape(shape), _known(t, z, frame, shape)), residuals
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fields as arrays, such as frame (9,) [m]; the inverse of `from_arrays`."""
-        return {
-            "frame": np.array(self.frame),
-            "coefficients": np.array(self.coefficients),
-            "known": self.known.astype(np.uint8),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`, such as frame (9,) [m], or raise InputError."""
-        missing = [name for name in _NAMES if name not in arrays]
-        if missing:
-            raise InputError(f"arrays: missing {missing} of a condyle's surface")
-        frame, coefficients, known = (np.asarray(arrays[name]) for name in _NAMES)
-        return cls(frame, coefficients, known)
 
 
 def cylinder_coordinates(

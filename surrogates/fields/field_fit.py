@@ -26,7 +26,6 @@ from surrogates.fields.knee_fields import (
     PairFields,
     Skin,
     SpringResponse,
-    fields_of,
     parts_of,
 )
 
@@ -196,83 +195,62 @@ class FieldSamples:
 
 #: Most points that the surface of a condyle is fitted to.
 _MOST_POINTS = 1_500_000
+#: Width beyond the contact of the samples to which the fields extend [m].
+_MARGIN = 2e-3
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Places of one compartment at which the model gives pressures, checked."""
+class Places(NamedTuple):
+    """Places (P,) [m, 1, m²], as of `foundation.surface_contact.PressurePlaces`."""
 
-    #: (P, 3) [m], tibial frame.
     points: FloatArray
-    #: (P, 3) [1].
     normals: FloatArray
-    #: (P,) [m²].
     areas: FloatArray
-    #: Tibial triangles (T,) that get pressures.
     triangles: IntArray
-    #: Places (T, 3) from which a triangle interpolates with weights `shares` (T, 3) [1]; by default
-    #: the places are the middles of the triangles.
     corners: IntArray | None = None
     shares: FloatArray | None = None
 
-    def __post_init__(self) -> None:
-        count = len(self.areas)
-        check_fields(self, points=(count, 3), normals=(count, 3), areas=(count,))
-        shape = (count,) if self.corners is None else (len(self.triangles),)
-        if np.shape(self.triangles) != shape:
-            raise InputError(f"triangles: expected {shape}, found {np.shape(self.triangles)}")
 
-    def rows(self, chosen: IntArray) -> FloatArray:
-        """Return position, normal and projected area (K, 7) [m, 1, m²] of places (K,)."""
-        area = self.areas[chosen] * np.abs(self.normals[chosen, 1])
-        return np.column_stack([self.points[chosen], self.normals[chosen], area])
-
-    def interpolation(self, chosen: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return triangles (K,), corners (K, 3) among chosen places, and shares (K, 3) [1]."""
-        if self.corners is None or self.shares is None:
-            return self.triangles[chosen], np.empty((0, 3), dtype=np.int64), np.empty((0, 3))
-        number = np.full(len(self.areas), -1)
-        number[chosen] = np.arange(len(chosen))
-        corners = number[self.corners]
-        known = (corners >= 0).all(axis=1)
-        return self.triangles[known], corners[known], self.shares[known]
+def _rows(places: Places, chosen: IntArray) -> FloatArray:
+    """Return position, normal and projected area (K, 7) [m, 1, m²] of places (K,)."""
+    area = places.areas[chosen] * np.abs(places.normals[chosen, 1])
+    return np.column_stack([places.points[chosen], places.normals[chosen], area])
 
 
-@dataclass(frozen=True)
-class FieldSettings:
-    """Settings of a fit of pressure fields: spacing of the grid and margin around it [m]."""
-
-    #: Spacing of the grid of the condyle's surface [m].
-    spacing: float = 0.6e-3
-    #: Width beyond the contact of the samples to which the fields extend [m].
-    margin: float = 2e-3
-
-    def __post_init__(self) -> None:
-        check_number("spacing", self.spacing, above=0.0, at_most=0.1, unit="m")
-        check_number("margin", self.margin, at_least=0.0, at_most=0.1, unit="m")
+def _interpolation(places: Places, chosen: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return triangles (K,), corners (K, 3) among chosen places, and shares (K, 3) [1]."""
+    if places.corners is None or places.shares is None:
+        return places.triangles[chosen], np.empty((0, 3), dtype=np.int64), np.empty((0, 3))
+    number = np.full(len(places.areas), -1)
+    number[chosen] = np.arange(len(chosen))
+    corners = number[places.corners]
+    known = (corners >= 0).all(axis=1)
+    return places.triangles[known], corners[known], places.shares[known]
 
 
 def fit_fields(
     samples: Mapping[str, FieldSamples],
     places: Mapping[str, Places],
     faces: int,
-    settings: FieldSettings | None = None,
+    spacing: float = 0.6e-3,
 ) -> PairFields:
-    """Fit the pressure fields of all compartments, over the `faces` of the tibial mesh."""
-    chosen = settings or FieldSettings()
+    """Fit the pressure fields of all compartments, over the `faces` of the tibial mesh.
+
+    The grid of the surface of a condyle has a `spacing` [m].
+    """
+    check_number("spacing", spacing, above=0.0, at_most=0.1, unit="m")
     names = COMPARTMENTS if set(samples) == set(COMPARTMENTS) else tuple(samples)
-    fitted = {name: _fit_compartment(name, samples[name], places[name], chosen) for name in names}
-    return fields_of(faces, fitted)
+    fitted = {name: _fit_compartment(name, samples[name], places[name], spacing) for name in names}
+    return PairFields(faces, fitted)
 
 
 def _fit_compartment(
-    name: str, samples: FieldSamples, places: Places, settings: FieldSettings
+    name: str, samples: FieldSamples, places: Places, spacing: float
 ) -> CompartmentField:
     if not len(samples.place):
         raise InputError(f"fields: expected samples of the {name} compartment in contact")
-    surface, _ = CondyleSurface.fit(_exits(samples, places), settings.spacing)
-    chosen = _near(np.unique(samples.place), places.points, settings.margin)
-    bed, interpolation = places.rows(chosen), places.interpolation(chosen)
+    surface, _ = CondyleSurface.fit(_exits(samples, places), spacing)
+    chosen = _near(np.unique(samples.place), places.points)
+    bed, interpolation = _rows(places, chosen), _interpolation(places, chosen)
     if places.corners is None:
         springs = _springs(samples, places, chosen)
         if springs is not None:
@@ -306,12 +284,12 @@ def _exits(samples: FieldSamples, places: Places) -> FloatArray:
     return np.asarray(np.einsum("kji,kj->ki", turns[row], touched - samples.poses[row, 3:]))
 
 
-def _near(touched: IntArray, points: FloatArray, margin: float) -> IntArray:
-    """Return the places that are touched, or as near as the margin [m]."""
+def _near(touched: IntArray, points: FloatArray) -> IntArray:
+    """Return the places that are touched, or as near as the margin."""
     from scipy.spatial import KDTree  # not needed by a trained surrogate
 
     distance = np.asarray(KDTree(points[touched]).query(points)[0])
-    near = np.flatnonzero(distance <= margin)
+    near = np.flatnonzero(distance <= _MARGIN)
     return near[_by_place(points[near])]
 
 

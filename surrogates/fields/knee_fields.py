@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from foundation.base.checks import (
     FloatArray,
@@ -23,6 +23,7 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
 from foundation.base.pose import rotation_matrix
 from foundation.core.library import BLOCK, CONSTANTS, CORE, GROUP, Struct, address
+from surrogates.core.regressor_data import StoredArrays
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.condyle_surface import CondyleSurface, Outline, outline_of
 
@@ -94,15 +95,11 @@ def parts_of(pose: FloatArray) -> tuple[FloatArray, FloatArray]:
     return rotation_matrix(*pose[:3]), np.ascontiguousarray(pose[3:])
 
 
-#: Names of the arrays in a file.
-_NAMES = ("exponent", "scaling", "points", "lengths", "weights")
-
-
 MEASURES, TERMS = (int(CONSTANTS[name]) for name in ("MEASURES", "PATCH_TERMS"))
 
 
 @dataclass(frozen=True, eq=False)
-class LayerResponse:
+class LayerResponse(StoredArrays):
     """Pressure p ~ max(s(a, b), 0)^m over coordinates of the patch, of 15 terms, (15,) [SI]."""
 
     # The terms of the polynomial s, and the load, are functions of measures of the overlap, with
@@ -139,21 +136,8 @@ class LayerResponse:
 
     @cached_property
     def _packed(self) -> Struct:
-        fields = {name: getattr(self, name) for name in _NAMES}
-        return Struct("layer", fields | {"samples": self.points.shape[1]})
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fields as arrays, such as scaling (2, 15) [SI]; see `from_arrays`."""
-        return {name: np.array(getattr(self, name)) for name in _NAMES}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`, such as scaling (2, 15) [SI], checked."""
-        missing = [name for name in _NAMES if name not in arrays]
-        if missing:
-            raise InputError(f"arrays: missing {missing} of a layer's response")
-        exponent, *others = (np.asarray(arrays[name]) for name in _NAMES)
-        return cls(float(check_array("exponent", exponent, ())), *others)
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Struct("layer", named | {"samples": self.points.shape[1]})
 
 
 #: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
@@ -169,7 +153,7 @@ _MODULI = np.geomspace(0.3, 300.0, 61)
 
 
 @dataclass(frozen=True, eq=False)
-class SpringResponse:
+class SpringResponse(StoredArrays):
     """Pressure of independent springs: c x^m, or -c ln(1 - x/h), with x = d - share d0."""
 
     # d is the indentation of the spring and d0 the largest of the compartment.
@@ -215,18 +199,6 @@ class SpringResponse:
             return None, known
         told = np.isfinite(law).all(axis=1) & (law > 0.0).all(axis=1)
         return cls(constants, law[told]), known[told]
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fields as arrays, such as law (T, 2) [SI]; the inverse of `from_arrays`."""
-        return {"constants": np.array(self.constants), "law": np.array(self.law)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`, such as law (T, 2) [SI], or raise InputError."""
-        missing = [name for name in ("constants", "law") if name not in arrays]
-        if missing:
-            raise InputError(f"arrays: missing {missing} of a spring law")
-        return cls(np.asarray(arrays["constants"]), np.asarray(arrays["law"]))
 
 
 _Found = tuple[float, FloatArray, FloatArray]
@@ -451,22 +423,7 @@ class PairFields:
                 "or update this package"
             )
         fields = {name: CompartmentField.from_arrays(part_of(arrays, name)) for name in names}
-        return fields_of(faces, fields)
-
-
-class KneeFields(PairFields):
-    """Pressure fields of both compartments of a knee, over the `faces` of the tibial mesh."""
-
-    def __init__(self, faces: int, medial: CompartmentField, lateral: CompartmentField) -> None:
-        super().__init__(faces, {"medial": medial, "lateral": lateral})
-        self.medial, self.lateral = medial, lateral
-
-
-def fields_of(faces: int, by_name: Mapping[str, CompartmentField]) -> PairFields:
-    """Return the fields of compartments by name: those of a knee if they are medial and lateral."""
-    if tuple(by_name) == COMPARTMENTS:
-        return KneeFields(faces, *by_name.values())
-    return PairFields(faces, by_name)
+        return cls(faces, fields)
 
 
 def _whole(name: str, value: NDArray[Any]) -> int:

@@ -15,7 +15,7 @@ from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw
 from surrogates.fields.condyle_surface import CondyleSurface
-from surrogates.fields.field_fit import FieldSettings, fit_fields
+from surrogates.fields.field_fit import fit_fields
 from surrogates.fields.knee_fields import (
     LOGARITHMIC,
     POWER,
@@ -127,12 +127,12 @@ def test_a_layer_is_not_a_bed_of_springs():
 
 
 BED = spheres.bed()
-SETTINGS = FieldSettings(spacing=1.5e-3)
+SPACING = 1.5e-3
 
 
 def fitted(state, count=80):
     samples = spheres.samples(state, BED, spheres.poses(count))
-    return fit_fields(samples, spheres.places_of(BED), len(BED.areas), SETTINGS)
+    return fit_fields(samples, spheres.places_of(BED), len(BED.areas), SPACING)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_springs_are_found(fields):
 
 def test_groups_change_nothing(fields):
     """The kernel skips triangles that the femur cannot reach."""
-    skin = fields.medial.skin
+    skin = fields.compartment("medial").skin
     limits = np.ones_like(skin.outline.limits)
     plain = replace(skin)
     plain.__dict__["outline"] = skin.outline._replace(limits=limits)
@@ -167,8 +167,8 @@ def test_the_load_and_pressures_of_a_layer_are_learnt():
     bed = spheres.bed(0.5e-3)
     state = spheres.layer(bed)
     samples = spheres.samples(state, bed, spheres.poses(120))
-    found = fit_fields(samples, spheres.places_of(bed), len(bed.areas), SETTINGS)
-    assert isinstance(found.medial.response, LayerResponse)
+    found = fit_fields(samples, spheres.places_of(bed), len(bed.areas), SPACING)
+    assert isinstance(found.compartment("medial").response, LayerResponse)
     loads, errors = [], []
     for place in spheres.poses(10, seed=1):
         truth = state(Pose.from_array(place)).pressure
