@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from dataclasses import replace as replaced
 from importlib.metadata import version
@@ -22,6 +22,7 @@ from pipeline.design_space.design_contact import cycle_document, fitted_patch
 from pipeline.design_space.errors import (
     TOLD,
     doubts,
+    errors_for_page,
     expected_errors,
     fitted_errors,
     sample_errors,
@@ -47,9 +48,11 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.progress import StageCounter
 from pipeline.reports import figures as fig
-from pipeline.reports.accuracy import parity_panel
+from pipeline.reports.charts import parity_chart
 from pipeline.reports.figures import Picture, picture
+from pipeline.reports.live_knee import live_section
 from pipeline.reports.pages import write_page
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import learn_domain
 from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.stages.run_folder import Run
@@ -126,8 +129,21 @@ def summary_lines(document: DesignsDocument) -> list[str]:
 _BASE, _ROW = 1.1, 0.3
 
 
-def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> None:
-    """Write `report.html` of a run over designs; `config` is the resolved study as TOML."""
+def live_designs(
+    knee: ContactSurrogate, config: Config, designs: Mapping[str, Mapping[str, float]] | None = None
+) -> dict[str, Any] | None:
+    """Return the section "Move the knee" of a page over designs, which offers some by name."""
+
+    def gait_of(single: ContactSurrogate) -> GaitSimulation:
+        return GaitSimulation.of(config.simulation, single.spaces[0].path)
+
+    return live_section(knee, gait_of, designs, errors_for_page(knee))
+
+
+def write_designs_page(
+    folder: Path, document: DesignsDocument, config: Config, knee: ContactSurrogate
+) -> None:
+    """Write `report.html` of a run over designs with a surrogate."""
     write_page(
         folder / "report.html",
         template="designs.html",
@@ -136,14 +152,20 @@ def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> 
             {"label": words, "unit": unit, **document.errors[name]}
             for name, (words, unit) in TOLD.items()
         ],
-        designs=[_row(each) for each in document.held_out],
-        names=[row["name"] for row in document.parameters],
-        shown=TOLD,
+        designs=[(k, _row(each)) for k, each in enumerate(document.held_out, start=1)],
+        columns=[
+            "design",
+            *(row["name"] for row in document.parameters),
+            *((f"error of\n{words} [{unit}]", name, 2) for name, (words, unit) in TOLD.items()),
+            ("told by the surrogate", "told"),
+        ],
+        parameters=[(row["name"], row) for row in document.parameters],
         pictures={
             "errors": [_error_picture("errors at held-out designs", document)],
             "outputs": list(_parity(document)),
         },
-        config_text=config,
+        live=live_designs(knee, config),
+        config_text=dump_config(config),
     )
 
 
@@ -151,16 +173,13 @@ def _row(design: JudgedDesign) -> dict[str, Any]:
     """Return a row of the table of held-out designs."""
     cycle = design.cycle
     flagged = cycle.get("flagged", 0)
-    return {
-        "design": design.design,
-        "values": design.values,
-        "errors": design.errors,
-        "told": [
-            *design.doubts,
-            *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
-            *([cycle["reason"]] if cycle["reason"] else []),
-        ],
-    }
+    told = [
+        *design.doubts,
+        *([f"{flagged} of {cycle['instants']} instants flagged"] if flagged else []),
+        *([cycle["reason"]] if cycle["reason"] else []),
+    ]
+    errors = dict.fromkeys(TOLD) | design.errors
+    return errors | design.values | {"told": "; ".join(told) or "nothing"}
 
 
 @picture("svg")
@@ -193,7 +212,8 @@ def _parity(document: DesignsDocument) -> Iterator[Picture]:
     for name in KEY_OUTPUTS if cycles else ():
         truth, other = (np.array([c[m][name] for c in cycles]) for m in ("original", "surrogate"))
         text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
-        yield parity_panel(text, {"designs": truth}, {"designs": other}, OUTPUTS[name].axis)
+        found = {"designs": truth}, {"designs": other}
+        yield parity_chart(f"parity-{name}", text, *found, OUTPUTS[name].axis)
 
 
 def _domain(
@@ -297,7 +317,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     away = path_errors(config, designs, paths, space)
     document = _document(run, drawn, evaluated, away, knee, judged_unseen, judged)
     run.write_json("designs.json", document)
-    write_designs_page(run.folder, document, dump_config(config))
+    write_designs_page(run.folder, document, config, knee)
     (run.folder / "times.json").unlink()
     return document
 

@@ -196,7 +196,7 @@ def above(figures: Figures) -> list[str]:
 #: Constants of the law of wear.
 _CONSTANTS = (
     *("wear_factor_mm3_per_Nm", "wear_factor_cross_shear_mm3_per_Nm"),
-    *("wear_coefficient", "wear_coefficient_cross_shear"),
+    *("wear_coefficient_ratio", "wear_coefficient_cross_shear_ratio"),
 )
 
 
@@ -227,8 +227,8 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
             for name, depth in zip(MODELS, wear.depth_m, strict=True)
         },
         "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
-        "largest_cross_shear": wear.cross_shear.max(axis=1).tolist(),
-        "cross_shear_rms": shear,
+        "largest_cross_shear_ratio": wear.cross_shear.max(axis=1).tolist(),
+        "cross_shear_rms_ratio": shear,
         "distance_rms_over_largest_percent": percent(distance, float(wear.distance_m[0].max())),
         "footprint": {
             part: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}

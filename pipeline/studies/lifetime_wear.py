@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import Normalize
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime import LifetimeWear, extrapolate_wear
@@ -149,15 +148,9 @@ def _pictures(worn: LifetimeWear[ElasticFoundation], tibia: TriangleMesh) -> Ite
     across, at = "cycles [million]", 1e-6 * worn.cycles
     yield chart("worn-volume", "Worn volume", across, "worn volume [mm³]", lines, at=at)
     depths = 1e3 * np.array([worn.worn_depth[-1], worn.creep_depth[-1]])
-    yield fig.plateau_pair(
-        "Depth by wear and by creep",
-        (1e3 * tibia.vertices, tibia.faces),
-        depths,
-        ("by wear", "by creep"),
-        "depth [mm]",
-        size=(8.2, 3.3),
-        scale=Normalize(0.0, max(float(depths.max()), 1e-12)),
-    )
+    for word, depth in zip(("wear", "creep"), depths, strict=True):
+        surface = np.asarray(tibia.vertices), np.asarray(tibia.faces)
+        yield fig.face_map(f"Depth by {word}", surface, depth, float(depths.max()), "mm")
 
 
 def _bed(run: TrainedRun) -> ElasticFoundation:

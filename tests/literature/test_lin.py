@@ -16,8 +16,9 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.loads import AXIAL_FORCE, QUANTITY_COLUMNS
 from foundation.base.pose import ANGLES, POSITION, SUPERIOR, Pose
-from foundation.elastic_foundation import ElasticFoundation, LinearLaw, SeriesLaw
-from foundation.implant import CondylarImplant
+from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space
 from pipeline.progress import silenced

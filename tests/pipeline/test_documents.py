@@ -51,7 +51,11 @@ NEEDS = {
     "docs/howto/optimal_control.md": ("casadi", "jax"),
 }
 #: Pages whose code compiles, or solves for seconds.
-LONG = {*NEEDS, "docs/mechanics.md", "docs/finite_element.md", "docs/howto/implant_designer.md"}
+LONG = {
+    *NEEDS,
+    *("docs/mechanics.md", "docs/finite_element.md"),
+    *("docs/howto/implant_designer.md", "docs/howto/surrogate_researcher.md"),
+}
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"
 #: Address of another machine in a style sheet.

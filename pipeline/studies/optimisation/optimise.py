@@ -172,7 +172,7 @@ def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     return Outcome(
         document,
         summary_lines(document),
-        page=optimisation_page(document, table),
+        page=optimisation_page(document, table, setup.run),
         tables={"front.csv": Table(table)},
     )
 

@@ -12,12 +12,9 @@ from dynamics.simulator.result import SimulationResult, Statistics
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import (
-    CoupledLaw,
-    ElasticFoundation,
-    LinearLaw,
-)
-from foundation.implant import CondylarImplant
+from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text

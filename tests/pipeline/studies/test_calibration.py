@@ -10,12 +10,8 @@ from some_slow import first_of
 from studies import SMOKE, TINY
 
 from foundation.base.loads import COMPARTMENTS
-from foundation.elastic_foundation import (
-    CoupledLaw,
-    ElasticFoundation,
-    LinearLaw,
-    ModifiedLaw,
-)
+from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw, ModifiedLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config

@@ -12,6 +12,7 @@ from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.families.training import basis_matrix, polynomial_exponents
 from surrogates.formulations.design_fit import OverDesigns
@@ -103,6 +104,19 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     expected = differences(loads, DESIGN, step)
     sizes = np.abs(expected[touching]).max(axis=0)
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
+
+
+def test_loads_over_designs_need_a_design():
+    part, poses = made.knee().by_name["medial"], poses_in_contact(1)
+    with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
+        part.loads(poses)
+    for given in (poses, Pose.from_array(poses[0])):
+        with pytest.raises(InputError, match="call `at` with the values of stiffness_GN"):
+            made.knee().loads(given)
+    with pytest.raises(InputError, match="expected values of no parameters, found radius_mm"):
+        made.knee().at(DESIGN).at({"radius_mm": 3.0})
+    single = part.at(np.zeros(3))
+    assert (single.parameters, single.at(np.zeros(0))) == (0, single)
 
 
 def test_the_path_is_that_of_the_design():
