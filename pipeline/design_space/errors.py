@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from foundation.base.checks import FloatArray
 from pipeline.config.schema import Config
-from pipeline.stages import infeasibility
+from pipeline.stages.assessment import feasible
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.fixed_inputs import with_parameters
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -92,10 +92,8 @@ def feasible_samples(
     config: Config, rows: pd.DataFrame, compartment: str
 ) -> tuple[FloatArray, FloatArray]:
     """Return poses (N, 6) [rad, m] and loads (N, 12) [SI] of a compartment's feasible samples."""
-    chosen = usable(rows, compartment)
-    loads = loads_of(chosen)
-    inside = infeasibility(loads, config.feasibility, 0.0) == ""
-    return poses_of(chosen)[inside], loads[inside]
+    chosen = feasible(usable(rows, compartment), config.feasibility)
+    return poses_of(chosen), loads_of(chosen)
 
 
 def fitted_errors(

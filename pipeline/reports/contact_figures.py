@@ -17,7 +17,7 @@ from pipeline.reports.charts import chart, cycle_chart, lines_of, rounded
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of, scale_of
-from pipeline.stages.frames import Frames
+from pipeline.stages.gait_cycle import Frames
 from pipeline.store.quantities import to_display
 from pipeline.store.run_documents import MODELS
 

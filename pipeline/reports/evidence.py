@@ -20,7 +20,7 @@ from pipeline.reports.model_section import (
 )
 from pipeline.reports.units import largest, percent
 from pipeline.reports.verdict import Evidence
-from pipeline.store.quantities import FOR_WEAR
+from pipeline.store.quantities import FOR_WEAR, quantity_of
 from pipeline.store.run_documents import FromTable, OwnError, Verdict
 
 #: End of the columns of peak pressures, and the unit of wear.
@@ -74,15 +74,12 @@ def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
         return []
     figures = {part.what: part.figure_percent for part in judged.parts}
     errors = [
-        OwnError(
-            column=row.column,
-            quantity=row.quantity,
-            unit=row.unit,
-            error_percent=figures["peak pressure"],
-        )
-        if row.column.endswith(_PRESSURE)
-        else OwnError.absolute(row.column, row.quantity, row.unit, row.rms_difference)
-        for row in files.simulation.differences
+        OwnError(column=column, quantity=q.label, unit=unit, error_percent=figures["peak pressure"])
+        if column.endswith(_PRESSURE)
+        else OwnError.absolute(column, q.label, unit, q.factor * row.rms)
+        for column, row in files.simulation.differences.items()
+        for q in (quantity_of(column),)
+        for unit in (q.unit_for_people.replace("°", "deg"),)
     ]
     if gait.wear is not None:
         apart = gait.wear["per_million_cycles"]["difference"]

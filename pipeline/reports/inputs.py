@@ -19,7 +19,7 @@ from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
+from pipeline.stages.gait_cycle import Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -266,7 +266,7 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
         raise damaged(path, f"statistics: expected those of {' and '.join(models)}")
     if (simulation.speed is not None) != modelled:
         raise damaged(path, f"speed: expected {'times' if modelled else 'null'}")
-    columns = {row.column for row in simulation.differences}
+    columns = simulation.differences
     wrong = [name for name in HEADLINE_COLUMNS if (name in columns) != modelled]
     if wrong or bool(columns) != modelled:
         raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {wrong}")

@@ -31,7 +31,7 @@ from foundation.base.pose import COORDINATES
 from foundation.core.building import PAGE_LIBRARY
 from foundation.core.image import BASE, STRUCTS_32, Image
 from foundation.core.library import FARTHEST, TOLERANCE, Struct
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.files import plain
 from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture

@@ -10,11 +10,11 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS, LayerConfig
-from pipeline.originals.layer_reference import ITSELF
+from pipeline.originals.finite_element_layer import ITSELF
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import ASCII, number
 from pipeline.stages.elastic_layer import Resolution, resolution
-from pipeline.stages.frames import PressureMaps
+from pipeline.stages.gait_cycle import PressureMaps
 from pipeline.store.quantities import to_display
 from pipeline.store.run_documents import ElasticLayer, FromTable, NodeSpacing
 

@@ -22,7 +22,7 @@ from pipeline.files import plain
 from pipeline.reports import figures as fig
 from pipeline.reports.inputs import nearest_rows
 from pipeline.reports.pressure_field import ContactFields, outline_of, scale_of
-from pipeline.stages.frames import Frames
+from pipeline.stages.gait_cycle import Frames
 
 #: Columns of the cycle beside the view, by their keys.
 _BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}

@@ -50,8 +50,8 @@ from pipeline.reports.units import shown_name
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
+from pipeline.store.job import flat_keys
 from pipeline.store.run_documents import LEVELS, MODELS, Part, StoredFinding, Verdict
-from pipeline.store.workspace_lock import flat_keys
 
 
 class Provenance(Part):

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import write_npz
 from pipeline.progress import bar, say
 from pipeline.reports import figures as fig

@@ -23,9 +23,9 @@ from pipeline.reports.charts import chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.reports.judgement import judgement, judgement_lines
 from pipeline.reports.pages import write_page
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
+from pipeline.store.job import alone_in_folder
 from pipeline.store.run_documents import Computed, Judgement
-from pipeline.store.workspace_lock import alone_in_folder
 
 #: Head of each column of the table of blocks, of which each row includes the blocks before.
 _COLUMNS = {

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from foundation.base.wording import counted
-from pipeline.design_space.document import live_designs
 from pipeline.design_space.errors import LIMITS, TOLD, error_of
+from pipeline.design_space.run import live_designs
 from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, line, lines_of
