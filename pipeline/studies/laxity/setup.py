@@ -21,7 +21,7 @@ from pipeline.config.schema import Config, require_knee
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee
 from pipeline.simulation import gait_ligaments
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.job import Job
 
 _DIRECTIONS = tuple(UNITS)
