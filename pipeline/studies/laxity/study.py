@@ -19,6 +19,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.flags import worded
 from foundation.base.pose import FLEXION, POSE_COLUMNS, POSITION, Pose, rotation_matrix
 from foundation.base.threads import one_thread
+from foundation.base.wording import counted
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
@@ -212,7 +213,9 @@ def _passing_notes(
                 for k in passing(tracer, knee.ligaments, row, in_femur=bone == "femoral"):
                     found.setdefault(knee.ligaments[k].name, {})[states.test.name] = None
         if found:
-            where = "; ".join(f"{name} in {', '.join(names)}" for name, names in found.items())
+            where = ", ".join(
+                f"{name} in {counted(len(names), 'test')}" for name, names in found.items()
+            )
             yield (
                 f"expected bundles outside the bones, found bundles that pass through the {bone} "
                 f"surface ({where}): straight lines pull there in another direction than ligaments "

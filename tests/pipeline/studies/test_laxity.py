@@ -9,7 +9,12 @@ from numpy.testing import assert_allclose
 from pydantic import ValidationError
 
 from dynamics import Ligament
-from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, ligament_rows, load_ligaments
+from dynamics.ligaments.bundle_tables import (
+    LENHART_LIGAMENTS,
+    ligament_rows,
+    load_ligament_draws,
+    load_ligaments,
+)
 from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.femur_patches import LineTracer
@@ -140,8 +145,13 @@ def test_rows_of_bundles_are_read_back_in_frame_and_side_of_the_meshes(tmp_path)
     }
     bundles = load_ligaments(LENHART_LIGAMENTS)
     path = tmp_path / "rows.csv"
-    pd.DataFrame(ligament_rows(bundles, **places)).to_csv(path, index=False)
-    for read, each in zip(load_ligaments(path, **places), bundles, strict=True):
+    table = pd.DataFrame(ligament_rows(bundles, **places))
+    table.to_csv(path, index=False)
+    table.assign(draw=4, menisci_N_per_mm=9.0).to_csv(tmp_path / "draws.csv", index=False)
+    (draw,) = load_ligament_draws(tmp_path / "draws.csv", **places)
+    assert draw.menisci == 9e3
+    read_twice = (*load_ligaments(path, **places), *draw.ligaments)
+    for read, each in zip(read_twice, 2 * bundles, strict=True):
         assert (read.name, read.kind) == (each.name, each.kind)
         for name in ("femoral", "tibial"):
             assert_allclose(getattr(read, name), getattr(each, name), rtol=0.0, atol=1e-12)
