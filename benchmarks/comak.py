@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.frame import Rows, clocked, measured, rms
-from dynamics.musculoskeletal import ComakResult, record_plant
+from dynamics.musculoskeletal import ComakResult
+from dynamics.musculoskeletal.recorded_plant import record_plant
 from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import shipped_config

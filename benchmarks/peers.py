@@ -19,12 +19,10 @@ import numpy as np
 import trimesh
 
 from benchmarks.frame import Cell, Rows, alike, height_at, measured, rms
+from foundation import CondylarImplant, ElasticFoundation, LinearLaw, TriangleMesh, load_mesh
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import ElasticFoundation, LinearLaw
-from foundation.implant import CondylarImplant
 from foundation.implant.condylar_implant import grid_faces
-from foundation.surfaces import TriangleMesh, load_mesh
 from pipeline.config.data_folder import data_file
 from tests.oracles.exact_implant import contact_poses, exact_loads, polyethylene, stiffness_of
 

@@ -17,9 +17,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import ElasticFoundation, LinearLaw
-from foundation.implant import CondylarImplant
 from tests.oracles.knees import load_knee
 
 STEPS = 400

@@ -19,7 +19,7 @@ from dynamics.mechanics.chains.assembly import Assembly
 from dynamics.mechanics.chains.links import Terms
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, IntArray, check_in, check_number, check_numbers
+from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.errors import InputError
 from foundation.contact_laws import CompliantFriction, ContactLaw
 
@@ -29,6 +29,8 @@ BoolArray = NDArray[np.bool_]
 LONGEST_STEP = 1e-3
 #: Size of an event function at its own start [m], far below any length that matters.
 _ROUNDING = 1e-15
+#: Lower limit of the impact rate of a law [m/s].
+_LEAST_APPROACH = 0.01
 #: Limit against endless chatter.
 _MOST_EVENTS = 100_000
 
@@ -73,16 +75,12 @@ class CompliantGround:
         Normal force over indentation and rate.
     friction : CompliantFriction, optional
         Friction; by default none.
-    least_approach : float
-        Lower limit of the impact rate of the law [m/s], > 0.
     """
 
     normal: ContactLaw
     friction: CompliantFriction | None = None
-    least_approach: float = 0.01
 
     def __post_init__(self) -> None:
-        check_numbers(self, above=0.0, least_approach="m/s")
         if not isinstance(self.normal, ContactLaw):
             raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
         if not isinstance(self.friction, CompliantFriction | None):
@@ -92,7 +90,7 @@ class CompliantGround:
         self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
     ) -> FloatArray:
         """Return Fn (P,) [N] of closed contacts at gaps (P,) [m], rates, rates at closing."""
-        started = np.maximum(approach, self.least_approach)
+        started = np.maximum(approach, _LEAST_APPROACH)
         return np.maximum(self.normal.bonded_force(-gap, -gap_rate, started), 0.0)
 
     def contact_forces(
@@ -209,11 +207,6 @@ class StrikeResult:
         """Largest vertical ground reaction over the weight [1]."""
         check_number("weight", self.weight, above=0.0, unit="N")
         return float(self.reaction[:, 1].max() / self.weight)
-
-    def loaded(self, point: str) -> BoolArray:
-        """Return whether a point carries load at each instant, (T,) bool [1]."""
-        check_in("point", point, self.points)
-        return self.forces[:, self.points.index(point), 1] > 0.0
 
 
 class _Touch(NamedTuple):

@@ -132,13 +132,6 @@ def read_knee_poses(
     return table.time, values
 
 
-def pose_columns(path: str | Path, columns: KneeColumns | None = None) -> dict[str, str]:
-    """Return the column of each coordinate that `read_knee_poses` reads, without signs."""
-    source = Path(path)
-    names = (columns or KneeColumns()).names or _known_columns(source, _columns_of(source))
-    return {name: column.removeprefix("-") for name, column in names.items()}
-
-
 def knee_motion_table(
     time: FloatArray, poses: FloatArray, columns: KneeColumns | None = None
 ) -> MotionTable:

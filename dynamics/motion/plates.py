@@ -108,28 +108,21 @@ def _check_complete(ground: MotionTable, plate: str, names: Sequence[str]) -> No
 
 
 def _check_units(plate: Plate, source: str) -> None:
-    """Raise an `InputError` if axes or unit of a plate are wrong."""
-    fault = unit_fault(plate)
-    if fault:
-        raise InputError(f"{source}, plate {plate.name.replace('*', 'x')}: {fault}")
-
-
-def unit_fault(plate: Plate) -> str:
-    """Return what is wrong with axes or unit of length of a plate; empty if nothing is."""
+    """Raise an `InputError` if axes or unit of length of a plate are wrong."""
+    where = f"{source}, plate {plate.name.replace('*', 'x')}"
     up, across = plate.force[:, 1].max(), np.abs(plate.force[:, 2]).max()
     if across > max(2.0 * up, _SOME_WEIGHT):
-        return (
-            "expected the largest force along y (up), found the largest along z "
+        raise InputError(
+            f"{where}: expected the largest force along y (up), found the largest along z "
             f"({across:.0f} N); turn the axes so that y is up"
         )
     loaded = plate.force[:, 1] > CONTACT_THRESHOLD
     far = float(np.median(np.abs(plate.point[loaded]).max(axis=1))) if loaded.any() else 0.0
     if far > _FARTHEST_PLATE:
-        return (
-            f"expected points of application in metres, found {far:.0f} in the median; convert "
-            "the points to metres, and torques to newton metres"
+        raise InputError(
+            f"{where}: expected points of application in metres, found {far:.0f} in the median; "
+            "convert the points to metres, and torques to newton metres"
         )
-    return ""
 
 
 def _without_strays(plate: Plate) -> Plate:

@@ -9,26 +9,7 @@ the secondary coordinates.
 """
 
 from dynamics.musculoskeletal.comak import Comak, ComakResult
-from dynamics.musculoskeletal.comak_settings import ComakFiles, ComakSettings
-from dynamics.musculoskeletal.forward_simulation import simulate_forward
-from dynamics.musculoskeletal.marker_kinematics import MarkerFiles, follow_markers
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
-from dynamics.musculoskeletal.osim_model import OsimModel
-from dynamics.musculoskeletal.prescribed_motion import ForwardFiles, ForwardSettings
-from dynamics.musculoskeletal.recorded_plant import RecordedPlant, record_plant
+from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.recorded_plant import RecordedPlant
 
-__all__ = [
-    "Comak",
-    "ComakFiles",
-    "ComakResult",
-    "ComakSettings",
-    "ForwardFiles",
-    "ForwardSettings",
-    "MarkerFiles",
-    "OpenSimPlant",
-    "OsimModel",
-    "RecordedPlant",
-    "follow_markers",
-    "record_plant",
-    "simulate_forward",
-]
+__all__ = ["Comak", "ComakResult", "ComakSettings", "RecordedPlant"]

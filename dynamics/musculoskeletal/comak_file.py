@@ -38,8 +38,6 @@ from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 
 _ACTUATOR = "CoordinateActuator"
-#: OpenSim-JAM ignores limits of control that are larger [1].
-_NO_LIMIT = 1000.0
 
 
 class Reserve(NamedTuple):
@@ -58,17 +56,12 @@ def reserve_fields(reserves: Sequence[Reserve]) -> dict[str, Any]:
     }
 
 
-def _applied(path: str | Path) -> list[OsimObject]:
-    """Return the forces of a force set that apply."""
-    forces = read_object(path, "reserves").child("ForceSet")
-    if forces is None:
-        return []
-    return [force for force in forces.objects() if force.boolean("appliesForce", True)]
-
-
 def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
     """Read the reserve of each coordinate from OpenSim's force set (XML)."""
-    return reserves_in(_applied(path))
+    forces = read_object(path, "reserves").child("ForceSet")
+    if forces is None:
+        return ()
+    return reserves_in(f for f in forces.objects() if f.boolean("appliesForce", True))
 
 
 def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
@@ -97,33 +90,6 @@ def with_actuators(settings: ComakSettings, actuators: Iterable[Reserve]) -> Com
         known = reserves.get(each.coordinate, each._replace(force=0.0))
         reserves[each.coordinate] = known._replace(force=hypot(known.force, each.force))
     return replace(settings, **reserve_fields(tuple(reserves.values())))
-
-
-def reserve_notes(path: Path) -> tuple[str, ...]:
-    """Return sentences on actuators that are not reserves, and on limits of reserves."""
-    applied = _applied(path)
-    others = [a.name for a in applied if a.tag != _ACTUATOR]
-    limited = [a.name for a in applied if a.tag == _ACTUATOR and _is_limited(a)]
-    notes = []
-    if others:
-        text = "which are not CoordinateActuators"
-        notes.append(f"{path.name}: ignored forces: {', '.join(others)}, {text}")
-    if limited:
-        notes.append(
-            f"{path.name}: ignored min_control and max_control of {', '.join(limited)}; reserves "
-            "have no limits"
-        )
-    return tuple(notes)
-
-
-def _is_limited(actuator: OsimObject) -> bool:
-    """Return whether an actuator has a limit of control that OpenSim-JAM observes."""
-    limits = [tag for tag in ("min_control", "max_control") if _is_finite(actuator.text(tag))]
-    return any(abs(actuator.number(tag, 0.0)) < _NO_LIMIT for tag in limits)
-
-
-def _is_finite(text: str) -> bool:
-    return bool(text) and "inf" not in text.lower()
 
 
 _SETTINGS = (
@@ -260,8 +226,7 @@ class ComakFile:
                 "coordinates follow the motion like prescribed coordinates; add each coordinate to "
                 "one of the lists",
             )
-        forces = self.files.forces
-        return notes + (() if forces is None else reserve_notes(forces))
+        return notes
 
 
 def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:

@@ -259,19 +259,12 @@ def check_distinct(*kinds: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class ComakFiles:
-    """Files that a COMAK simulation names.
-
-    Parameters
-    ----------
-    model, motion : Path
-        Model, and motion of its coordinates.
-    external_loads : Path or None
-        Forces on the feet.
-    forces : Path or None
-        Further forces of the model: the reserves.
-    """
+    """Files that a COMAK simulation names."""
 
     model: Path
+    #: Motion of the coordinates.
     motion: Path
+    #: Forces on the feet.
     external_loads: Path | None
+    #: Further forces of the model: the reserves.
     forces: Path | None

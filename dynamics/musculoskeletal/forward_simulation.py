@@ -274,39 +274,12 @@ def simulate_forward(
     kind: str = "dynamic",
     progress: Callable[[int], object] | None = None,
 ) -> ForwardFrames:
-    """Simulate the secondary coordinates along the motion of a plant.
+    """Simulate the secondary coordinates along the motion of a plant, from values (S,) [rad, m].
 
-    An equilibrium that is lost, such as that of a patella that tilts over, goes on as a motion at
-    rest of all other coordinates, which ends in another equilibrium.
-
-    Parameters
-    ----------
-    contacts : PlantContacts
-        The plant with its contacts.
-    tensions : (M,) or (N, M) float64, or MuscleDrive
-        Forces of the muscles, constant or at each frame [N], or activations by which the muscles
-        pull as length and velocity of their fibres allow.
-    start : (S,) float64
-        Secondary coordinates at the first frame, at rest [rad, m]; for an equilibrium, the first
-        guess.
-    kind : {"dynamic", "equilibrium"}
-        With inertia and damping, or an equilibrium at each frame; the speeds of the motion of an
-        equilibrium are zero (`CoordinateMotion.resting`).
-    progress : callable, optional
-        Takes the number of frames that are done.
-
-    Returns
-    -------
-    ForwardFrames
-        The secondary coordinates and the loads of the contacts at all frames, or up to the frame
-        that finds no balance.
-
-    Raises
-    ------
-    InputError
-        If an argument has another shape or value.
-    PoseError
-        If the first frame finds no balance; the message names the instant.
+    Muscles have forces (M,) or (N, M) [N], or activations. An "equilibrium" at each frame has no
+    speeds (`CoordinateMotion.resting`); one that is lost, such as that of a patella that tilts
+    over, goes on as a motion at rest of all other coordinates, which ends in another equilibrium.
+    The frames end where no balance is found; a `PoseError` names the first frame without one.
     """
     check_in("kind", kind, KINDS)
     plant = contacts.plant

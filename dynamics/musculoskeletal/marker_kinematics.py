@@ -102,17 +102,11 @@ class MarkerSettings:
 
 
 class MarkerFiles(NamedTuple):
-    """Files that the settings name.
+    """Files that the settings name."""
 
-    Parameters
-    ----------
-    markers : Path or None
-        Measured markers (.trc, .c3d).
-    functions : Path or None
-        Constraint functions, where they are not simulated anew.
-    """
-
+    #: Measured markers (.trc, .c3d).
     markers: Path | None
+    #: Constraint functions, where they are not simulated anew.
     functions: Path | None
 
 
@@ -170,8 +164,8 @@ class MarkerMotion(NamedTuple):
     errors: MotionTable
     #: Distances of the markers with weights that model and file have.
     fits: tuple[MarkerFit, ...] = ()
-    #: Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and on
-    #: large distances (`fit_notes`).
+    #: Sentences on markers that are not followed, or have gaps (`marker_notes`), and on large
+    #: distances (`fit_notes`).
     notes: tuple[str, ...] = ()
     #: Markers with a weight that the model does not have; lists of weights often serve several
     #: models.
@@ -179,28 +173,10 @@ class MarkerMotion(NamedTuple):
 
 
 def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) -> MarkerMotion:
-    """Return the coordinates with the least weighted squared distances to measured markers.
+    """Return the motion of a model (XML text) with the least weighted squared distances of markers.
 
-    Parameters
-    ----------
-    model : str
-        XML text of a model with markers; its constraints hold.
-    markers : str or Path
-        Measured markers (.trc, .c3d).
-    settings : MarkerSettings
-        Weights of markers, time and accuracy.
-
-    Returns
-    -------
-    MarkerMotion
-        Coordinates and errors of the markers over time.
-
-    Raises
-    ------
-    InputError
-        If `opensim` is not installed, the markers are missing, their unit, axes or times are not
-        those of a walk, one is more than 0.2 m off the model, or OpenSim cannot follow them; its
-        message is repeated.
+    The constraints of the model hold. An `InputError` names unit, axes or times that are not those
+    of a walk, markers more than 0.2 m off the model, and what OpenSim cannot follow.
     """
     osim, path = opensim(), Path(markers).resolve()
     measured = read_markers(path)

@@ -22,8 +22,6 @@ from foundation.base.errors import InputError
 _WORDS = dict(
     zip(("millimetres", "centimetres", "metres", "inches"), LENGTHS.values(), strict=True)
 )
-#: A marker that moves less does not move, while half of the others move more [m].
-_STILL, _MOVING = 1e-5, 0.02
 #: Texts of a missing number in files of Windows programs, such as -nan(ind) and 1.#QNAN.
 _NO_NUMBER = re.compile(r"[+-]?(nan(\(\w*\))?|1\.#(qnan|snan|ind|nan)\d*)", re.I)
 #: Lines before the names of the markers.
@@ -194,7 +192,7 @@ def likely_unit(ratio: float, near: float) -> str:
 def marker_notes(
     markers: MeasuredMarkers, weighted: Collection[str], known: Collection[str]
 ) -> tuple[str, ...]:
-    """Return notes on markers without position, with gaps, or still while others move."""
+    """Return notes on markers without position or with gaps."""
     file, count = markers.source.name, len(markers.time)
     unmeasured = [name for name in weighted if name in known and name not in markers.names]
     used = [k for k, name in enumerate(markers.names) if name in weighted and name in known]
@@ -214,25 +212,7 @@ def marker_notes(
             f"{file}: markers without a position{stored} at some or all of {count} instants: "
             f"{each}; {follows} there: fill the gaps if the motion jumps"
         )
-    still = _still(markers, used)
-    if still:
-        notes.append(
-            f"{file}: {', '.join(still)}: at the same place throughout while the other markers "
-            "move; check these markers, or give them the weight 0"
-        )
     return tuple(notes)
-
-
-def _still(markers: MeasuredMarkers, used: list[int]) -> list[str]:
-    """Return the names of markers that do not move while half of all do."""
-    seen = [k for k in used if not markers.missing[:, k].all()]
-    if len(markers.time) < 2 or not seen:
-        return []
-    positions = markers.positions[:, seen]
-    ways = (np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)).max(axis=1)
-    if np.median(ways) < _MOVING:
-        return []
-    return [markers.names[k] for k, way in zip(seen, ways, strict=True) if way < _STILL]
 
 
 #: Largest distance of a marker, and root mean square of all distances at an instant, that OpenSim

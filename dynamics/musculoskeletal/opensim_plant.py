@@ -22,23 +22,9 @@ _CROSSING = 1e-9
 
 
 class OpenSimPlant:
-    """The plant of a model along a motion; see `dynamics.musculoskeletal.plant.Plant`.
+    """The plant of a model along a motion of all coordinates; see `plant.Plant`.
 
-    Parameters
-    ----------
-    system : OpenSimSystem
-        The model.
-    motion : CoordinateMotion
-        Motion of all its coordinates.
-    primary, secondary : tuple of str
-        Names of the coordinates whose accelerations muscles and contact must give.
-    balance : GroundBalance, optional
-        Residual of the motion with its external loads.
-
-    Raises
-    ------
-    InputError
-        If a name is not a coordinate of the model, or both primary and secondary.
+    Muscles and contact must give the accelerations of primary and secondary coordinates.
     """
 
     def __init__(
@@ -157,16 +143,9 @@ class OpenSimPlant:
     def arm_columns(
         self, frame: int, values: FloatArray, speeds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of the arms by the secondary values, by central differences.
+        """Return derivatives of arms of muscles (F, M, S) and ligaments (F, L, S) by the values.
 
-        At an instant and secondary values and speeds (S,) [rad, m; per s].
-
-        Returns
-        -------
-        (F, M, S) float64
-            Of the arms of the muscles [m, 1 per rad, m].
-        (F, L, S) float64
-            Of the arms of the ligaments.
+        At secondary values and speeds (S,) [rad, m; per s], by central differences [m, 1 per rad].
         """
         of_muscles = np.zeros((len(self.free), len(self.muscles.names), len(self.secondary)))
         of_ligaments = np.zeros((len(self.free), len(self.ligaments.names), len(self.secondary)))

@@ -176,20 +176,10 @@ _FAR = "far_away"
 
 
 class OsimModel:
-    """An OpenSim model file.
+    """An OpenSim model file (.osim) of version 4.
 
     Properties that an object of the model does not state are those of the `<defaults>` of the
-    model.
-
-    Parameters
-    ----------
-    path : str or Path
-        The `.osim` file.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not XML, or has no OpenSim model of version 4.
+    model. An `InputError` names what is missing or malformed.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -227,13 +217,7 @@ class OsimModel:
 
     @property
     def contacts(self) -> tuple[ArticularContact, ...]:
-        """Articular contacts that the model applies.
-
-        Raises
-        ------
-        InputError
-            If a contact cannot be used; see `read_contact`.
-        """
+        """Articular contacts that the model applies."""
         meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
             read_contact(force, meshes, self._frames, self._geometry)
@@ -245,24 +229,13 @@ class OsimModel:
         return self._model.objects("ContactGeometrySet", MESH.tag)
 
     @property
-    def bodies(self) -> tuple[str, ...]:
-        """Names of the bodies, without the ground."""
-        return tuple(self._bodies)
-
-    @property
     def mass(self) -> float:
         """Mass of all bodies [kg]; an `InputError` names a malformed mass."""
         return sum(body.number("mass", 0.0) for body in self._bodies.values())
 
     @property
     def gravity(self) -> FloatArray:
-        """Acceleration of gravity (3,), axes of the ground [m/s²].
-
-        Raises
-        ------
-        InputError
-            If the model does not have three numbers.
-        """
+        """Acceleration of gravity (3,), axes of the ground [m/s²]."""
         return self._model.numbers("gravity", (0.0, -STANDARD_GRAVITY, 0.0))
 
     @cached_property
@@ -283,13 +256,7 @@ class OsimModel:
 
     @property
     def coordinate_defaults(self) -> dict[str, float]:
-        """Default value of each coordinate, by its name [rad, m].
-
-        Raises
-        ------
-        InputError
-            If a value is malformed.
-        """
+        """Default value of each coordinate, by its name [rad, m]."""
         return {
             name: found.number("default_value", 0.0)
             for name, (found, _) in self._coordinates.items()
@@ -297,13 +264,7 @@ class OsimModel:
 
     @property
     def viscosities(self) -> dict[str, float]:
-        """Viscosity of the springs on each coordinate [N m s/rad, N s/m], by its name.
-
-        Raises
-        ------
-        InputError
-            If a viscosity is malformed.
-        """
+        """Viscosity of the springs on each coordinate [N m s/rad, N s/m], by its name."""
         found: dict[str, float] = {}
         for spring in self._model.objects("ForceSet", "SpringGeneralizedForce"):
             if spring.boolean("appliesForce", True):
@@ -313,13 +274,7 @@ class OsimModel:
 
     @property
     def reserves(self) -> tuple[Reserve, ...]:
-        """Actuators of coordinates that the model applies, such as torques of trunk and arms.
-
-        Raises
-        ------
-        InputError
-            If a force is not a positive number.
-        """
+        """Actuators of coordinates that the model applies, such as torques of trunk and arms."""
         forces = self._model.objects("ForceSet")
         return reserves_in(each for each in forces if each.boolean("appliesForce", True))
 
@@ -338,13 +293,7 @@ class OsimModel:
 
     @property
     def locked_coordinates(self) -> dict[str, float]:
-        """Default values of the locked coordinates, which keep them, by name [rad, m].
-
-        Raises
-        ------
-        InputError
-            If a boolean or a value is malformed.
-        """
+        """Default values of the locked coordinates, which keep them, by name [rad, m]."""
         found, at = self._coordinates.items(), self.coordinate_defaults
         return {name: at[name] for name, (each, _) in found if each.boolean("locked", False)}
 
@@ -354,14 +303,7 @@ class OsimModel:
         return [each for each in constraints if each.boolean("isEnforced", True)]
 
     def chain_between(self, bed: str, target: str) -> KinematicChain:
-        """Return the motion of the body of a target in the body of a bed.
-
-        Raises
-        ------
-        InputError
-            If no joints connect the two bodies, or a joint between both is not linear in its
-            coordinates.
-        """
+        """Return the motion of the body of a target in the body of a bed."""
         chain = chain_between(self.joints, bed, target)
         if chain is None:
             found = ", ".join(f"{joint.parent}-{joint.child}" for joint in self.joints)
@@ -372,24 +314,9 @@ class OsimModel:
         return chain
 
     def notes(self, free: Collection[str]) -> tuple[str, ...]:
-        """Return what the model states that is not taken into account.
+        """Return what the model states that is not taken into account, by free coordinates.
 
-        Parameters
-        ----------
-        free : collection of str
-            Coordinates that forces move.
-
-        Returns
-        -------
-        tuple of str
-            Sentences on unknown properties of contacts and contact meshes, and on constraints whose
-            forces are left out. OpenSim-JAM drops a coupler whose dependent coordinate is
-            prescribed.
-
-        Raises
-        ------
-        InputError
-            If a boolean is malformed.
+        OpenSim-JAM drops a coupler whose dependent coordinate is prescribed.
         """
         notes = [
             f"{found.where}: ignored properties: {', '.join(unknown)}; since 2020, no {table.tag} "
@@ -412,15 +339,10 @@ class OsimModel:
         return tuple(notes)
 
     def without_contact(self, *, single_wraps_slide: bool = False) -> str:
-        """Return the model without articular contact, as XML text.
-
-        Parameters
-        ----------
-        single_wraps_slide : bool
-            Whether a path over a single wrapping surface is found as OpenSim did until 2021. Since
-            then OpenSim no longer adjusts the points where such a path touches the surface. A
-            second surface, tiny and a kilometre away, makes OpenSim adjust the points.
-        """
+        """Return the model without articular contact, as XML text."""
+        # With `single_wraps_slide`, a path over a single wrapping surface is found as OpenSim did
+        # until 2021. Since then OpenSim no longer adjusts the points where such a path touches the
+        # surface; a second surface, tiny and a kilometre away, makes OpenSim adjust the points.
         root = copy.deepcopy(self._root)
         contact = {table.tag for table in _CONTACT_SETS.values()}
         for name in _CONTACT_SETS:

@@ -203,11 +203,6 @@ def read_course_table(path: str | Path) -> MotionTable:
 
 #: Time step and activation where OpenSim-JAM's file has none [s, 1].
 _STEP, _ACTIVATION = 0.01, 0.02
-#: Settings of what is not simulated: names since 2022 and before, which say the opposite.
-_DYNAMICS = {
-    "use_activation_dynamics": "ignore_activation_dynamics",
-    "use_tendon_compliance": "ignore_tendon_compliance",
-}
 #: Setting of muscles that pull as length and velocity of their fibres allow, and its older name.
 _FIBRES = ("use_muscle_physiology", "ignore_muscle_dynamics")
 _SETTINGS = (
@@ -223,7 +218,7 @@ _FILES = (
     Property("actuator_input_file", "muscles", FILE, None),
     Property("external_loads_file", "external_loads", FILE, None),
 )
-_FLAGS = read_apart(*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES)
+_FLAGS = read_apart(*_FIBRES)
 _TOOL = ObjectTable(
     "ForsimTool",
     (*_SETTINGS, *_FILES, *_FLAGS),
@@ -233,6 +228,9 @@ _TOOL = ObjectTable(
         "use_visualizer", "verbose",
         # Activations follow the controls at once, so that none is left over from the default.
         "override_default_muscle_activation",
+        # Tendons are rigid, and activations follow their controls at once; with older names.
+        "use_activation_dynamics", "ignore_activation_dynamics", "use_tendon_compliance",
+        "ignore_tendon_compliance",
     }),
     not_done=frozenset({"AnalysisSet"}),
 )  # fmt: skip
@@ -240,35 +238,20 @@ _TOOL = ObjectTable(
 
 @dataclass(frozen=True)
 class ForwardSettings:
-    """Settings of a forward simulation.
+    """Settings of a forward simulation."""
 
-    Parameters
-    ----------
-    secondary : tuple of str
-        Coordinates that forces move; all others are prescribed or keep the default of the model.
-    start, stop : float, optional
-        First and last instant [s]; by default those of the prescribed coordinates, muscle forces
-        and loads.
-    step : float
-        Time step [s].
-    activation : float or None
-        Activation of the muscles that have no course of their own [1]; None without control, for
-        the least activation of each muscle.
-    fibre_forces : bool
-        Whether these muscles pull as length and velocity of their fibres allow, or by activation
-        times largest force.
-
-    Raises
-    ------
-    InputError
-        If no coordinate is named or one twice, or a number is out of its range.
-    """
-
+    #: Coordinates that forces move; all others are prescribed or keep the default of the model.
     secondary: tuple[str, ...]
+    #: First and last instant [s]; by default those of the courses of coordinates, muscles, loads.
     start: float | None = None
     stop: float | None = None
+    #: Time step [s].
     step: float = _STEP
+    #: Activation of the muscles that have no course of their own [1]; None without control, for
+    #: the least activation of each muscle.
     activation: float | None = _ACTIVATION
+    #: Whether these muscles pull as length and velocity of their fibres allow, or by activation
+    #: times largest force.
     fibre_forces: bool = True
 
     def __post_init__(self) -> None:
@@ -284,23 +267,14 @@ class ForwardSettings:
 
 @dataclass(frozen=True)
 class ForwardFiles:
-    """Files that a forward simulation names.
-
-    Parameters
-    ----------
-    model : Path
-        The model.
-    prescribed : Path or None
-        Courses of prescribed coordinates.
-    muscles : Path or None
-        Courses of activations and forces of muscles.
-    external_loads : Path or None
-        Further forces on bodies.
-    """
+    """Files that a forward simulation names."""
 
     model: Path
+    #: Courses of prescribed coordinates.
     prescribed: Path | None
+    #: Courses of activations and forces of muscles.
     muscles: Path | None
+    #: Further forces on bodies.
     external_loads: Path | None
 
 
@@ -320,7 +294,7 @@ def read_forward_settings(
     values = tool.read(_SETTINGS)
     values["step"] = _STEP if values["step"] is None else values["step"]
     settings = ForwardSettings(fibre_forces=_requested(tool, *_FIBRES), **values)
-    return settings, files, (*_dynamics_notes(tool, settings), *settings_notes(tool, _TOOL))
+    return settings, files, settings_notes(tool, _TOOL)
 
 
 def _requested(tool: OsimObject, name: str, opposite: str) -> bool:
@@ -328,20 +302,3 @@ def _requested(tool: OsimObject, name: str, opposite: str) -> bool:
     if tool.has(name) or not tool.has(opposite):
         return tool.boolean(name, True)
     return not tool.boolean(opposite, False)
-
-
-def _dynamics_notes(tool: OsimObject, settings: ForwardSettings) -> list[str]:
-    """Return sentences on dynamics of muscles that are requested and not simulated."""
-    if not settings.fibre_forces and settings.activation is not None:
-        return []  # OpenSim-JAM ignores these settings too.
-    notes = []
-    for name, opposite in _DYNAMICS.items():
-        if _requested(tool, name, opposite):
-            older = tool.has(opposite) and not tool.has(name)
-            here, wanted, found = (opposite, "true", "false") if older else (name, "false", "true")
-            found = found if tool.has(here) else f"none, which stands for {found}"
-            notes.append(
-                f"{tool.where}, {here}: expected {wanted}, found {found}; muscles have rigid "
-                "tendons, and their activations follow the controls without delay"
-            )
-    return notes

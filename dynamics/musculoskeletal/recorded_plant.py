@@ -204,21 +204,6 @@ class RecordedPlant:
         steps, rates = values - found.values[frame], speeds - found.speeds[frame]
         return self._ligaments(frame, steps, rates).tension
 
-    def with_ligaments(self, ligaments: LigamentSet) -> Self:
-        """Return the plant with other properties of the same ligaments.
-
-        Raises
-        ------
-        InputError
-            If the names are not the same.
-        """
-        if ligaments.names != self.ligaments.names:
-            raise InputError(
-                f"ligaments: expected {', '.join(self.ligaments.names)}, found "
-                f"{', '.join(ligaments.names)}"
-            )
-        return replace(self, ligaments=ligaments)
-
     def _ligaments(self, frame: int, steps: FloatArray, rates: FloatArray) -> _Ligaments:
         """Return the ligaments at steps and rates (S,) from the record [rad, m; per s]."""
         found = self.frames
@@ -265,9 +250,8 @@ class RecordedPlant:
                 data = {key: stored[key] for key in stored.files}
         except FileNotFoundError as error:
             raise InputError(f"{path}: no such file; check the path of the record") from error
-        except (OSError, EOFError, BadZipFile, zlib.error) as error:
-            raise InputError(f"{path}: expected a recorded plant, found {error}") from error
-        except (ValueError, AttributeError) as error:  # NumPy would advise to allow pickle.
+        # NumPy would advise to allow pickle.
+        except (OSError, EOFError, BadZipFile, zlib.error, ValueError, AttributeError) as error:
             raise InputError(
                 f"{path}: expected a recorded plant (plant.npz), found another or a damaged file"
             ) from error
@@ -319,26 +303,7 @@ def record_plant(
     settings: ComakSettings,
     model: str = "",
 ) -> RecordedPlant:
-    """Record a plant along a solution.
-
-    Parameters
-    ----------
-    plant : OpenSimPlant
-        The plant.
-    result : ComakResult
-        The solution.
-    start : (S,) float64
-        Secondary coordinates before the first frame [rad, m].
-    settings : ComakSettings
-        Settings of the solution.
-    model : str
-        Digest of the model.
-
-    Returns
-    -------
-    RecordedPlant
-        The record, with the ligaments of the model.
-    """
+    """Record a plant along a solution that began at secondary coordinates (S,) [rad, m]."""
     rows = [_recorded_frame(plant, result, frame) for frame in range(len(result.time))]
     frames = RecordedFrames(*(np.array(column) for column in zip(*rows, strict=True)))
     motion = _with_secondary(plant.motion, plant.secondary, result)

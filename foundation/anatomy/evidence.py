@@ -7,12 +7,9 @@ from typing import NamedTuple
 
 from foundation.base.checks import FloatArray
 
-#: Certainties, from the most to the least certain.
-CERTAINTIES = ("sure", "likely", "unknown")
-
 
 class Evidence(NamedTuple):
-    """A finding: its certainty, one of `CERTAINTIES`, and the measured reason."""
+    """A finding: its certainty, "sure", "likely" or "unknown", and the measured reason."""
 
     certainty: str
     reason: str

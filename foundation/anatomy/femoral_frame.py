@@ -35,12 +35,11 @@ _NORMAL_AT = np.radians(6.0)
 #: exceeds the posterior radius by this factor; and the directions searched [rad].
 _RISE, _RISE_AT = 1.05, np.radians(-5.0)
 _DISTAL = np.radians(np.arange(30.0, -90.25, -0.25))
-#: Uncertainty of the zero of flexion with a trochlea (measured against the shaft: the shaft shows
-#: 11 deg more flexion on 34 knees of a shape model, standard deviation 3 deg, 10 and 15.7 deg on
-#: two segmented knees, and against the frame of a third -2 deg) [deg], the mean, and the
-#: uncertainty without a trochlea (with a posterior radius of 22 mm: 6 deg at a distal radius of 30
-#: mm, 12 deg at 28 mm, 25 deg at 25 mm) [deg].
-_ZERO_DOUBT, _ZERO_MEAN, _RISE_DOUBT = 17, 11, 25
+#: Flexion that the axis to the head shows beyond the mean normal [deg] (measured: on 24 segmented
+#: knees 16.4, standard deviation 3.1, one 25.7; the shaft on 34 knees of a shape model 11, standard
+#: deviation 3), its uncertainty, that of the mean normal, and that without a trochlea (with a
+#: posterior radius of 22 mm: 6 at a distal radius of 30 mm, 12 at 28 mm, 25 at 25 mm) [deg].
+_ZERO_MEAN, _MEAN_DOUBT, _ZERO_DOUBT, _RISE_DOUBT = 15, 8, 22, 25
 #: Angle between the shaft just above the condyles and the direction in which a mean normal faces
 #: inferior, towards posterior [rad]: the bearing surface of a bone is sought in that frame.
 SHAFT_AT = np.radians(11.0)
@@ -77,6 +76,11 @@ class _Fit(NamedTuple):
 
 
 _OF_SHAFT = Evidence("sure", "the smaller circles of the condyles are posterior")
+_OF_NORMALS = Evidence(
+    "likely",
+    f"mean direction of the surface, within {_ZERO_DOUBT} deg; the hip of a natural knee shows "
+    f"{_ZERO_MEAN} deg more flexion on average",
+)
 #: Returns a frame turned about its third axis so that flexion is zero, and the evidence.
 _Zero = Callable[[FloatArray, Circles], tuple[FloatArray, Evidence]]
 
@@ -224,28 +228,18 @@ def _zero_by_normals(mesh: TriangleMesh) -> _Zero:
     """Return the zero of flexion in which the outer surface faces inferior on average."""
     middle = _hull_centroid(mesh)
 
-    def zero(rotation: FloatArray, circles: Circles) -> tuple[FloatArray, Evidence]:
-        del circles
+    def zero(rotation: FloatArray, _: Circles) -> tuple[FloatArray, Evidence]:
         outer = outer_triangles(mesh, rotation[2], middle, _OUTER)
         facing = mesh.area_vectors[outer].sum(axis=0)
-        level = turned(level_frame(rotation[2], -facing), _NORMAL_AT)
-        reason = (
-            f"mean direction of the surface, within {_ZERO_DOUBT} deg; the shaft of a natural "
-            f"femur shows {_ZERO_MEAN} deg more flexion on average"
-        )
-        return level, Evidence("likely", reason)
+        return turned(level_frame(rotation[2], -facing), _NORMAL_AT), _OF_NORMALS
 
     return zero
 
 
 def _zero_by_shaft(up: FloatArray) -> _Zero:
     """Return the zero of flexion of a femur whose shaft rises along `up` (3,) [1]."""
-
-    def zero(rotation: FloatArray, circles: Circles) -> tuple[FloatArray, Evidence]:
-        del circles
-        return turned(level_frame(rotation[2], up), SHAFT_AT), Evidence("likely", "the shaft")
-
-    return zero
+    found = Evidence("likely", "the shaft")
+    return lambda rotation, _: (turned(level_frame(rotation[2], up), SHAFT_AT), found)
 
 
 def flexed_by_shaft(frame: AnatomicalFrame, up: FloatArray) -> AnatomicalFrame:
@@ -257,6 +251,19 @@ def flexed_by_shaft(frame: AnatomicalFrame, up: FloatArray) -> AnatomicalFrame:
     """
     rotation = turned(level_frame(frame.rotation[2], up), _HEAD_AT)
     zero = Evidence("likely", f"direction of the shaft, within {_SHAFT_DOUBT} deg")
+    return AnatomicalFrame(frame.origin, rotation, frame.evidence | {"zero of flexion": zero})
+
+
+def flexed_by_mean(frame: AnatomicalFrame) -> AnatomicalFrame:
+    """Return the frame of a cartilage, turned from the mean normal to the zero of natural knees.
+
+    Without a trochlea, the frame stays.
+    """
+    if frame.evidence["zero of flexion"] is not _OF_NORMALS:
+        return frame
+    rotation = turned(frame.rotation, np.radians(-_ZERO_MEAN))
+    reason = f"{_ZERO_MEAN} deg from the mean direction of the surface, as in natural knees"
+    zero = Evidence("likely", f"{reason}, within {_MEAN_DOUBT} deg")
     return AnatomicalFrame(frame.origin, rotation, frame.evidence | {"zero of flexion": zero})
 
 

@@ -184,13 +184,9 @@ def _cuts(mesh: TriangleMesh) -> list[FloatArray]:
     _, first, group = np.unique(classes, axis=0, return_index=True, return_inverse=True)
     areas = np.bincount(group.reshape(-1), weights=mesh.areas)
     large = np.flatnonzero(areas > _CUT * mesh.areas.sum())
-    cuts = [mesh.normals[first[k]] for k in large[np.argsort(-areas[large])]]
-    planes = plane[first[large[np.argsort(-areas[large])]]]
-    return [
-        normal
-        for normal, at in zip(cuts, planes, strict=True)
-        if (mesh.vertices @ normal).max() < at + _BEYOND
-    ]
+    ordered = first[large[np.argsort(-areas[large])]]
+    ends = [k for k in ordered if (mesh.vertices @ mesh.normals[k]).max() < plane[k] + _BEYOND]
+    return list(mesh.normals[ends])
 
 
 def refined(mesh: TriangleMesh) -> TriangleMesh:

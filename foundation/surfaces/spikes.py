@@ -19,6 +19,8 @@ _STEEP, _LEAST, _PLANAR = 0.4, 0.2e-3, 0.5
 #: Largest number of rings of neighbours of a spike, and its largest radius [m]; least mean and
 #: least single cosine between the normals around the spike and their mean.
 _RINGS, _RADIUS, _SMOOTH, _ROUGH = 8, 6e-3, 0.85, 0.5
+#: Terms of a quadratic function, which as many vertices around determine.
+_TERMS = 6
 #: Number of vertices that are looked at, the farthest first; largest number of spikes, more are
 #: features of a component; and least growth of the height of a spike by the next ring.
 _MOST, _SINGLE, _GROWTH = 200, 10, 1.1
@@ -108,7 +110,8 @@ def _spike(mesh: TriangleMesh, links: csr_array, around: csr_array, tip: int) ->
         triangles = _grown(around, np.setdiff1d(ring, inside), own=False)
         corners = mesh.faces[triangles]
         triangles = triangles[~np.isin(corners, inside).any(axis=1)]
-        if len(triangles) == 0:
+        beyond = np.setdiff1d(outer, inside)
+        if len(triangles) == 0 or len(beyond) < _TERMS:
             return found
         normal = mesh.area_vectors[triangles].sum(axis=0)
         normal = normal / np.linalg.norm(normal)
@@ -117,11 +120,8 @@ def _spike(mesh: TriangleMesh, links: csr_array, around: csr_array, tip: int) ->
             return found
         cosines = mesh.normals[triangles] @ normal
         if cosines.min() > _ROUGH and np.average(cosines, weights=mesh.areas[triangles]) > _SMOOTH:
-            places = _on_fit(mesh, inside, np.setdiff1d(outer, inside), normal)
-            before, height = (
-                height,
-                float(np.linalg.norm(places - mesh.vertices[inside], axis=1).max()),
-            )
+            places, before = _on_fit(mesh, inside, beyond, normal), height
+            height = float(np.linalg.norm(places - mesh.vertices[inside], axis=1).max())
             if height < _GROWTH * before:
                 return found
             found = _Spike(tip, inside, places)

@@ -63,7 +63,7 @@ def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
 
 
 def element_layer(
-    config: Config, area: float, finest: float = _FINEST_MM, longest: float = _MOST_SECONDS
+    config: Config, area: float, finest: float = _FINEST_MM
 ) -> tuple[float, SurfaceContact]:
     """Return the layer of a study with springs by finite elements: distance of nodes [mm], model.
 
@@ -84,7 +84,7 @@ def element_layer(
         raise InputError(str(error.errors()[0]["msg"])) from error
     with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
-    if (seconds := model.size.seconds) > longest:
+    if (seconds := model.size.seconds) > _MOST_SECONDS:
         raise InputError(f"the condensation of finite elements would take about {seconds:.0f} s")
     say(f"  finite elements, nodes {spacing:g} mm apart: condensation in about {rounded(seconds)}")
     model.prepare(lambda text: None)

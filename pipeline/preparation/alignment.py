@@ -17,9 +17,14 @@ import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_search import BONE, OPEN, SOLID
+from foundation.anatomy.bearing_search import BONE, OPEN, SHELL, SOLID
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
-from foundation.anatomy.femoral_frame import femoral_frame, flexed_by_shaft, trochlear_lead
+from foundation.anatomy.femoral_frame import (
+    femoral_frame,
+    flexed_by_mean,
+    flexed_by_shaft,
+    trochlear_lead,
+)
 from foundation.anatomy.joint_end import find_shaft, is_long, shaft_lean
 from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
@@ -128,6 +133,8 @@ def propose_alignment(
         tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), *known)
     if bone is not None:
         femur = flexed_by_shaft(femur, _shaft(bone, femur, bearings["femur"].mesh))
+    elif all(bearing.kind == SHELL for bearing in bearings.values()):
+        femur = flexed_by_mean(femur)
     for body, direction in hints.items():
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
@@ -325,37 +332,35 @@ def _forward(
 ) -> tuple[bool, Evidence]:
     """Return whether the frame of a tibia without notch faces forward, and the evidence.
 
-    The medial plateau is medial of the femur, whose side the shape or a name tells; a shape that is
-    certain must not contradict the position of the bodies, or the axes of the files, which
-    otherwise decide.
+    In one scan, the position of the femur tells, which shapes do not outweigh: the cut of a shell
+    may make the medial part of a trochlea the larger one. Elsewhere, the medial plateau is medial
+    of the femur, whose side the shape or a name tells; a shape that is certain must not contradict
+    the axes of the files, which otherwise decide.
     """
     plateaus = shape_of(tibia_mesh, tibia.rotation).medial_left
     named = {"right": 1.0, "left": -1.0, None: 0.0}[named_side]
     right = named if abs(lead.score) < _LIKELY else lead.score + named
-    certain = min(abs(plateaus), abs(right)) > _CERTAIN and named * lead.score >= 0.0
+    clear = min(abs(plateaus), abs(right))
+    certain = clear > _CERTAIN and named * lead.score >= 0.0
     by_shape = plateaus * right > 0.0
-    scanned = _in_a_scan(femur, tibia)
-    if scanned or _parallel(femur, tibia):
-        forward = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
-        if certain and by_shape != forward:
-            raise anterior_question(tibia_mesh, "tibia", _contradiction(scanned), tibia)
-        reasons = ["both files are of one scan" if scanned else "parallel to the femur"]
-    elif min(abs(plateaus), abs(right)) > _LIKELY:
+    ahead = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
+    parallel = _parallel(femur, tibia)
+    against = by_shape != ahead and (certain if parallel else clear > _LIKELY)
+    if _in_a_scan(femur, tibia):
+        forward, certain, reasons = ahead, True, ["both files are of one scan"]
+    elif against and _parallel(femur, tibia, _NEARLY_PARALLEL):
+        contradiction = f"{_PLATEAU} would be lateral by the axes of the files"
+        raise anterior_question(tibia_mesh, "tibia", Evidence("unknown", contradiction), tibia)
+    elif parallel:
+        forward, reasons = ahead, ["parallel to the femur"]
+    elif clear > _LIKELY:
         forward, reasons = by_shape, []
-        ahead = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
-        if by_shape != ahead and _parallel(femur, tibia, _NEARLY_PARALLEL):
-            raise anterior_question(tibia_mesh, "tibia", _contradiction(scanned), tibia)
     else:
         raise anterior_question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
-    if by_shape == forward and min(abs(plateaus), abs(right)) > _LIKELY:
+    if by_shape == forward and clear > _LIKELY:
         reasons.append(f"{_PLATEAU} is medial")
     certainty = "sure" if certain else "likely"
     return forward, Evidence(certainty, " and ".join(reasons))
-
-
-def _contradiction(scanned: bool) -> Evidence:
-    place = "the position of the femur" if scanned else "the axes of the files"
-    return Evidence("unknown", f"{_PLATEAU} would be lateral by {place}")
 
 
 def _check_stated(

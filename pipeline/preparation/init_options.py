@@ -45,7 +45,7 @@ class InitOptions:
         Signed axis of the tibial file nearest to anterior, if the shape does not tell.
     femur_bone : tuple of Path
         Bone of the femur, in the frame and unit of the femoral file: its shaft tells the zero of
-        flexion within 5 deg, the cartilage alone within 17 deg.
+        flexion within 5 deg, closed shells of cartilage alone within 8 deg.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior (default: from the material).
     side : {"right", "left"}, optional

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from foundation.base.loads import COMPARTMENTS
@@ -25,7 +24,7 @@ from pipeline.originals.knee_surface_checks import check_pair, check_sides, chec
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.findings import Findings
-from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_names
+from pipeline.preparation.mesh_guess import side_in_names
 from pipeline.preparation.shape_checkup import check_shape
 from pipeline.progress import say
 
@@ -76,11 +75,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
         return False
     if of_knee and {"femur", "tibia"} <= meshes.keys():
         pair = {body: meshes[body] for body in BODIES}
-        sides = check_sides(pair, _known(side), bony_femur=bony_femur)
-        findings.add(sides)
-        labels = _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), findings)
-        if labels is not None and not sides and lateral_is_longer(meshes["tibia"], labels):
-            _warn_of_longer(_known(side), findings)
+        findings.add(check_sides(pair, _known(side), bony_femur=bony_femur))
+        _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), findings)
     return any(len(mesh.faces) > HUGE for mesh in meshes.values())
 
 
@@ -141,14 +137,12 @@ def _known(side: Any) -> str:
     return side if side in SIDES else "right"
 
 
-def _check_compartments(
-    tibia: TriangleMesh, split: Any, findings: Findings
-) -> NDArray[np.int8] | None:
-    """Check the compartments (F,) and return them; None if no compartments are found."""
+def _check_compartments(tibia: TriangleMesh, split: Any, findings: Findings) -> None:
+    """Check the compartments of a tibia."""
     key = "knee.split_lateral_mm"
     labels = findings.attempt(key, compartments_of, tibia, split)
     if labels is None:
-        return None
+        return
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
     across = tibia.centroids[:, 2]
     border = 0.5e3 * (
@@ -163,13 +157,3 @@ def _check_compartments(
         findings.warning(key, text)
     else:
         findings.note("[knee]", text)
-    return labels
-
-
-def _warn_of_longer(side: str, findings: Findings) -> None:
-    other = "left" if side == "right" else "right"
-    findings.warning(
-        "knee.side",
-        "the lateral plateau is longer than the medial plateau, unlike in natural knees: set "
-        f'side = "{other}" for a {other} knee, or check the axes',
-    )

@@ -12,15 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import UNITS, RawMesh
 from foundation.surfaces.mesh_checks import SIZE_RANGE, TYPICAL_SIZE
 from foundation.surfaces.triangle_mesh import TriangleMesh
-
-#: Ratio of plateau lengths beyond which the longer one is medial (measured in natural knees: 1.2).
-_LONGER = 1.1
 
 
 class Guess(NamedTuple):
@@ -69,12 +65,6 @@ def _size_in(mesh: TriangleMesh, unit: str) -> tuple[str, bool]:
     size = UNITS[unit] * float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     text = f"{1e3 * size:.0f}" if size >= 1e-3 else f"{1e3 * size:.2g}"
     return f"bounding box diagonal {text} mm", SIZE_RANGE[0] <= size <= SIZE_RANGE[1]
-
-
-def lateral_is_longer(tibia: TriangleMesh, labels: NDArray[np.int8]) -> bool:
-    """Return whether the lateral plateau (label 1 of (F,)) is clearly the longer one."""
-    lengths = [float(np.ptp(tibia.centroids[labels == part, 0])) for part in (0, 1)]
-    return lengths[1] > _LONGER * lengths[0]
 
 
 def side_in_names(paths: Iterable[Path]) -> str | None:

@@ -6,26 +6,23 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
-from dynamics.musculoskeletal import (
-    ForwardFiles,
-    ForwardSettings,
-    OpenSimPlant,
-    OsimModel,
-    simulate_forward,
-)
-from dynamics.musculoskeletal.forward_simulation import ForwardFrames
+from dynamics.musculoskeletal.forward_simulation import ForwardFrames, simulate_forward
 from dynamics.musculoskeletal.joint_contact import PlantContacts
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import MuscleDrive, SimulatedFrames
 from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
+    ForwardFiles,
+    ForwardSettings,
     drive_muscles,
     instants,
     prescribe_motion,
@@ -247,7 +244,6 @@ class ForwardSetup:
 def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     """Return a forward simulation whose files, settings and model are checked."""
     model = OsimModel(data_file(forward.model))
-    _check_bodies(forward, model)
     settings, files, warnings = _settings(forward)
     text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
     muscles = {} if files.muscles is None else read_muscle_inputs(files.muscles)
@@ -347,16 +343,6 @@ def held_constant(
         f"{file}: expected rows from {time[0]:g} to {time[-1]:g} s, found {first:g} to {last:g} s; "
         "the values are held constant outside",
     )
-
-
-def _check_bodies(forward: ForwardConfig, model: OsimModel) -> None:
-    """Raise an `InputError` if a load of the configuration acts on no body of the model."""
-    for name, load in forward.loads.items():
-        if load.body not in model.bodies:
-            raise InputError(
-                f"forward.loads.{name}.body: expected a body of the model, found {load.body!r}; "
-                f"the model has {', '.join(model.bodies)}"
-            )
 
 
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
@@ -508,20 +494,13 @@ def _charts(setup: ForwardSetup, result: SimulatedFrames, over: str | None) -> F
     return FrameCharts(motion, result, over, f"{over} [{sign_of(unit)}]", shown)
 
 
-class ReadyMotion(NamedTuple):
-    """A forward simulation whose input has been checked."""
-
-    file: ForwardFile
-    setup: ForwardSetup
-
-
-def _prepare(file: ForwardFile, job: Job) -> ReadyMotion:
+def _prepare(file: ForwardFile, job: Job) -> tuple[ForwardFile, ForwardSetup]:
     setup = prepare_forward(file.forward)
     job.note(*setup.warnings)
-    return ReadyMotion(file, setup)
+    return file, setup
 
 
-def _carry_out(ready: ReadyMotion, job: Job) -> Outcome:
+def _carry_out(ready: tuple[ForwardFile, ForwardSetup], job: Job) -> Outcome:
     """Simulate a motion; the outcome fails if an instant but the first finds no balance."""
     file, setup = ready
     prepared = job.seconds

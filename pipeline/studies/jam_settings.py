@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.comak_file import ComakFile
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.prescribed_motion import read_forward_tool
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import EXTENSIONS

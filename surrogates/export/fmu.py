@@ -149,6 +149,8 @@ _SYSTEMS = {
 _SPELLED_2 = {
     "fmiXInstance": "fmiXComponent",
     "fmiXFloat64": "fmiXReal",
+    "GetFloat64": "GetReal",
+    "SetFloat64": "SetReal",
     "FMUState": "FMUstate",
     "Deserialize": "DeSerialize",
 }

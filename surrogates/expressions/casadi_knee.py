@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray
 from surrogates.core.packing import PackedCompartment
-from surrogates.expressions.compartment import loads_and_criteria, moving_loads
+from surrogates.expressions.compartment import loads_and_criteria
 from surrogates.expressions.of_casadi import CasadiFunctions, casadi
 
 
 def casadi_knee(
     parts: Sequence[PackedCompartment],
-    dissipation: float | None = None,
     ranges: tuple[FloatArray, FloatArray] | None = None,
 ) -> Any:
     """Return the function "knee" of CasADi.
@@ -22,24 +21,14 @@ def casadi_knee(
     largest values `ranges` (P,) [any unit] of the parameters of designs, the design is the last
     input.
     """
-    ca, moving = casadi(), checked_dissipation(dissipation)
+    ca = casadi()
     # Over designs there are too many numbers for one expression of each.
     f = CasadiFunctions(ca.SX if ranges is None else ca.MX)
-    pose, rate, z = f.kind.sym("pose", 6), f.kind.sym("rate", 6), f.kind(0, 1)
-    inputs = {"pose": pose} if moving is None else {"pose": pose, "rate": rate}
+    inputs, z = {"pose": f.kind.sym("pose", 6)}, f.kind(0, 1)
     if ranges is not None:
         low, high = ranges
         inputs["design"] = f.kind.sym("design", len(low))
         z = (inputs["design"] - f.constant(0.5 * (low + high))) / f.constant(0.5 * (high - low))
-    loads, domain = loads_and_criteria(f, parts, pose, z)
-    if moving is not None:
-        loads = moving_loads(f, parts, loads, pose, rate, moving, z)
+    loads, domain = loads_and_criteria(f, parts, inputs["pose"], z)
     outputs = ca.cse([ca.horzcat(*loads), ca.horzcat(*domain)])
     return ca.Function("knee", [*inputs.values()], outputs, [*inputs], ["loads", "domain"])
-
-
-def checked_dissipation(dissipation: float | None) -> float | None:
-    """Return a dissipation [s/m] or None; raises `InputError` if it is negative."""
-    if dissipation is None:
-        return None
-    return check_number("dissipation", dissipation, at_least=0.0, unit="s/m")

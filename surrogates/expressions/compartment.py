@@ -14,7 +14,7 @@ import numpy as np
 from foundation.core.library import LEAST_FALL, MOST_LOAD, REACH
 from surrogates.core.packing import PackedCompartment
 from surrogates.expressions.functions import Expression, clip, clip_above, cross, plus, power_of
-from surrogates.expressions.geometry import angle_axes, centre_of, condyle_of, hold, turned
+from surrogates.expressions.geometry import condyle_of, hold
 from surrogates.expressions.learners import Functions, Learner
 
 #: Names of the criteria of a compartment, each at most 1 in the trained domain.
@@ -224,7 +224,7 @@ def loads_and_criteria(
 ) -> tuple[list[Expression], list[Expression]]:
     """Return loads (12,) [SI] and criteria (12,) [1] of each compartment at a pose (6,) [rad, m].
 
-    Of a knee at rest, of a design of scaled parameters z (P,) [1]; NaN unless pose and parameters
+    Of a design of scaled parameters z (P,) [1]; NaN unless pose and parameters
     are finite.
     """
     loads, domain = [], []
@@ -243,32 +243,3 @@ def _unknown(f: Functions, numbers: Expression) -> Expression:
         return 0.0
     total = sum((numbers[k] for k in range(1, count)), numbers[0])
     return f.where(f.maximum(total, -total) < np.inf, 0.0, np.nan)
-
-
-def moving_loads(
-    f: Functions,
-    parts: Sequence[PackedCompartment],
-    loads: Sequence[Expression],
-    pose: Expression,
-    rate: Expression,
-    dissipation: float,
-    z: Expression,
-) -> list[Expression]:
-    """Return the loads (12,) [SI] of each compartment that dissipates (Hunt & Crossley 1975).
-
-    Or the wrenches (6,) of wrenches (6,). Wrench and pressures of the loads at rest grow with the
-    rate at which the condyle's point sinks, at a pose (6,) [rad, m] and a rate (6,) [rad/s, m/s],
-    by a dissipation [s/m]. NaN unless the rate is finite.
-    """
-    found = []
-    for packed, own in zip(parts, loads, strict=True):
-        arm = turned(f, pose, centre_of(f, packed.fields, z))
-        rising = sum(
-            (rate[k] * cross(axis, arm)[1] for k, axis in enumerate(angle_axes(f, pose))), rate[4]
-        )
-        factor = plus(f, 1.0 - dissipation * rising, packed.fields["smoothing"])
-        moved = [factor * own[:6]]
-        if own.shape[0] > 6:
-            moved += [own[6], factor * own[7:9], own[9:]]
-        found.append(_unknown(f, rate) + f.join(moved))
-    return found

@@ -11,8 +11,7 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from surrogates.core.packing import PackedCompartment
-from surrogates.expressions.casadi_knee import checked_dissipation
-from surrogates.expressions.compartment import loads_and_criteria, mean_fall, moving_loads
+from surrogates.expressions.compartment import loads_and_criteria, mean_fall
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
 #: Rounding of the loads, over their peaks, above which there is a warning.
@@ -42,45 +41,32 @@ def with_jacobian(function: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, 
 
 
 def jax_knee(
-    parts: Sequence[PackedCompartment],
-    dissipation: float | None = None,
-    ranges: tuple[FloatArray, FloatArray] | None = None,
+    parts: Sequence[PackedCompartment], ranges: tuple[FloatArray, FloatArray] | None = None
 ) -> Callable[..., tuple[Any, Any]]:
     """Return the loads of a knee as a pure function of JAX arrays.
 
     As of `surrogates.formulations.contact_surrogate.ContactSurrogate.jax`; with least and largest
     values `ranges` (P,) [any unit] of the parameters of designs, the design is the last argument.
-    The pose may be six numbers. The function raises an InputError if an argument
-    has another shape, and warns if its type is too coarse for the weights of the regressors.
+    The pose may be six numbers. The function raises an InputError if an argument has another shape,
+    and warns if its type is too coarse for the weights of the regressors.
     """
-    jnp, moving = jax().numpy, checked_dissipation(dissipation)
+    jnp = jax().numpy
     coarseness = max(rounding(part) for part in parts)
     low, high = np.empty((2, 0)) if ranges is None else ranges
 
-    def knee(pose: Any, rate: Any = None, design: Any = low) -> tuple[Any, Any]:
+    def knee(pose: Any, design: Any) -> tuple[Any, Any]:
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
-        kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
+        own = jnp.asarray(design)
         _check_length("pose", whole, 6)
+        _check_length("design", own, len(low))
+        kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
         _check_rounding(coarseness * float(jnp.finfo(kind).eps))
         f = JaxFunctions(kind)
-        z = (design.astype(kind) - f.constant(0.5 * (low + high))) / f.constant(0.5 * (high - low))
-        expressed, domain = loads_and_criteria(f, parts, whole, z)
-        loads = jnp.stack(expressed)
-        if moving is not None:
-            loads = jnp.stack(moving_loads(f, parts, loads, whole, rate, moving, z))
-        return loads, jnp.stack(domain)
+        z = (own.astype(kind) - f.constant(0.5 * (low + high))) / f.constant(0.5 * (high - low))
+        loads, domain = loads_and_criteria(f, parts, whole, z)
+        return jnp.stack(loads), jnp.stack(domain)
 
-    sizes = ({} if moving is None else {"rate": 6}) | (
-        {} if ranges is None else {"design": len(low)}
-    )
-
-    def with_arguments(pose: Any, *others: Any) -> tuple[Any, Any]:
-        given = dict(zip(sizes, map(jnp.asarray, others), strict=True))
-        for name, numbers in given.items():
-            _check_length(name, numbers, sizes[name])
-        return knee(pose, **given)
-
-    return with_arguments
+    return knee if ranges is not None else lambda pose: knee(pose, low)
 
 
 def _check_length(name: str, numbers: Any, length: int) -> None:

@@ -408,39 +408,26 @@ class ContactSurrogate(ArrayRecord):
 
     # ---- expressions
 
-    def casadi(self, dissipation: float | None = None) -> Any:
+    def casadi(self) -> Any:
         """Return the loads as a function of CasADi, for optimal control.
-
-        Parameters
-        ----------
-        dissipation : float, optional
-            Of a contact that dissipates (Hunt & Crossley 1975) [s/m], >= 0; makes the rate of the
-            pose an input.
 
         Returns
         -------
         casadi.Function
-            "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], over designs
-            also design (P,) [units of the parameters], to loads (12, C) [SI], a column for each
-            compartment, and domain (12, C) [1], the criteria
+            "knee": pose (6) [rad, m], over designs also design (P,) [units of the parameters], to
+            loads (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
             `surrogates.expressions.compartment.CRITERIA`, which do not tell values outside the
             ranges of the parameters.
         """
-        return casadi_knee([part.packed for part in self.parts], dissipation, self._ranges)
+        return casadi_knee([part.packed for part in self.parts], self._ranges)
 
-    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+    def jax(self) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
-
-        Parameters
-        ----------
-        dissipation : float, optional
-            As of `casadi`.
 
         Returns
         -------
         callable
-            pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], over designs also
-            design (P,) [units of the parameters], to loads (C, 12) [SI], and domain (C, 12) [1], in
-            the floating-point type of the pose.
+            pose (6,) [rad, m], over designs also design (P,) [units of the parameters], to loads
+            (C, 12) [SI], and domain (C, 12) [1], in the floating-point type of the pose.
         """
-        return jax_knee([part.packed for part in self.parts], dissipation, self._ranges)
+        return jax_knee([part.packed for part in self.parts], self._ranges)

@@ -28,6 +28,7 @@ from dynamics.mechanics.planar_knee import (
     simulate_planar_knee,
 )
 from dynamics.mechanics.planar_knee.machado import machado_laws
+from foundation import CondylarImplant, ElasticFoundation
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.contact_laws import (
     CompliantFriction,
@@ -45,9 +46,7 @@ from foundation.contact_laws import (
 )
 from foundation.contact_laws.hertz import exact_factors, relative_radii
 from foundation.contact_laws.normal import LinearHysteresisLaw
-from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
-from foundation.implant import CondylarImplant
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact, press_ball
 from tests.oracles.exact_layer_compliance import Layer

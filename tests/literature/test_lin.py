@@ -14,10 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
+from foundation import CondylarImplant, ElasticFoundation, LinearLaw, SeriesLaw
 from foundation.base.loads import AXIAL_FORCE, QUANTITY_COLUMNS
 from foundation.base.pose import ANGLES, POSITION, SUPERIOR, Pose
-from foundation.elastic_foundation import ElasticFoundation, LinearLaw, SeriesLaw
-from foundation.implant import CondylarImplant
 from pipeline import stages
 from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from foundation import CoupledLaw, ElasticFoundation, TriangleMesh
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import CoupledLaw, ElasticFoundation
 from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
-from foundation.surfaces import TriangleMesh
 from tests.oracles.exact_layer import Case
 from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact
 from tests.oracles.exact_layer_compliance import Layer

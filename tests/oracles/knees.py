@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from foundation.surfaces import load_mesh
+from foundation import load_mesh
 from pipeline.config.data_folder import data_path
 
 _PLAIN = ("x", "y", "z")

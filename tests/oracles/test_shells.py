@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from foundation.implant import CondylarImplant
+from foundation import CondylarImplant
 from tests.oracles.shells import layers, shell
 
 

@@ -259,10 +259,6 @@ class Chain:
         check_unique(f"{of} segments", self.segment_names, some=True)
         if self.joints and len(self.joints) != count:
             raise InputError(f"{of} joints: expected {count}, found {len(self.joints)}")
-        if not isinstance(self.angles, PrescribedMotion | None):
-            raise InputError(f"{of} angles: expected a PrescribedMotion, found {self.angles!r:.80}")
-        if not (self.drive is None or callable(self.drive)):
-            raise InputError(f"{of} drive: expected a function, found {self.drive!r}")
         if self.angles is not None and self.angles.columns != count:
             raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
         if self.angles is not None and self.drive is not None:

@@ -169,8 +169,6 @@ class PlanarKnee:
         Force at the centre of mass.
     gravity : float
         Acceleration along -y [m/s²], >= 0.
-    least_impact_rate : float
-        Lower limit of the impact rate of the law [m/s], > 0.
     """
 
     mass: float
@@ -180,10 +178,9 @@ class PlanarKnee:
     ligaments: tuple[PlanarLigament, ...] = ()
     pull: Pull | None = None
     gravity: float = STANDARD_GRAVITY
-    least_impact_rate: float = 0.01
 
     def __post_init__(self) -> None:
-        check_numbers(self, above=0.0, mass="kg", inertia="kg m²", least_impact_rate="m/s")
+        check_numbers(self, above=0.0, mass="kg", inertia="kg m²")
         check_numbers(self, at_least=0.0, gravity="m/s²")
         if not isinstance(self.law, ContactLaw):
             raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
@@ -226,8 +223,9 @@ class PlanarKnee:
 
     def problem(self) -> ContactProblem:
         """Return the equations of motion with their memory."""
-        law = CompliantGround(self.law, None, self.least_impact_rate)
-        return ContactProblem(self.assembly, _KneeContact(self), law, self.load)
+        return ContactProblem(
+            self.assembly, _KneeContact(self), CompliantGround(self.law), self.load
+        )
 
 
 class _KneeContact:

@@ -1,24 +1,11 @@
 """Planar profiles of articular surfaces as polar splines ρ(θ) about the origin of their frame.
 
-A profile is star-shaped about the origin and counterclockwise; docs/mechanics.md states tangent,
-outward normal and curvature (positive where the body is convex). The splines of Machado et al.
-(2010, Nonlinear Dyn 60:459-478) are
-
-- "cubic": twice continuously differentiable (scipy CubicSpline, not-a-knot or periodic);
-- "akima": once continuously differentiable, local (Akima 1970, J ACM 17:589-602);
-- "pchip": once continuously differentiable, without extrema between the samples (Fritsch &
-  Butland 1984, SIAM J Sci Stat Comput 5:300-304).
-
-Contact points of two profiles have a common normal. The tibia stands at (x, y, φ) in the frame of
-the femur, which is fixed and global. With the points P, unit tangents t and outward normals n of
-femur (f) and tibia (t), and d = P_t - P_f, the conditions n_f × n_t = 0 and d · t_f = 0, with n_f ·
-n_t < 0, are regular at the touch, d = 0. Newton's method on the two angles has the analytic
-Jacobian, in arc lengths at the solution
-
-    [ κ_f                -κ_t ]
-    [ -1 - κ_f gap       -1   ],     determinant -(κ_f + κ_t + κ_f κ_t gap),
-
-gap = d · n_f, negative in penetration. The separation is a minimum if the bracket is positive.
+A profile is star-shaped about the origin and counterclockwise, as in Machado et al. (2010,
+Nonlinear Dyn 60:459-478); docs/mechanics.md states tangent, outward normal, curvature (positive
+where the body is convex), and the conditions of contact points. Splines are "cubic", "akima" (Akima
+1970, J ACM 17:589-602), or "pchip", without extrema between the samples (Fritsch & Butland 1984,
+SIAM J Sci Stat Comput 5:300-304). The conditions are regular at the touch, and Newton's method has
+their Jacobian; the separation is a minimum if κ_f + κ_t + κ_f κ_t gap is positive.
 """
 
 from __future__ import annotations
@@ -268,34 +255,29 @@ class ClearanceJoint:
     Parameters
     ----------
     journal_radius : float
-        Radius of the journal [m], > 0.
+        Radius of the journal about the origin of the femur [m], > 0.
     clearance : float
         Radius of the socket minus that of the journal [m], > 0.
     socket_centre : (2,) float64
         Centre of the socket in the frame of the tibia's centre of mass [m].
-    journal_centre : (2,) float64
-        Centre of the journal in the frame of the femur [m].
     """
 
     journal_radius: float
     clearance: float
     socket_centre: FloatArray
-    journal_centre: FloatArray = (0.0, 0.0)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         check_numbers(self, above=0.0, journal_radius="m", clearance="m")
-        check_fields(self, socket_centre=(2,), journal_centre=(2,))
+        check_fields(self, socket_centre=(2,))
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; `start` is ignored."""
         c, s = math.cos(place[2]), math.sin(place[2])
         x, y = self.socket_centre.tolist()
-        e_x = place[0] + c * x - s * y - self.journal_centre[0]
-        e_y = place[1] + s * x + c * y - self.journal_centre[1]
+        e_x, e_y = place[0] + c * x - s * y, place[1] + s * x + c * y
         offset = math.hypot(e_x, e_y)
         normal = np.array([-e_x, -e_y]) / offset if offset > 0.0 else np.array([1.0, 0.0])
-        point = self.journal_centre + self.journal_radius * normal
-        return ContactLocation(self.clearance - offset, point, normal)
+        return ContactLocation(self.clearance - offset, self.journal_radius * normal, normal)
 
 
 def _newton(

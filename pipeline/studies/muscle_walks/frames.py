@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import leg_side
-from dynamics.musculoskeletal.osim_model import ArticularContact
+from dynamics.musculoskeletal.osim_model import ArticularContact, OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
@@ -141,10 +140,6 @@ class SharedLoad(Computed):
 class InterposedLoad:
     """Load (N,) [N] on a bed or on a compartment of the bed, along the upward axis of the bed."""
 
-    #: Name of the contact of bed and target.
-    contact: str
-    #: Compartment, or "total".
-    part: str
     #: Bodies between bed and target.
     bodies: tuple[str, ...]
     #: Load by the target, (N,) [N].
@@ -175,10 +170,10 @@ class InterposedLoad:
 
 def interposed_loads(
     setup: Simulated, contacts: Sequence[JointContact], result: SimulatedFrames
-) -> tuple[InterposedLoad, ...]:
-    """Return the loads on beds with bodies between bed and target, in total and by compartment."""
+) -> dict[str, dict[str, InterposedLoad]]:
+    """Return the loads on beds with bodies between bed and target, by contact and part."""
     own = {contact.name: contact for contact in setup.model.contacts}
-    found: list[InterposedLoad] = []
+    found = {}
     for place, name in enumerate(result.contacts):
         between = _between(own[name], own)
         parts = [frame[place] for frame in result.loads]
@@ -196,21 +191,14 @@ def interposed_loads(
             part = _nearest(contacts[place], middle)
             through[part] += load
             bodies[part].append(body)
-        found += [
-            InterposedLoad(name, part, tuple(bodies[part]), direct[part], through[part])
+        found[name] = {
+            part: InterposedLoad(tuple(bodies[part]), direct[part], through[part])
             for part in COMPARTMENTS
             if bodies[part]
-        ]
-        found.append(
-            InterposedLoad(
-                name,
-                "total",
-                tuple(between),
-                np.sum(list(direct.values()), axis=0),
-                np.sum(list(through.values()), axis=0),
-            )
-        )
-    return tuple(found)
+        }
+        sums = (np.sum([each[part] for part in COMPARTMENTS], axis=0) for each in (direct, through))
+        found[name]["total"] = InterposedLoad(tuple(between), *sums)
+    return found
 
 
 def _between(
@@ -268,16 +256,6 @@ def _nearest(contact: JointContact, middle: FloatArray) -> str:
     return COMPARTMENTS[int(np.argmin(away))]
 
 
-def shared_loads(
-    loads: Sequence[InterposedLoad], time: FloatArray
-) -> dict[str, dict[str, SharedLoad]]:
-    """Return the figures of loads at instants (N,) [s], by contact and part."""
-    found: dict[str, dict[str, SharedLoad]] = {}
-    for load in loads:
-        found.setdefault(load.contact, {})[load.part] = load.summary(time)
-    return found
-
-
 def shared_text(shared: Mapping[str, Mapping[str, SharedLoad]]) -> list[str]:
     """Return a line for each contact with bodies between bed and target."""
     return [
@@ -332,12 +310,10 @@ class FrameCharts:
                 f"contact-force-{name}", title, label, shown, size=fig.WIDE, from_zero=True
             )
 
-    def shares(self, loads: Iterable[InterposedLoad]) -> Iterator[Picture]:
+    def shares(self, loads: Mapping[str, Mapping[str, InterposedLoad]]) -> Iterator[Picture]:
         """Yield a chart for each contact with bodies between bed and target."""
-        by_contact: dict[str, dict[str, FloatArray]] = {}
-        for load in loads:
-            by_contact.setdefault(load.contact, {})[load.part] = load.percent
-        for name, lines in by_contact.items():
+        for name, parts in loads.items():
+            lines = {part: load.percent for part, load in parts.items()}
             title = f"{name}: part of the load through the bodies between the surfaces"
             yield self.chart(
                 f"share-{name}", title, "part of the load [%]", lines, size=fig.WIDE, from_zero=True
@@ -492,7 +468,10 @@ def frame_figures(
         "contact": {
             name: dict(_contact_peaks(result, k, weight)) for k, name in enumerate(result.contacts)
         },
-        "shared": shared_loads(interposed_loads(setup, contacts, result), time),
+        "shared": {
+            name: {part: load.summary(time) for part, load in parts.items()}
+            for name, parts in interposed_loads(setup, contacts, result).items()
+        },
         "secondary": {
             name: Course(
                 unit=unit, start=shown[0], end=shown[-1], least=shown.min(), most=shown.max()

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dynamics.musculoskeletal import ComakResult, OpenSimPlant
+from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.knee_reaction import Knee, KneeLoads, knee_loads
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.simulator.waveforms import lead_back
 from foundation.base.checks import FloatArray

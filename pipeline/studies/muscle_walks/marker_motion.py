@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.motion.motion_tables import motion_text
-from dynamics.musculoskeletal import OsimModel, follow_markers
 from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
     Sweep,
@@ -21,9 +20,11 @@ from dynamics.musculoskeletal.marker_kinematics import (
     MarkerFiles,
     MarkerMotion,
     MarkerSettings,
+    follow_markers,
     read_marker_settings,
 )
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.osim_model import OsimModel
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
-from dynamics.musculoskeletal import Comak, ComakSettings, OsimModel, RecordedPlant
+from dynamics.musculoskeletal import Comak, ComakSettings, RecordedPlant
 from dynamics.musculoskeletal.comak_file import (
     ComakFile,
     check_coordinates,
@@ -45,6 +45,7 @@ from dynamics.musculoskeletal.motion_input import (
 )
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dynamics.musculoskeletal import ComakResult, ComakSettings, OsimModel, RecordedPlant
+from dynamics.musculoskeletal import ComakResult, ComakSettings, RecordedPlant
 from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.simulator.variation import VariedContact
 from foundation.base.checks import FloatArray
@@ -154,7 +155,7 @@ def _varied_plant(plant: Any, changes: Mapping[str, Mapping[Any, float]]) -> Rec
     scales = {key: _scales(groups, changes[key]) for key in varied}
     found: RecordedPlant = plant
     if scales:
-        found = found.with_ligaments(ligaments.scaled(**scales))
+        found = replace(found, ligaments=ligaments.scaled(**scales))
     if strength := changes.get("strength"):
         muscles: MuscleSet = found.muscles
         scale = _scales(list(muscles.names), strength)

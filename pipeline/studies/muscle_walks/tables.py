@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from dynamics.motion.motion_tables import MotionTable, motion_text
-from dynamics.musculoskeletal import ComakResult, OsimModel
+from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult, OsimModel, RecordedPlant, record_plant
+from dynamics.musculoskeletal import ComakResult, RecordedPlant
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
-from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.opensim_system import opensim
+from dynamics.musculoskeletal.osim_model import OsimModel
+from dynamics.musculoskeletal.recorded_plant import record_plant
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.files import replacing, write_text
@@ -98,77 +98,33 @@ _MAPS = 8
 _DIRECTIONS = ("forward", "up", "right")
 
 
-@dataclass(frozen=True, eq=False)
-class PressureHistory:
-    """Pressure (N, V) [Pa] on the bed of a contact over a walk."""
+def pressure_pictures(
+    name: str, bed: Triangles, time: FloatArray, values: FloatArray
+) -> list[Picture]:
+    """Return maps of the pressure (N, V) [Pa] on a bed at instants (N,) [s], and of its maxima.
 
-    #: Name of the contact.
-    name: str
-    #: Vertices of the bed, in its frame, (V, 3) [m].
-    vertices: FloatArray
-    #: Triangles, (F, 3).
-    faces: IntArray
-    #: Instants, (N,) [s].
-    time: FloatArray
-    #: Pressure at the vertices, negative out of contact, (N, V) [Pa].
-    values: FloatArray
-
-    @property
-    def peak(self) -> float:
-        """Largest pressure [Pa], at least 1 Pa."""
-        return max(1.0, float(self.values.max()))
-
-
-def pressure_history(
-    setup: WalkSetup, result: ComakResult, contact: JointContact
-) -> PressureHistory:
-    """Return the pressure of a contact, which has surfaces, at the poses of a walk."""
-    motion = whole_motion(setup, result)
-    places = motion.index(contact.coordinates)
-    poses = [contact.pose(row[places]) for row in motion.values]
-    bed: Any = contact.model
-    pressure = np.array([bed.spring_state(pose).pressure for pose in poses])
-    vertices, faces = np.asarray(bed.tibia.vertices), np.asarray(bed.tibia.faces, dtype=np.int64)
-    values = vertex_pressures(vertices, faces, pressure)
-    return PressureHistory(contact.name, vertices, faces, result.time, values)
-
-
-def pressure_pictures(history: PressureHistory) -> list[Picture]:
-    """Return maps of the pressure at instants of a walk, and of its largest values."""
-    right, up, labels = _view(history)
-    shown = np.column_stack([up, np.zeros_like(up), right])
-    surface = 1e3 * shown, history.faces
-    bands = fig.bands_of(1e-6 * history.peak)
-    chosen = np.unique(np.linspace(0, len(history.time) - 1, _MAPS).round().astype(int))
-    titles = [f"{t:.3g} s" for t in history.time[chosen]]
-    return [
-        _maps(
-            f"Pressure on the bed of {history.name} at {len(chosen)} instants",
-            surface,
-            1e-6 * history.values[chosen],
-            titles,
-            labels,
-            bands,
-        ),
-        _maps(
-            f"Largest pressure of each place of the bed of {history.name}",
-            surface,
-            1e-6 * history.values.max(axis=0)[None],
-            ["largest over the walk"],
-            labels,
-            bands,
-        ),
-    ]
-
-
-def _view(history: PressureHistory) -> tuple[FloatArray, FloatArray, tuple[str, str]]:
-    """Return coordinates to the right and up, seen along the bed's normal, and their names."""
-    corners = history.vertices[history.faces]
+    The bed [m] belongs to the contact of this name; pressure out of contact is negative.
+    """
+    (vertices, faces), pressure = bed, 1e-6 * values
+    # The surface is seen along its normal.
+    corners = vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     along = int(np.abs(normals.sum(axis=0)).argmax())
     across, upward = {0: (2, 1), 1: (2, 0), 2: (0, 1)}[along]
-    names = (_DIRECTIONS[across], _DIRECTIONS[upward])
-    return history.vertices[:, across], history.vertices[:, upward], names
+    labels = _DIRECTIONS[across], _DIRECTIONS[upward]
+    right, up = vertices[:, across], vertices[:, upward]
+    surface = 1e3 * np.column_stack([up, np.zeros_like(up), right]), faces
+    bands = fig.bands_of(max(1e-6, float(pressure.max())))
+    chosen = np.unique(np.linspace(0, len(time) - 1, _MAPS).round().astype(int))
+    at_instants = f"Pressure on the bed of {name} at {len(chosen)} instants"
+    largest = f"Largest pressure of each place of the bed of {name}"
+    titles = [f"{t:.3g} s" for t in time[chosen]]
+    return [
+        _maps(at_instants, surface, pressure[chosen], titles, labels, bands),
+        _maps(
+            largest, surface, pressure.max(axis=0)[None], ["largest over the walk"], labels, bands
+        ),
+    ]
 
 
 @picture("png")
@@ -250,8 +206,16 @@ def _contact(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
 
 
 def _pressure(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
+    """Yield the maps of the pressure on each bed of springs."""
+    motion = whole_motion(setup, result)
     for contact in setup.springs:
-        yield from pressure_pictures(pressure_history(setup, result, contact))
+        bed: Any = contact.model
+        places = motion.index(contact.coordinates)
+        poses = [contact.pose(row[places]) for row in motion.values]
+        springs = np.array([bed.spring_state(pose).pressure for pose in poses])
+        surface = np.asarray(bed.tibia.vertices), np.asarray(bed.tibia.faces, dtype=np.int64)
+        pressure = vertex_pressures(*surface, springs)
+        yield from pressure_pictures(contact.name, surface, result.time, pressure)
 
 
 def _residuals(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
@@ -344,31 +308,21 @@ def _tibiofemoral(setup: WalkSetup) -> str:
     return found[0]
 
 
-class ReadyWalk(NamedTuple):
-    """A walk whose input has been checked; without a setup if markers have yet to be followed."""
-
-    file: MuscleWalkFile
-    setup: WalkSetup | None
-    #: Keys without effect.
-    ignored: tuple[str, ...]
-
-
-def _prepare(file: MuscleWalkFile, job: Job) -> ReadyWalk:
-    """Return a walk, checked; raises as `prepare_walk`, or if OpenSim is needed and missing."""
+def _prepare(file: MuscleWalkFile, job: Job) -> tuple[MuscleWalkFile, WalkSetup | None]:
+    """Return a walk, checked, without a setup if markers have yet to be followed."""
     check_implant_forces(file)
-    ignored = _without_effect(file)
+    if file.inverse_kinematics is not None and file.walk.replay is None:
+        opensim()  # Without OpenSim, the files of an earlier walk stay.
+        return file, None
+    setup, ignored = prepare_walk(file), _without_effect(file)
     job.note(*ignored)
-    if file.inverse_kinematics is None or file.walk.replay is not None:
-        return ReadyWalk(file, prepare_walk(file), ignored)
-    opensim()  # Without OpenSim, the files of an earlier walk stay.
-    return ReadyWalk(file, None, ignored)
+    return file, replace(setup, notes=(*setup.notes, *ignored))
 
 
-def _carry_out(ready: ReadyWalk, job: Job) -> Outcome:
+def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outcome:
     """Simulate a walk; the outcome fails if forces cannot be compared, or no frame converges."""
-    file, folder = ready.file, job.folder
-    setup = ready.setup or prepare_walk(file, folder)
-    setup = dataclasses.replace(setup, notes=(*setup.notes, *ready.ignored))
+    (file, found), folder = ready, job.folder
+    setup = found or prepare_walk(file, folder)
     for told in first_lines(setup):
         say(told)
     begun = job.seconds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.osim_model import OsimModel
 from tests.dynamics.musculoskeletal.osim_texts import MODEL
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.osim_model import OsimModel
 
 _AXES = ("0 0 1", "1 0 0", "0 1 0", "1 0 0", "0 1 0", "0 0 1")
 

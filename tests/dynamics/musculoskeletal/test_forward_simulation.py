@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal import simulate_forward
+from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import PlantContacts
 from dynamics.musculoskeletal.plant import (
     Contractions,

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.motion.plates import Plate
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
 from dynamics.musculoskeletal.knee_reaction import knee_cycle, knee_loads
+from dynamics.musculoskeletal.osim_model import OsimModel
 from foundation.base.errors import InputError
 from pipeline.studies.muscle_walks.setup import prepare_walk
 

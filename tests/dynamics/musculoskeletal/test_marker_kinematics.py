@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal import follow_markers
 from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
     Sweep,
@@ -14,7 +13,7 @@ from dynamics.musculoskeletal.constraint_functions import (
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings
+from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.legs import leg_model

@@ -11,16 +11,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal import OsimModel, follow_markers
 from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings
+from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
     read_motion,
 )
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.prescribed_motion import BodyForce, Course, write_external_loads
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
@@ -140,8 +140,7 @@ def test_fibres_give_active_passive_and_viscous_forces(walker):
 def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
     write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
     program = (
-        "from dynamics.musculoskeletal import follow_markers\n"
-        "from dynamics.musculoskeletal.marker_kinematics import MarkerSettings\n"
+        "from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers\n"
         f"follow_markers({PENDULUM!r}, {str(tmp_path / 'pendulum.trc')!r}, {SETTINGS!r})\n"
     )
     empty = tmp_path / "empty"

@@ -27,7 +27,7 @@ def test_forces_at_the_record_are_those_recorded():
 
 def undamped(plant):
     """Return the plant without the damping of ligaments, whose derivatives are left out."""
-    return plant.with_ligaments(replace(plant.ligaments, damping=np.zeros(LIGAMENTS)))
+    return replace(plant, ligaments=replace(plant.ligaments, damping=np.zeros(LIGAMENTS)))
 
 
 @pytest.mark.parametrize("frame", range(FRAMES))
@@ -62,7 +62,7 @@ def test_ligaments_do_the_work_of_their_tensions():
         tensions, plant.ligaments.tensions(length(values), np.zeros(LIGAMENTS)).tension, rtol=1e-6
     )
     gradient = differences(length, values, STEP).T
-    without = plant.with_ligaments(plant.ligaments.scaled(stiffness=0.0))
+    without = replace(plant, ligaments=plant.ligaments.scaled(stiffness=0.0))
     pull = without.forces(frame, values, speeds).needed - plant.forces(frame, values, speeds).needed
     assert_allclose(pull[1:], -gradient @ tensions, rtol=1e-5, atol=1e-8)
 

@@ -10,17 +10,17 @@ from beds import IMPLANT, implant_model
 from scipy.optimize import brentq
 from some_slow import first_of, first_rows
 
-from foundation.base.errors import InputError, PoseError
-from foundation.base.flags import FlagKind
-from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
-from foundation.base.pose import Pose, twist_jacobian
-from foundation.elastic_foundation import (
+from foundation import (
     CoupledLaw,
     ElasticFoundation,
     LinearLaw,
     ModifiedLaw,
     SeriesLaw,
 )
+from foundation.base.errors import InputError, PoseError
+from foundation.base.flags import FlagKind
+from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.model import Dissipation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import CASES, exact_contact, paraboloid

@@ -7,9 +7,9 @@ import pytest
 from plates import H, covered_plate, round_implant
 from shapes import plate, swept
 
+from foundation import ElasticFoundation
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import (
     CoupledLaw,
     LinearLaw,

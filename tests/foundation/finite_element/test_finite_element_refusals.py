@@ -8,15 +8,15 @@ import pytest
 import shapes
 from solids import joined
 
-from foundation.base.errors import InputError
-from foundation.finite_element import (
+from foundation import (
     ElasticLayer,
     FiniteElementContact,
     PlaneBase,
     ThicknessBase,
+    TriangleMesh,
 )
+from foundation.base.errors import InputError
 from foundation.finite_element import model as model_module
-from foundation.surfaces import TriangleMesh
 
 LAYER = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
 

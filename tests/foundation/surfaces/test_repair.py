@@ -9,10 +9,9 @@ import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
 from solids import bone, closed_insert, joined, shell
 
+from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import ElasticFoundation, LinearLaw
-from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import without_flat
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired
@@ -326,3 +325,13 @@ def test_sound_triangles_stay():
 def test_points_at_corners_and_on_edges_leave_no_flat_triangle(place):
     vertices, faces = split(PLATE, np.array(place))
     assert_same_plate(*without_flat(vertices, faces))
+
+
+def test_a_spike_that_hangs_by_one_vertex_is_left():
+    """A tip over a ring of six, below which a further sheet begins at a single vertex."""
+    angles = np.arange(6) * np.pi / 3.0
+    ring = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(6)]) * 2e-3
+    ends = [[0.0, 0.0, 4e-3], [0.0, 0.0, -0.5e-3], [0.1, 0.0, -1e-3], [0.1, -0.1, -1e-3]]
+    sides = [[[k, (k + 1) % 6, 6], [(k + 1) % 6, k, 7]] for k in range(6)]
+    mesh = TriangleMesh(np.vstack([ring, ends]), np.vstack([*sides, [[7, 8, 9]]]), "hanging")
+    assert np.isfinite(level_spikes(mesh).mesh.vertices).all()

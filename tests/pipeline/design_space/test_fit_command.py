@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from studies import TINY_DESIGNS, export
 
 import surrogates
-from foundation.implant import CondylarImplant
+from foundation import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config

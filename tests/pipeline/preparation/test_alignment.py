@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from solids import joined
+from solids import joined, shell
 from some_slow import first_of
 from studies import export
 
@@ -105,15 +105,17 @@ def test_file_names_against_a_certain_shape_ask(knee_data):
 
 
 def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
-    """In nearly parallel files, shape and axes contradict each other, in one scan or apart."""
+    """Shape and axes of nearly parallel files contradict each other; in one scan, places decide."""
     cartilage = pair_of(knee_data, LENHART)
     other = TriangleMesh(
         cartilage["tibia"].vertices * [1.0, 1.0, -1.0], cartilage["tibia"].faces[:, ::-1], "other"
     )
-    for shift in ((0.0, 0.0, 0.0), (0.05, -0.04, 0.0)):
-        meshes = cartilage | {"tibia": placed(other, turned(8, 20, 0), shift)}
-        with pytest.raises(OpenQuestion, match="--tibia-anterior"):
-            propose_alignment(meshes)
+    scan, apart = (placed(other, turned(8, 20, 0), x) for x in ((0.0, 0.0, 0.0), (0.05, -0.04, 0)))
+    with pytest.raises(OpenQuestion, match="--tibia-anterior"):
+        propose_alignment(cartilage | {"tibia": apart})
+    frame = propose_alignment(cartilage | {"tibia": scan}).frames["tibia"]
+    assert frame.evidence["anterior"] == ("sure", "both files are of one scan")
+    assert frame.rotation[0] @ turned(8, 20, 0)[:, 0] > 0.9
 
 
 def test_symmetric_implants_take_the_direction_of_each_other():
@@ -168,6 +170,16 @@ def test_the_shaft_of_a_bone_tells_the_zero_of_flexion(shapes, flexed):
     np.testing.assert_allclose(turn, [0.0, 0.0, flexed + 2.0], atol=0.2)
     np.testing.assert_array_equal(found.origin, without.origin)
     assert "direction of the shaft, within 5 deg" in found.evidence["zero of flexion"].reason
+
+
+def test_the_zero_of_cartilage_shells_is_that_of_natural_knees(knee_data):
+    sheets = pair_of(knee_data, LENHART)
+    shells = {body: shell(mesh, 2e-3) for body, mesh in sheets.items()}
+    own, found = (propose_alignment(each).frames["femur"] for each in (sheets, shells))
+    turn = Rotation.from_matrix(own.rotation @ found.rotation.T).as_rotvec(degrees=True)
+    np.testing.assert_allclose(turn, [0.0, 0.0, 15.0], atol=0.5)
+    assert "within 22 deg" in own.evidence["zero of flexion"].reason
+    assert "within 8 deg" in found.evidence["zero of flexion"].reason
 
 
 # ---- the commands --------------------------------------------------------------------------------

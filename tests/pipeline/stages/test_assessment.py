@@ -9,15 +9,15 @@ from studies import SMOKE
 
 import surrogates
 from dynamics.simulator.result import SimulationResult, Statistics
-from foundation.base.errors import InputError
-from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.base.pose import Pose
-from foundation.elastic_foundation import (
+from foundation import (
+    CondylarImplant,
     CoupledLaw,
     ElasticFoundation,
     LinearLaw,
 )
-from foundation.implant import CondylarImplant
+from foundation.base.errors import InputError
+from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text

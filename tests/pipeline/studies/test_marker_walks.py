@@ -11,10 +11,10 @@ from studies import ROOT
 from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.motion.plates import find_plates
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
 from dynamics.musculoskeletal.marker_kinematics import read_marker_settings
 from dynamics.musculoskeletal.measured_markers import read_markers
+from dynamics.musculoskeletal.osim_model import OsimModel
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.dispatch import load_study

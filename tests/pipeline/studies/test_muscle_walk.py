@@ -11,8 +11,9 @@ from jam_walks import AS_JAM, JAM_WALK, WALK_FILES
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.motion.motion_tables import read_motion_table
-from dynamics.musculoskeletal import OsimModel, RecordedPlant
+from dynamics.musculoskeletal import RecordedPlant
 from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_model import OsimModel
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.studies.dispatch import load_study

@@ -13,7 +13,7 @@ from foundation.base.loads import ContactLoads
 from pipeline.cli.main import main
 from pipeline.studies.jam_settings import mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
-from pipeline.studies.muscle_walks.walk import PressureHistory, pressure_pictures
+from pipeline.studies.muscle_walks.walk import pressure_pictures
 
 
 def frames(*forces, flags=()):
@@ -53,7 +53,7 @@ def history_of(normal, instants=20):
     vertices = np.insert(plane, normal, 1e-3, axis=1)
     bell = 1.0 - (plane**2).sum(axis=1) / 15e-3**2
     time = np.linspace(0.1, 0.5, instants)
-    return PressureHistory("patellofemoral", vertices, faces, time, 20e6 * time[:, None] * bell)
+    return "patellofemoral", (vertices, faces), time, 20e6 * time[:, None] * bell
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def history_of(normal, instants=20):
     [(0, "right", "up"), (1, "right", "forward"), (2, "forward", "up")],
 )
 def test_the_bed_is_seen_along_its_normal(normal, across, upward):
-    history = history_of(normal)
+    name, bed, time, values = history_of(normal)
     with kept_figures() as figures:
-        instants, largest = pressure_pictures(history)
+        instants, largest = pressure_pictures(name, bed, time, values)
     assert instants.text == "Pressure on the bed of patellofemoral at 8 instants"
     assert largest.text == "Largest pressure of each place of the bed of patellofemoral"
     several, one = ([axes for axes in figure.axes if axes.get_title("left")] for figure in figures)
     shown = [float(axes.get_title("left").split()[0]) for axes in several]
-    assert_allclose(shown, history.time[[0, 3, 5, 8, 11, 14, 16, 19]], rtol=5e-3)
+    assert_allclose(shown, time[[0, 3, 5, 8, 11, 14, 16, 19]], rtol=5e-3)
     assert one[0].get_title("left") == "largest over the walk"
     places = {"right": 2, "up": 1, "forward": 0}
     for axes in (several[-1], one[0]):
@@ -77,7 +77,7 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
         triangles = axes.collections[0].get_paths()
         seen = np.concatenate([path.vertices for path in triangles])
         for column, name in enumerate((across, upward)):
-            size = 1e3 * np.ptp(history.vertices[:, places[name]])
+            size = 1e3 * np.ptp(bed[0][:, places[name]])
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
 
 

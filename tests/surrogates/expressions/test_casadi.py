@@ -29,8 +29,8 @@ def random_knee(formulation, family, width=0.0):
 
 
 @cache
-def smooth(formulation="inverted", family="polynomial", dissipation=None):
-    return random_knee(formulation, family, WIDTH).casadi(dissipation)
+def smooth(formulation="inverted", family="polynomial"):
+    return random_knee(formulation, family, WIDTH).casadi()
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,6 @@ def test_the_domain_is_that_of_the_criteria():
     assert domain[5, 0] == pytest.approx(loads[1, 0] / top, rel=1e-12)
     assert domain[6, 0] < 1e-20  # of a domain without limits
     assert (domain[9:] == 0.0).all()
-
-
-def test_dissipation_multiplies_wrench_and_pressures():
-    knee = smooth()
-    moving = smooth(dissipation=2.0)
-    pose = made_knees.poses_about(made_knees.compartment("inverted", "polynomial"), 2)[0]
-    sinking = np.array([0.0, 0.0, 0.0, 0.0, -0.05, 0.0])
-    still, moved = (np.array(v) for v in (knee(pose)[0], moving(pose, sinking)[0]))
-    same = np.array([6, 9, 10, 11])
-    others = np.setdiff1d(np.arange(12), same)
-    assert moved[same] == pytest.approx(still[same], rel=1e-12)
-    assert moved[others] == pytest.approx(1.1 * still[others], rel=1e-12)
-    assert np.array(moving(pose, -40.0 * sinking)[0])[others] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_pairs_have_a_column_for_each_compartment():
@@ -173,18 +160,6 @@ def test_the_domain_is_that_of_single_designs(formulation):
     assert (np.ptp(wanted[:, 9:], axis=(0, 2)) > 0.1).all()
     found = np.array([np.array(function(pose, design)[1]) for pose in poses])
     assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-
-
-def test_a_moving_contact_dissipates_as_of_single_designs():
-    knee = knee_over_designs("inverted", "polynomial", width=0.01)
-    function, design = knee.casadi(2.0), designs_of(knee, 1)[0]
-    assert function.name_in() == ["pose", "rate", "design"]
-    rate = np.array([0.3, -0.2, 0.1, 0.02, -0.05, 0.01])
-    for pose in poses_of_design(knee, design, 5):
-        wanted = np.array(knee.at(design).casadi(2.0)(pose, rate)[0])
-        assert np.array(function(pose, rate, design)[0]) == pytest.approx(wanted, rel=1e-9)
-    with pytest.raises(InputError, match="dissipation"):
-        knee.casadi(-1.0)
 
 
 def test_smoothing_reaches_single_designs_and_arrays():

@@ -20,6 +20,45 @@ static fmiXStatus surrogate_without(fmiXInstance m, size_t count)
     return surrogate_answer(m, count ? SURROGATE_NOT_OFFERED : SURROGATE_DONE);
 }
 
+/* Every variable is a scalar, so that there are as many values as references. */
+SURROGATE_FMI(fmiXStatus, GetFloat64)
+(fmiXInstance m, const fmiXValueReference which[], size_t count, fmiXFloat64 values[] SURROGATE_SIZE)
+{
+    return surrogate_answer(
+        m, SURROGATE_FITS ? surrogate_get(m, which, count, values) : SURROGATE_NO_VARIABLE);
+}
+
+SURROGATE_FMI(fmiXStatus, SetFloat64)
+(fmiXInstance m, const fmiXValueReference which[], size_t count,
+ const fmiXFloat64 values[] SURROGATE_SIZE)
+{
+    return surrogate_answer(
+        m, SURROGATE_FITS ? surrogate_set(m, which, count, values) : SURROGATE_NO_VARIABLE);
+}
+
+SURROGATE_FMI(fmiXStatus, GetBoolean)
+(fmiXInstance m, const fmiXValueReference which[], size_t count, fmiXBoolean values[] SURROGATE_SIZE)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const int flag = SURROGATE_FITS ? surrogate_flag(m, which[i]) : -1;
+        if (flag < 0)
+            return surrogate_answer(m, SURROGATE_NO_VARIABLE);
+        values[i] = flag;
+    }
+    return fmiXOK;
+}
+
+#define SURROGATE_NONE_OF(function, kind)                                                         \
+    SURROGATE_FMI(fmiXStatus, function)                                                           \
+    (fmiXInstance m, const fmiXValueReference which[], size_t count, kind values[] SURROGATE_SIZE) \
+    {                                                                                             \
+        return surrogate_answer(m, count ? SURROGATE_NO_VARIABLE : SURROGATE_DONE);               \
+    }
+SURROGATE_NONE_OF(GetString, fmiXString)
+SURROGATE_NONE_OF(SetBoolean, const fmiXBoolean)
+SURROGATE_NONE_OF(SetString, const fmiXString)
+
 SURROGATE_FMI(fmiXStatus, SetDebugLogging)
 (fmiXInstance m, fmiXBoolean on, size_t count, const fmiXString categories[]) { return fmiXOK; }
 

@@ -43,41 +43,8 @@ SURROGATE_FMI(fmi2Status, SetupExperiment)
 }
 
 SURROGATE_FMI(fmi2Status, EnterInitializationMode)(fmi2Component c) { return fmi2OK; }
-SURROGATE_FMI(fmi2Status, GetReal)
-(fmi2Component c, const fmi2ValueReference which[], size_t count, fmi2Real values[])
-{
-    return surrogate_answer(c, surrogate_get(c, which, count, values));
-}
-
-SURROGATE_FMI(fmi2Status, SetReal)
-(fmi2Component c, const fmi2ValueReference which[], size_t count, const fmi2Real values[])
-{
-    return surrogate_answer(c, surrogate_set(c, which, count, values));
-}
-
-SURROGATE_FMI(fmi2Status, GetBoolean)
-(fmi2Component c, const fmi2ValueReference which[], size_t count, fmi2Boolean values[])
-{
-    size_t i;
-    for (i = 0; i < count; i++) {
-        values[i] = surrogate_flag(c, which[i]);
-        if (values[i] < 0)
-            return surrogate_answer(c, SURROGATE_NO_VARIABLE);
-    }
-    return fmi2OK;
-}
-
-#define SURROGATE_NONE_OF(function, kind)                                                         \
-    SURROGATE_FMI(fmi2Status, function)                                                           \
-    (fmi2Component c, const fmi2ValueReference which[], size_t count, kind values[])              \
-    {                                                                                             \
-        return surrogate_answer(c, count ? SURROGATE_NO_VARIABLE : SURROGATE_DONE);               \
-    }
 SURROGATE_NONE_OF(GetInteger, fmi2Integer)
-SURROGATE_NONE_OF(GetString, fmi2String)
 SURROGATE_NONE_OF(SetInteger, const fmi2Integer)
-SURROGATE_NONE_OF(SetBoolean, const fmi2Boolean)
-SURROGATE_NONE_OF(SetString, const fmi2String)
 
 SURROGATE_FMI(fmi2Status, GetDirectionalDerivative)
 (fmi2Component c, const fmi2ValueReference unknowns[], size_t unknown_count,

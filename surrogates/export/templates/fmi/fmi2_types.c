@@ -35,3 +35,6 @@ typedef struct {
 } surrogate_log;
 #define SURROGATE_TELL(log, status, category, text)                                               \
     (log)->logger((log)->environment, (log)->name, status, category, "%s", text)
+/* A call has no number of values beside that of the references. */
+#define SURROGATE_SIZE
+#define SURROGATE_FITS 1

@@ -53,41 +53,6 @@ SURROGATE_FMI(fmi3Status, EnterInitializationMode)
     return fmi3OK;
 }
 
-/* Every variable is a scalar, so that there are as many values as references. */
-SURROGATE_FMI(fmi3Status, GetFloat64)
-(fmi3Instance m, const fmi3ValueReference which[], size_t count, fmi3Float64 values[], size_t size)
-{
-    return surrogate_answer(
-        m, size == count ? surrogate_get(m, which, count, values) : SURROGATE_NO_VARIABLE);
-}
-
-SURROGATE_FMI(fmi3Status, SetFloat64)
-(fmi3Instance m, const fmi3ValueReference which[], size_t count, const fmi3Float64 values[],
- size_t size)
-{
-    return surrogate_answer(
-        m, size == count ? surrogate_set(m, which, count, values) : SURROGATE_NO_VARIABLE);
-}
-
-SURROGATE_FMI(fmi3Status, GetBoolean)
-(fmi3Instance m, const fmi3ValueReference which[], size_t count, fmi3Boolean values[], size_t size)
-{
-    size_t i;
-    for (i = 0; i < count; i++) {
-        const int flag = size == count ? surrogate_flag(m, which[i]) : -1;
-        if (flag < 0)
-            return surrogate_answer(m, SURROGATE_NO_VARIABLE);
-        values[i] = flag;
-    }
-    return fmi3OK;
-}
-
-#define SURROGATE_NONE_OF(function, kind)                                                         \
-    SURROGATE_FMI(fmi3Status, function)                                                           \
-    (fmi3Instance m, const fmi3ValueReference which[], size_t count, kind values[], size_t size)  \
-    {                                                                                             \
-        return surrogate_answer(m, count ? SURROGATE_NO_VARIABLE : SURROGATE_DONE);               \
-    }
 SURROGATE_NONE_OF(GetFloat32, fmi3Float32)
 SURROGATE_NONE_OF(GetInt8, fmi3Int8)
 SURROGATE_NONE_OF(GetUInt8, fmi3UInt8)
@@ -97,7 +62,6 @@ SURROGATE_NONE_OF(GetInt32, fmi3Int32)
 SURROGATE_NONE_OF(GetUInt32, fmi3UInt32)
 SURROGATE_NONE_OF(GetInt64, fmi3Int64)
 SURROGATE_NONE_OF(GetUInt64, fmi3UInt64)
-SURROGATE_NONE_OF(GetString, fmi3String)
 SURROGATE_NONE_OF(SetFloat32, const fmi3Float32)
 SURROGATE_NONE_OF(SetInt8, const fmi3Int8)
 SURROGATE_NONE_OF(SetUInt8, const fmi3UInt8)
@@ -107,8 +71,6 @@ SURROGATE_NONE_OF(SetInt32, const fmi3Int32)
 SURROGATE_NONE_OF(SetUInt32, const fmi3UInt32)
 SURROGATE_NONE_OF(SetInt64, const fmi3Int64)
 SURROGATE_NONE_OF(SetUInt64, const fmi3UInt64)
-SURROGATE_NONE_OF(SetBoolean, const fmi3Boolean)
-SURROGATE_NONE_OF(SetString, const fmi3String)
 
 /* The functions of what this model has none of: `references` and what follows them. */
 #define SURROGATE_LIST(function, ...)                                                             \

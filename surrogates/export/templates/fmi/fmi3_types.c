@@ -42,3 +42,5 @@ typedef struct {
 } surrogate_log;
 #define SURROGATE_TELL(log, status, category, text)                                               \
     (log)->logger((log)->environment, status, category, text)
+#define SURROGATE_SIZE , size_t size
+#define SURROGATE_FITS (size == count)
