@@ -11,13 +11,16 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.frame import Rows, alike, measured
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw, TriangleMesh
 from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE, ContactLoads
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.layer import ElasticLayer, ThicknessBase
 from foundation.finite_element.model import FiniteElementContact
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_implant import contact_poses, exact_loads, polyethylene
 from tests.oracles.exact_layer import (
     CASES,

@@ -19,10 +19,13 @@ import numpy as np
 import trimesh
 
 from benchmarks.frame import Cell, Rows, alike, height_at, measured, rms
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw, TriangleMesh, load_mesh
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.pose import Pose
-from foundation.implant.condylar_implant import grid_faces
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant, grid_faces
+from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.data_folder import data_file
 from tests.oracles.exact_implant import contact_poses, exact_loads, polyethylene, stiffness_of
 

@@ -1,10 +1,13 @@
-"""Reference of the site, from the schema and the help: a hook of MkDocs, which `make docs` runs."""
+"""Reference of the site, and a knee to move: a hook of MkDocs, which `make docs` runs."""
 
 from __future__ import annotations
 
 import io
 import os
+import shutil
 from contextlib import redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 os.environ["COLUMNS"] = "100"  # the width of the help, which is found once in a process
@@ -19,6 +22,15 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
     """Return a page with its generated part at the end."""
     make = GENERATED.get(page.file.src_uri)
     return markdown if make is None else f"{markdown}\n{make()}"
+
+
+def on_post_build(config: Any, **_: object) -> None:
+    """Write knee.html, the report of a small run of the built-in implant."""
+    with TemporaryDirectory() as folder:
+        run = Path(folder) / "implant"
+        study = Path(__file__).parents[1] / "configs" / "smoke.toml"
+        if main(["run", str(study), "--out", str(run), "--quiet"]) == 0:
+            shutil.copyfile(run / "report.html", Path(config["site_dir"]) / "knee.html")
 
 
 def reference() -> str:

@@ -17,8 +17,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from tests.oracles.knees import load_knee
 
 STEPS = 400

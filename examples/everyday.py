@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 import pipeline
 import surrogates
 from dynamics import KneeSimulator, gait, height_at_load, settle
-from foundation import ContactLoads, Pose
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose
 
 
 def main(folder: Path) -> dict[str, float]:

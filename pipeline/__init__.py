@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from foundation.base.exports import lazy_names
 
 if TYPE_CHECKING:
-    from pipeline.stages.trained_run import TrainedRun
+    from pipeline.stages.run_folder import TrainedRun
 
 
 def open_run(folder: str | Path) -> TrainedRun:
-    """Open the folder of a finished run; errors as of `pipeline.stages.trained_run.TrainedRun`."""
-    from pipeline.stages.trained_run import TrainedRun
+    """Open the folder of a finished run; errors as of `pipeline.stages.run_folder.TrainedRun`."""
+    from pipeline.stages.run_folder import TrainedRun
 
     return TrainedRun.open(Path(folder))
 

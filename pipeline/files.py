@@ -61,10 +61,7 @@ def check_present(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, which replaces `path` at the end of the block.
-
-    In a block of `replacing_together`, the file is replaced at the end of that block.
-    """
+    """Yield a temporary path, which replaces `path` at the end of the block, or of all blocks."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with base.replacing(path, _TOGETHER.get()) as partial:
@@ -76,15 +73,15 @@ def replacing_together(*, others: bool) -> Iterator[None]:
     """Replace all files that are written in the block at its end, or none of them.
 
     Raises `InputError` if a file of other contents is there, unless `others` may be replaced.
-    Without `others`, a command that is repeated on the same results replaces its own files, which
-    are the same, and no other files.
     """
     written: dict[Path, Path] = {}
     token = _TOGETHER.set(written)
     try:
         yield
         for path, partial in written.items():
-            if not others and path.exists() and not _same_bytes(path, partial):
+            with writing(path):
+                same = path.is_file() and filecmp.cmp(path, partial, shallow=False)
+            if not others and path.exists() and not same:
                 raise InputError(
                     f"{path}: exists with other contents, which would be lost; choose another "
                     "--out, or replace the file with --force"
@@ -97,11 +94,6 @@ def replacing_together(*, others: bool) -> Iterator[None]:
         for partial in written.values():
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
-
-
-def _same_bytes(one: Path, other: Path) -> bool:
-    with writing(one):
-        return one.is_file() and filecmp.cmp(one, other, shallow=False)
 
 
 def write_text(path: Path, text: str) -> None:

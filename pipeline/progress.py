@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from tqdm import tqdm
 
 from foundation.base.threads import Shared
-from pipeline.streams import or_silent
+
+
+@contextmanager
+def or_silent() -> Iterator[None]:
+    """Silence stderr for good if the block cannot write there."""
+    try:
+        yield
+    except OSError:
+        drop(sys.stderr)
+
+
+def drop(stream: Any) -> None:
+    """Send what a stream still holds, and gets later, nowhere: Python flushes it at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
 
 #: Shorter remaining times are not written [s].
 _SOON = 10.0
@@ -131,35 +148,12 @@ class Stage:
     #: Whether one process carries out the stage.
     alone: bool = False
 
-    def evaluating(self, per_evaluation: float, workers: int) -> float:
-        """Return the expected time of the samples [s]; a compartment evaluation takes that long."""
-        return self.samples * self.evaluations * per_evaluation / (1 if self.alone else workers)
-
-    def fitting(self, workers: int) -> float:
-        """Return the expected time of fits and all else [s]; both compartments are parallel."""
-        return self.seconds / min(1 if self.alone else workers, 2)
-
     def expected(self, per_evaluation: float, workers: int) -> float:
         """Return the expected time [s] from the time of one compartment evaluation [s]."""
-        return self.evaluating(per_evaluation, workers) + self.fitting(workers)
-
-
-class _Pace:
-    """Measured time over expected time of one kind of work so far."""
-
-    def __init__(self) -> None:
-        self._measured = self._expected = 0.0
-
-    def add(self, measured: float, expected: float) -> None:
-        """Learn the measured and the expected time of a piece of work [s]."""
-        self._measured += measured
-        self._expected += expected
-
-    def scaled(self, expected: float) -> float | None:
-        """Return the time that work of an expected time will take [s]; None if not known."""
-        if expected == 0.0:
-            return 0.0
-        return expected * self._measured / self._expected if self._expected else None
+        workers = 1 if self.alone else workers
+        evaluating = self.samples * self.evaluations * per_evaluation / workers
+        # Both compartments are fitted in parallel.
+        return evaluating + self.seconds / min(workers, 2)
 
 
 def rounded(seconds: float) -> str:
@@ -171,10 +165,9 @@ def rounded(seconds: float) -> str:
 
 
 class StageCounter:
-    """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
+    """Counts the stages of a run, of which some may be skipped, and tells the expected time left.
 
-    `per_evaluation` is the time of one compartment evaluation [s], None until measured. Samples and
-    fits are each expected to exceed their expected times as those so far did on average.
+    `per_evaluation` is the time of one compartment evaluation [s], None until measured.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:
@@ -182,8 +175,6 @@ class StageCounter:
         self.workers = workers
         self.per_evaluation: float | None = None
         self._next = 0
-        self._begun = time.perf_counter()
-        self._samples, self._fits = _Pace(), _Pace()
 
     def begin(self, name: str, detail: str = "") -> str:
         """Return the line that announces a stage; the detail follows the name."""
@@ -192,32 +183,10 @@ class StageCounter:
         place = next((k for k in later if self.stages[k].name == name), None)
         if place is None:
             return told
-        self._next, self._begun = place + 1, time.perf_counter()
-        return f"[{place + 1}/{len(self.stages)}] {told}{_left(self._expected(place))}"
-
-    def step(self, name: str) -> str:
-        """Return the line that announces a step of the present stage."""
-        passed = time.perf_counter() - self._begun
-        left = self._expected(self._next - 1) - passed if self._next else 0.0
-        return f"  {name}{_left(left)}"
-
-    def evaluated(self, samples: int, seconds: float) -> None:
-        """Learn the time [s] that samples of the present stage took, all workers together."""
-        if self._next and self.per_evaluation:
-            stage = replace(self.stages[self._next - 1], samples=samples)
-            self._samples.add(seconds, stage.evaluating(self.per_evaluation, self.workers))
-
-    def fitted(self, seconds: float) -> None:
-        """Learn the time [s] that the fits of the present stage took, one after the other."""
-        if self._next:
-            self._fits.add(seconds, self.stages[self._next - 1].seconds)
-
-    def _expected(self, place: int) -> float:
-        """Return the expected time [s] of the stages from a place on; 0 if it is not known."""
-        stages, each = self.stages[place:], self.per_evaluation or 0.0
-        samples = self._samples.scaled(sum(s.evaluating(each, self.workers) for s in stages))
-        fits = self._fits.scaled(sum(s.fitting(self.workers) for s in stages))
-        return 0.0 if samples is None or fits is None else samples + fits
+        self._next, left = place + 1, 0.0
+        if (each := self.per_evaluation) is not None:
+            left = sum(stage.expected(each, self.workers) for stage in self.stages[place:])
+        return f"[{place + 1}/{len(self.stages)}] {told}{_left(left)}"
 
 
 def _left(seconds: float) -> str:

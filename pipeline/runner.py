@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import platform
-import warnings
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,27 +11,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import surrogates
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.threads import one_thread
 from foundation.base.wording import counted
-from pipeline import stages
-from pipeline.config.data_folder import data_file, data_files
+from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.config.surrogate_schema import AUTO
-from pipeline.files import writing
-from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import preparation_of, remove_stale
-from pipeline.originals.protocol import OriginalModel, contact_model
+from pipeline.config.stage_schema import AUTO
+from pipeline.errors import StageError
+from pipeline.originals.candidates import choose_samples, sample_space
+from pipeline.originals.contact_original import preparation_of
+from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_findings
 from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
 from pipeline.preparation.findings import Findings
-from pipeline.progress import StageCounter, say
+from pipeline.progress import StageCounter, say, without_warnings
 from pipeline.reports.report import Report, write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages.adaptive_sampling import (
@@ -47,14 +42,15 @@ from pipeline.stages.assessment import (
     assess,
     compared,
     feasible,
+    field_figures,
     front_rows,
     held_out_point,
+    learn_domains,
     prediction_table,
+    with_fields,
 )
-from pipeline.stages.domains import learn_domains
-from pipeline.stages.feasibility import with_gait_bounds
+from pipeline.stages.fitting import Candidates, TrainedKnee, fit_surrogates, with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
-from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Fitted, Validation
 from pipeline.store.job import configuration_digest
@@ -67,7 +63,6 @@ from surrogates.sampling.space import SampleSpace
 #: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
 #: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas")
 
 
 def run_study(
@@ -127,7 +122,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
             original = build_original(config, folder)
         if config.feasibility.bounds == "gait":
             run.config = config = _bounded(config, original)
-    run.prepare(resume=resume, original=original, replace=replace)
+    run.prepare(resume=resume, replace=replace)
     with run.timed("reference path"):
         with heard.hearing("[space.path], [simulation]"):
             space = sample_space(config, stored_path(run, original))
@@ -151,8 +146,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     if config.surrogate.fields is not None:
         with run.timed("g: pressure fields"):
             main = _with_fields(run, main, original, sampled.training, held_out)
-    with writing(folder / "knee.npz"):
-        surrogates.save(main, folder / "knee.npz")
+    run.save(main)
     hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
     description = original.describe(space, main)
     provenance = _provenance(run, original, sampled, hashes, description, findings)
@@ -167,19 +161,14 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
 
 
 def _bounded(config: Config, original: OriginalModel) -> Config:
-    """Return the configuration with the bounds of its gait cycle.
-
-    The warnings of the reference path are given where the path of the run is found.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """Return the configuration with the bounds of its gait cycle."""
+    with without_warnings:  # of the path, given where the path of the run is found
         path = original.reference_path(config)
     return with_gait_bounds(config, contact_model(original, quick=True), path)
 
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     """Prepare the original model and measure an evaluation."""
-    remove_stale(run.config, run.folder, original.model)
     if original.model is None:
         return
     if (preparation := preparation_of(run.config)) is not None:
@@ -188,19 +177,18 @@ def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 
-def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.TrainedKnee]:
+def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[TrainedKnee]:
     """Stage g: fit the main surrogate and those it is compared with."""
     config = run.config
     settings = config.surrogate
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
-    seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
-    candidates = stages.Candidates(_drawn(run, sampled, space), config.feasibility)
-    trained = stages.fit_surrogates(
-        sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates,
+    seed, names = config.run.seed, config.knee.compartments
+    candidates = Candidates(_drawn(run, sampled, space), config.feasibility)
+    trained = fit_surrogates(
+        sampled.training, space, settings, pairs, seed, run.execution, names, candidates,
         run.fits,
     )  # fmt: skip
-    run.stages.fitted(sum(each.seconds for each in trained))
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
 
@@ -211,7 +199,7 @@ def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
     if config.surrogate.family != AUTO or config.original.kind == "table":
         return sampled.candidates
     design = config.design.model_copy(update={"candidates": _PREDICTED})
-    drawn = stages.choose_samples(
+    drawn = choose_samples(
         space, design, config.run.seed, config.knee.compartments, config.space.motion
     )
     full = sampled.training[sampled.training["weight"] == 1.0]
@@ -228,7 +216,7 @@ def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
 def _validate(
     run: Run,
     original: OriginalModel,
-    trained: list[stages.TrainedKnee],
+    trained: list[TrainedKnee],
     sampled: Sampled,
     held_out: pd.DataFrame,
 ) -> Validation:
@@ -314,9 +302,7 @@ def _with_fields(
 ) -> ContactSurrogate:
     """Return the main surrogate with pressure fields, and their held-out errors in the header."""
     if original.model is None:
-        raise stages.StageError(
-            "[surrogate.fields]: a table has no pressure fields; remove the section"
-        )
+        raise StageError("[surrogate.fields]: a table has no pressure fields; remove the section")
     settings, seed = run.config.surrogate, run.config.run.seed
     found = with_fields(knee, original.model, samples, settings, seed)
     inside = feasible(held_out, run.config.feasibility)
@@ -340,17 +326,12 @@ def _provenance(
     if model is not None:
         triangles = Triangles(femur=len(model.femur.faces), tibia=len(model.tibia.faces))
     return RunRecord(
-        name=run.config.run.name,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        **run.provenance,
         seed=run.config.run.seed,
         held_out_seed=run.config.validation.seed,
-        workers=run.workers,
-        python=platform.python_version(),
-        packages={name: version(name) for name in (*_PACKAGES, "knee-contact")},
         hashes={"original": original.digest, **hashes, **digests},
         triangles=triangles,
         counts=sampled.counts,
-        seconds=run.seconds,
         original=description,
         remarks=[StoredFinding.of(finding) for finding in findings],
     )
@@ -370,16 +351,14 @@ def _refuse_errors(findings: list[Finding]) -> None:
 def _file_digests(knee: KneeConfig) -> dict[str, str]:
     """Return the SHA-256 of the mesh files, as `sha256sum` prints them; none without files."""
     meshes = {"femur": knee.femur, "tibia": knee.tibia, "tibia_solid": knee.tibia_solid}
+    files = {f"{body}_file": mesh.files for body, mesh in meshes.items() if mesh is not None}
+    if knee.shape is not None:
+        bodies = zip(("femur", "tibia"), knee.shape.files, strict=True)
+        files |= {f"{body}_shape_file": of_body for body, of_body in bodies}
     digests = {}
-    for body, mesh in meshes.items():
-        for number, path in enumerate(data_files(() if mesh is None else mesh.files)):
+    for name, of_body in files.items():
+        for number, path in enumerate(data_files(of_body), start=1):
             with path.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
-            digests[f"{body}_file" if number == 0 else f"{body}_file_{number + 1}"] = digest
-    if knee.shape is not None:
-        for body, files in zip(("femur", "tibia"), knee.shape.files, strict=True):
-            for number, file in enumerate(files, start=1):
-                with data_file(file).open("rb") as content:
-                    digest = hashlib.file_digest(content, "sha256").hexdigest()
-                digests[f"{body}_shape_file_{number}"] = digest
+            digests[name if number == 1 else f"{name}_{number}"] = digest
     return digests

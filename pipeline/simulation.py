@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,6 @@ from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import WearLaw
 from dynamics.wear.lifetime import CreepLaw
-from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
@@ -35,20 +35,9 @@ from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import require_simulator
 from pipeline.config.schema_base import naming_keys, near, table_expected
-from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.store.quantities import quantity_of
-from pipeline.store.run_documents import Difference
-from surrogates.formulations.validation import error_figures
+from pipeline.config.stage_schema import SimulationConfig
+from pipeline.store.run_documents import COMPARED, Difference
 from surrogates.sampling.space import ReferencePath
-
-#: Columns compared over the cycle.
-COMPARED = (
-    *("adduction_rad", "rotation_rad", "anterior_m", "superior_m", "lateral_m"),
-    *(f"total_{column}" for column in WRENCH_COLUMNS),
-    *(f"{name}_force_y_N" for name in COMPARTMENTS),
-    *(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS),
-    "total_area_m2",
-)
 
 #: Keys that give what the knee simulator calls otherwise and has limits for.
 _SIMULATOR_KEYS = {
@@ -70,21 +59,11 @@ T = TypeVar("T")
 def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
     """Return the knee simulator of a configuration, its springs slack at `neutral`."""
     per_degree = 180.0 / np.pi
-    of_coordinates = dict(
-        zip(
-            _OF_COORDINATES,
-            (
-                *config.inertia_kg_m2,
-                *config.mass_kg,
-                *config.damping_Nm_s_per_rad,
-                *config.damping_N_s_per_m,
-            ),
-            strict=True,
-        )
-    )
+    inertias = config.inertia_kg_m2, config.mass_kg
+    values = chain(*inertias, config.damping_Nm_s_per_rad, config.damping_N_s_per_m)
     with naming_keys(_SIMULATOR_KEYS):
         return KneeSimulator(
-            **of_coordinates,
+            **dict(zip(_OF_COORDINATES, values, strict=True)),
             medial_offset=1e-3 * config.medial_offset_mm,
             anterior_offset=1e-3 * config.anterior_offset_mm,
             anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
@@ -134,11 +113,7 @@ def _content(key: str, table: str, read: Callable[[Path], T]) -> T:
 
 
 def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:
-    """Return the knee simulator of stage h, its springs slack as the configuration says.
-
-    About a pose, they are slack in the path's first pose, without rotation or adduction; about
-    the path, in its pose at each flexion.
-    """
+    """Return the knee simulator of stage h, its springs slack as the configuration says."""
     return build_simulator(config, neutral_about(config, path))
 
 
@@ -166,44 +141,6 @@ def gait_cycle(config: SimulationConfig) -> GaitCycle:
     if config.waveform_layout == "iso14243":
         read = partial(load_iso14243, reversed_directions=config.waveform_reversed, **keys)
     return _content("waveforms", config.waveforms, read)
-
-
-def simulate_gait(
-    model: ContactModel,
-    simulator: KneeSimulator,
-    config: SimulationConfig,
-    start: Pose,
-    progress: Callable[[float], None] | None = None,
-    cycle: GaitCycle | None = None,
-) -> SimulationResult:
-    """Stage h: simulate the gait cycle, driven by the original model or by a surrogate.
-
-    Parameters
-    ----------
-    model : ContactModel
-        Original model or surrogate.
-    simulator : KneeSimulator
-        The equations of motion.
-    config : SimulationConfig
-        Cycle, tolerances and samples.
-    start : Pose
-        Near the static equilibrium that the first cycle starts from.
-    progress : callable, optional
-        Called with the fraction of the simulation that is done.
-    cycle : GaitCycle, optional
-        Inputs; by default those of the configuration.
-    """
-    return simulate(
-        model,
-        simulator,
-        gait_cycle(config) if cycle is None else cycle,
-        cycles=config.cycles,
-        samples=config.samples,
-        rtol=config.relative_tolerance,
-        method=config.method,
-        start=start,
-        progress=progress,
-    )
 
 
 def _start_on(path: ReferencePath) -> Pose:
@@ -254,9 +191,18 @@ class GaitSimulation:
         cycle: GaitCycle | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> SimulationResult:
-        """Simulate the cycle, or other inputs, with a contact model, as `simulate_gait`."""
-        inputs = self.cycle if cycle is None else cycle
-        return simulate_gait(model, self.simulator, self.config, self.start, progress, inputs)
+        """Simulate the cycle, or other inputs; `progress` takes the part that is done [1]."""
+        return simulate(
+            model,
+            self.simulator,
+            self.cycle if cycle is None else cycle,
+            cycles=self.config.cycles,
+            samples=self.config.samples,
+            rtol=self.config.relative_tolerance,
+            method=self.config.method,
+            start=self.start,
+            progress=progress,
+        )
 
 
 def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
@@ -269,30 +215,18 @@ def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def compare_cycles(table: pd.DataFrame) -> list[Difference]:
-    """Return the differences of the surrogate-driven cycle from the original-driven cycle.
-
-    For each column of `COMPARED` of a `simulation_table`, in units for people: RMS and largest
-    difference, range and peak of the original, and the RMS difference over the range.
-    """
-    original = table[table["model"] == "original"]
-    surrogate = table[table["model"] == "surrogate"]
-    rows = []
-    for column in COMPARED:
-        quantity = quantity_of(column)
-        truth, other = (quantity.for_people(cycle[column]) for cycle in (original, surrogate))
-        figures = error_figures(truth, other, by_range=True)
-        unit = quantity.unit_for_people
-        rows.append(
-            Difference(
-                column=column,
-                quantity=quantity.label,
-                unit="deg" if unit == "°" else unit,
-                rms_difference=figures.rmse,
-                largest_difference=figures.maximum,
-                range=float(np.ptp(truth)),
-                peak=float(np.abs(truth).max()),
-                rms_over_range=figures.nrmse if np.isfinite(figures.nrmse) else None,
-            )
+def cycle_differences(
+    original: SimulationResult, surrogate: SimulationResult
+) -> dict[str, Difference]:
+    """Return the differences of the surrogate-driven cycle from the original-driven, by column."""
+    truth, other = original.columns(), surrogate.columns()
+    return {
+        name: Difference(
+            rms=float(np.sqrt(np.mean((other[name] - truth[name]) ** 2))),
+            largest=float(np.abs(other[name] - truth[name]).max()),
+            range=float(np.ptp(truth[name])),
+            peak=float(np.abs(truth[name]).max()),
+            surrogate_peak=float(np.abs(other[name]).max()),
         )
-    return rows
+        for name in COMPARED
+    }

@@ -343,15 +343,22 @@ int trained_contact(const void *of, double time, const double *pose, int wanted,
                     double *by_pose)
 {
     const trained *const contact = of;
-    double loads[2 * LOADS], slopes[2 * 6 * WRENCH], variables[2 * VARIABLES];
-    const ptrdiff_t outside = fill_knee(contact->parts, 2, 1, pose, wanted, !wanted, loads, slopes, 0,
-                                        variables, contact->scratch);
-    int k;
+    const int parameters = contact->parts[0]->parameters, n = 6 + parameters;
+    const int next = n * (parameters ? LOADS : WRENCH);
+    double inputs[MOST_INPUTS], loads[2 * LOADS], slopes[2 * LOADS * MOST_INPUTS];
+    double variables[2 * VARIABLES];
+    ptrdiff_t outside;
+    int k, j;
+    for (k = 0; k < n; k++)
+        inputs[k] = k < 6 ? pose[k] : contact->design[k - 6];
+    outside = fill_knee(contact->parts, 2, 1, inputs, wanted, !wanted, loads, slopes, 0, variables,
+                        contact->scratch);
     (void)time;
-    for (k = 0; k < WRENCH; k++)
+    for (k = 0; k < WRENCH; k++) {
         wrench[k] = loads[k] + loads[LOADS + k];
-    for (k = 0; k < 6 * WRENCH && wanted; k++)
-        by_pose[k] = slopes[k] + slopes[6 * WRENCH + k];
+        for (j = 0; j < 6 && wanted; j++)
+            by_pose[6 * k + j] = slopes[n * k + j] + slopes[next + n * k + j];
+    }
     return !(wanted && outside && contact->stops);
 }
 

@@ -72,6 +72,7 @@ typedef int (*derivative)(const void *of, double time, const double *state, int 
 typedef struct {
     const compartment *const *parts;
     int stops;                 /* whether a step stops outside the trained domain */
+    const double *design;      /* scaled parameters of a surrogate over designs */
     double *scratch;
 } trained;
 

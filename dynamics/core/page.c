@@ -1,14 +1,19 @@
-/* What a page in a browser computes with, as one translation unit for WebAssembly: the loads of a
-   surrogate, and the simulation that they drive. */
+/* What a page in a browser computes with, as one translation unit for WebAssembly: loads, errors and
+   pressures of a surrogate, and the simulation that they drive. */
 #define KNEE_API __attribute__((visibility("default")))
+#include "fields.h"
 #include "motion.h"
 
+#include "vectors.h"
+#include "spring_laws.c"
 #include "sums.c"
 #include "functions.c"
 #include "regressor.c"
 #include "line.c"
 #include "jets.c"
 #include "compartment.c"
+#include "posterior.c"
+#include "fields.c"
 #include "ligaments.c"
 #include "equations.c"
 #include "rosenbrock.c"

@@ -84,7 +84,7 @@ def integrate_trained(
     times: FloatArray,
 ) -> Integration:
     """Integrate a state (n,) to times (N,) [s] with a surrogate, or to the end of its domain."""
-    fields = {"parts": contact.address, "stops": stops_outside}
+    fields = {"parts": contact.address, "stops": stops_outside, "design": None}
     trained = Struct("trained", fields | {"scratch": contact.work()})
     function = function_address(CORE.trained_contact)
     return _integrated(problem, function, trained, tableau, limits, state, times)

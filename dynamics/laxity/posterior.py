@@ -1,20 +1,22 @@
-"""Ligaments from measured laxity: the optimum, and draws of the posterior.
+"""Ligaments from measured laxity: the optimum, draws of the posterior, and predictions.
 
 A measured displacement is that of the model plus two normal errors, of the measurement and of the
-model itself. The standard deviation of the latter, one for each direction, is learnt; its prior is
-half-normal. With the model linear about the optimum, the parameters integrate out of the posterior
-of these deviations, which an affine-invariant ensemble samples (Goodman & Weare 2010, Commun Appl
-Math Comput Sci 5:65-80; Foreman-Mackey et al. 2013, Publ Astron Soc Pac 125:306-312). Draws of the
-parameters then are randomised maximum likelihood (Oliver et al. 1996, in: Proc 5th Eur Conf Math
-Oil Recov; Chen & Oliver 2012, Math Geosci 44:1-26): each is the optimum for measurements and prior
-means to which errors were added, found with the laxity model itself. For a linear model they are
-draws of the posterior; otherwise they approach them.
+model itself. The latter is a Gaussian process for each direction (Kennedy & O'Hagan 2001, J R Stat
+Soc B 63:425-464), with a squared exponential over flexion and load: near fitted tests it is known
+from their residuals, and far from them it is as large as its standard deviation, which is learnt
+with a half-normal prior. With the model linear about the optimum, the parameters integrate out of
+the posterior of these deviations, which an affine-invariant ensemble samples (Goodman & Weare 2010,
+Commun Appl Math Comput Sci 5:65-80; Foreman-Mackey et al. 2013, Publ Astron Soc Pac 125:306-312).
+Draws of the parameters then are randomised maximum likelihood (Oliver et al. 1996, in: Proc 5th Eur
+Conf Math Oil Recov; Chen & Oliver 2012, Math Geosci 44:1-26): each is the optimum for measurements
+and prior means to which errors were added, found with the laxity model itself. For a linear model
+they are draws of the posterior; otherwise they approach them.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import emcee
 import numpy as np
@@ -31,6 +33,8 @@ _EVALUATIONS, _CLOSE, _NO_STATE = 100, 1e-3, 1e3
 _ROUNDS = 3
 #: Walkers per dimension, steps of a turn, most turns; steps over the autocorrelation time.
 _WALKERS, _TURN, _TURNS, _LENGTHS = 8, 1000, 10, 50
+#: Draws of the deviations of the model's errors that stand for all.
+_THINNED = 100
 
 
 class Measured(NamedTuple):
@@ -43,10 +47,26 @@ class Measured(NamedTuple):
     kinds: NDArray[np.int64]
     #: Scales of the half-normal priors of the deviations of the model's errors (K,) [mm or deg].
     scales: FloatArray
+    #: Flexion and load of each over the lengths of the model's errors (N, 2) [1].
+    places: FloatArray
 
-    def spread(self, model_errors: FloatArray) -> FloatArray:
-        """Return total standard deviations (..., N) [mm, deg] for the model's errors (..., K)."""
-        return np.hypot(self.errors, model_errors[..., self.kinds])
+    def rows(self, chosen: NDArray[Any]) -> Measured:
+        """Return the displacements [mm or deg] that are chosen, (N,) bool."""
+        values, errors, kinds, places = (
+            each[chosen] for each in (self.values, self.errors, self.kinds, self.places)
+        )
+        return Measured(values, errors, kinds, self.scales, places)
+
+    def covariance(self, model_errors: FloatArray) -> FloatArray:
+        """Return the covariance (..., N, N) [mm, deg] of both errors.
+
+        For the deviations of the model's errors (..., K) [mm or deg].
+        """
+        apart = self.places[:, None] - self.places
+        alike = np.exp(-0.5 * np.sum(apart**2, axis=2)) * (self.kinds[:, None] == self.kinds)
+        sizes = model_errors[..., self.kinds]
+        found: FloatArray = sizes[..., :, None] * sizes[..., None, :] * alike
+        return found + np.diag(self.errors**2)
 
 
 class Fit(NamedTuple):
@@ -54,11 +74,12 @@ class Fit(NamedTuple):
 
     #: Displacements there, with parameters and derivatives.
     answer: Answer
-    #: Standard deviations of the model's errors (K,) [mm or deg].
+    #: Standard deviations of the model's errors (K,) [mm or deg], and some draws of them (M, K).
     model_errors: FloatArray
+    drawn_errors: FloatArray
     #: Covariance of the parameters (P, P) [1], for a linear model.
     covariance: FloatArray
-    #: Sum of squares of the residuals, each over its spread [1].
+    #: Sum of squares of the uncorrelated residuals, each over its standard deviation [1].
     misfit: float
     #: Evaluations of the laxity tests.
     evaluations: int
@@ -86,24 +107,60 @@ def fit(model: LaxityModel, measured: Measured) -> Fit:
     errors, answer, count = measured.scales, model.base, 0
     zero = np.zeros(len(answer.z))
     for _ in range(_ROUNDS):
-        spread = measured.spread(errors)
-        answer, used = _nearest(model, measured.values, spread, zero, answer)
-        errors = _sampled(measured, answer, np.random.default_rng(0), _TURN)[0]
-        errors = np.exp(np.log(errors).mean(axis=0))
+        covariance = measured.covariance(errors)
+        answer, used = _nearest(model, measured.values, covariance, zero, answer)
+        chain = _sampled(measured, answer, np.random.default_rng(0), _TURN)[0]
+        errors = np.exp(np.log(chain).mean(axis=0))
         count += used
-    spread = measured.spread(errors)
-    answer, used = _nearest(model, measured.values, spread, zero, answer)
-    misfit = float(np.sum(((answer.values - measured.values) / spread) ** 2))
-    covariance = linear_covariance(answer.jacobian, spread)
-    return Fit(answer, errors, covariance, misfit, count + used)
+    covariance = measured.covariance(errors)
+    answer, used = _nearest(model, measured.values, covariance, zero, answer)
+    residual = measured.values - answer.values
+    misfit = float(residual @ np.linalg.solve(covariance, residual))
+    drawn, slope = chain[:: max(1, len(chain) // _THINNED)], answer.jacobian
+    # Both the parameters and their covariance depend on the errors.
+    means, parts = [], []
+    for row in drawn:
+        gram = slope @ slope.T + measured.covariance(row)
+        means.append(slope.T @ np.linalg.solve(gram, residual + slope @ answer.z))
+        parts.append(linear_covariance(slope, measured.covariance(row)))
+    spread = np.mean(parts, axis=0) + np.cov(means, rowvar=False)
+    return Fit(answer, errors, drawn, spread, misfit, count + used)
 
 
-def linear_covariance(jacobian: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return the covariance (P, P) [1] of the parameters for derivatives (N, P), spreads (N,)."""
-    scaled = jacobian / spread[:, None]
-    inner = scaled @ scaled.T + np.eye(len(scaled))
-    covariance: FloatArray = np.eye(scaled.shape[1]) - scaled.T @ np.linalg.solve(inner, scaled)
-    return covariance
+def linear_covariance(jacobian: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return the covariance (P, P) [1] of the parameters.
+
+    For derivatives (N, P) of displacements and the covariance (N, N) of their errors.
+    """
+    gram = jacobian @ jacobian.T + covariance
+    taught: FloatArray = jacobian.T @ np.linalg.solve(gram, jacobian)
+    return np.eye(jacobian.shape[1]) - taught
+
+
+def predict(
+    measured: Measured,
+    known: NDArray[np.bool_],
+    errors: FloatArray,
+    values: FloatArray,
+    slope: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation (N,) [mm or deg] of measurements like those of all tests.
+
+    The `known` ones (N,) were fitted. For M draws of the deviations of the model's errors (M, K)
+    and of the displacements of the model (M, N), or for displacements (N,) at the means of the
+    prior and derivatives (N, P) of a linear model.
+    """
+    gram = np.zeros((len(known), len(known))) if slope is None else slope @ slope.T
+    means, variances = [], []
+    for row, centre in zip(errors, np.broadcast_to(values, (len(errors), len(known))), strict=True):
+        both = gram + measured.covariance(row)
+        # A new measurement has an error of its own.
+        others = both - np.diag(measured.errors**2)
+        weights = np.linalg.solve(both[np.ix_(known, known)], others[known]).T
+        means.append(centre + weights @ (measured.values - centre)[known])
+        variances.append(np.diag(both) - np.sum(weights * others[known].T, axis=1))
+    spread = np.mean(variances, axis=0) + np.var(means, axis=0)
+    return np.mean(means, axis=0), np.sqrt(spread)
 
 
 def draw(
@@ -117,10 +174,10 @@ def draw(
     errors = chain[rng.choice(len(chain), count)]
     answers, kept = [], []
     for row in errors:
-        spread = measured.spread(row)
-        target = measured.values + spread * rng.standard_normal(len(spread))
+        covariance = measured.covariance(row)
+        target = rng.multivariate_normal(measured.values, covariance, method="cholesky")
         centre = rng.standard_normal(len(found.answer.z))
-        answer, used = _nearest(model, target, spread, centre, found.answer)
+        answer, used = _nearest(model, target, covariance, centre, found.answer)
         if used < _EVALUATIONS:
             answers.append(answer)
             kept.append(row)
@@ -135,15 +192,16 @@ def draw(
 def _nearest(
     model: LaxityModel,
     target: FloatArray,
-    spread: FloatArray,
+    covariance: FloatArray,
     centre: FloatArray,
     start: Answer,
 ) -> tuple[Answer, int]:
     """Return the answer that is nearest to targets (N,) and centre (P,), and the evaluations.
 
-    That with the least sum of squares of (f(z) - target) / spread and of z - centre; the
-    evaluations are `_EVALUATIONS` if the search does not end.
+    That with the least sum of squares of f(z) - target, in the metric of their covariance (N, N),
+    and of z - centre; the evaluations are `_EVALUATIONS` if the search does not end.
     """
+    weights = np.linalg.inv(np.linalg.cholesky(covariance))
     found_at = {start.z.tobytes(): start}
     last, identity = start, np.eye(len(centre))
 
@@ -155,10 +213,10 @@ def _nearest(
                 found_at[key] = model(z, last)
             last = found_at[key]
             misfit = last.values - target
-        return np.concatenate([misfit / spread, z - centre])
+        return np.concatenate([weights @ misfit, z - centre])
 
     def jacobian(z: FloatArray) -> FloatArray:
-        return np.vstack([found_at[z.tobytes()].jacobian / spread[:, None], identity])
+        return np.vstack([weights @ found_at[z.tobytes()].jacobian, identity])
 
     found = least_squares(
         residuals, start.z, jac=jacobian, xtol=_CLOSE, ftol=_CLOSE, max_nfev=_EVALUATIONS
@@ -176,7 +234,7 @@ def _sampled(
 
     def log_posterior(logs: FloatArray) -> FloatArray:
         errors = np.exp(np.clip(logs, -10.0, 10.0))
-        matrix = gram + measured.spread(errors)[:, None, :] ** 2 * np.eye(len(gram))
+        matrix = gram + measured.covariance(errors)
         weighted = np.linalg.solve(
             matrix, np.broadcast_to(residual, (len(logs), len(gram)))[..., None]
         )

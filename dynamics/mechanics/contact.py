@@ -21,7 +21,7 @@ from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.errors import InputError
-from foundation.contact_laws import CompliantFriction, ContactLaw
+from foundation.contact_laws.normal import CompliantFriction, ContactLaw
 
 BoolArray = NDArray[np.bool_]
 

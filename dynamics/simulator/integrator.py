@@ -31,20 +31,8 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import beyond
 
 
-class ReportedMotion(NamedTuple):
-    """Fields of `SimulationResult` at the reported instants, such as poses (N, 6) [rad, m]."""
-
-    poses: FloatArray
-    rates: FloatArray
-    compartment_loads: FloatArray
-    loads: FloatArray
-    flags: tuple[CountedFlag, ...]
-    compartments: tuple[str, ...] = COMPARTMENTS
-    flagged: int = 0
-
-
-def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
-    """Return motion and loads at states (N, n) [rad, m, s] and instants (N,) [s]."""
+def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> dict[str, Any]:
+    """Return fields of `SimulationResult` at states (N, n) [rad, m, s] and instants (N,) [s]."""
     values, rates = equations.problem.inputs(times)
     poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
@@ -57,9 +45,15 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
         names, values, rates, flags = _called(equations, times, states)
     parts = scaled_loads(values, equations.problem.factor)
     prescribed[:, columns] = rates[:, : len(columns)]
-    by_part = np.moveaxis(parts, 1, 0)
-    counted, flagged = counted_flags(flags), len({time for time, _ in flags})
-    return ReportedMotion(poses, prescribed, by_part, total_loads(parts), counted, names, flagged)
+    return {
+        "poses": poses,
+        "rates": prescribed,
+        "compartment_loads": np.moveaxis(parts, 1, 0),
+        "loads": total_loads(parts),
+        "flags": counted_flags(flags),
+        "compartments": names,
+        "flagged": len({time for time, _ in flags}),
+    }
 
 
 def _compiled(
@@ -223,7 +217,7 @@ def simulate(
         gait_percent=percent,
         applied=cycle.applied(times),
         statistics=statistics,
-        **reported(equations, times, done.states)._asdict(),
+        **reported(equations, times, done.states),
     )
 
 

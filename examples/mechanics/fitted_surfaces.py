@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares, root
 
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.pose import Pose
-from foundation.contact_laws import EllipticContact, effective_modulus
+from foundation.contact_laws.hertz import EllipticContact, effective_modulus
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics import pose_at_load
 
 #: Polyethylene [Pa, 1], thickness of the insert [m], and loads of a compartment [N].

@@ -38,8 +38,6 @@ class Quantity:
     label: str
     #: Decimals to print in `unit_for_people`.
     decimals: int
-    #: Meaning in one line, for the metadata of files.
-    description: str = ""
 
     @property
     def column(self) -> str:
@@ -61,33 +59,26 @@ class Quantity:
 
 
 _TO_DEGREES = 180.0 / math.pi
-_AT = "position of the femoral origin in the tibial frame"
-_FORCE = "force on the femur"
-_MOMENT = "moment on the femur about the tibial origin"
-_CENTRE = "centre of pressure in the tibial frame"
-_FLEXION = "flexion of the knee (Grood & Suntay 1983)"
-_ROTATION = "internal rotation of the tibia"
 _ROWS = (
-    ("flexion", "α", "rad", "°", _TO_DEGREES, "flexion", 1, _FLEXION),
-    ("adduction", "β", "rad", "°", _TO_DEGREES, "adduction", 2, "adduction of the tibia"),
-    ("rotation", "γ", "rad", "°", _TO_DEGREES, "internal rotation", 2, _ROTATION),
-    ("anterior", "x", "m", "mm", 1e3, "anterior position", 2, f"anterior {_AT}"),
-    ("superior", "y", "m", "mm", 1e3, "superior position", 3, f"superior {_AT}"),
-    ("lateral", "z", "m", "mm", 1e3, "lateral position", 2, f"lateral {_AT}"),
-    ("force_x", "F_x", "N", "N", 1.0, "AP force", 1, f"AP (anterior) {_FORCE}"),
-    ("force_y", "F_y", "N", "N", 1.0, "axial force", 1, f"axial (superior) {_FORCE}"),
-    ("force_z", "F_z", "N", "N", 1.0, "ML force", 1, f"ML (lateral) {_FORCE}"),
-    ("moment_x", "M_x", "N·m", "N·mm", 1e3, "moment x", 0, f"{_MOMENT}, x axis"),
-    ("moment_y", "M_y", "N·m", "N·mm", 1e3, "moment y", 0, f"{_MOMENT}, y axis"),
-    ("moment_z", "M_z", "N·m", "N·mm", 1e3, "moment z", 0, f"{_MOMENT}, z axis"),
-    ("area", "A", "m²", "mm²", 1e6, "contact area", 1, "contact area"),
-    ("peak_pressure", "p_max", "Pa", "MPa", 1e-6, "peak pressure", 2, "largest contact pressure"),
-    ("mean_pressure", "p_mean", "Pa", "MPa", 1e-6, "mean pressure", 2,
-     "contact pressure averaged over the area"),
-    ("cop_x", "c_x", "m", "mm", 1e3, "centre of pressure x", 2, f"{_CENTRE}, x axis"),
-    ("cop_y", "c_y", "m", "mm", 1e3, "centre of pressure y", 2, f"{_CENTRE}, y axis"),
-    ("cop_z", "c_z", "m", "mm", 1e3, "centre of pressure z", 2, f"{_CENTRE}, z axis"),
-)  # fmt: skip
+    ("flexion", "α", "rad", "°", _TO_DEGREES, "flexion", 1),
+    ("adduction", "β", "rad", "°", _TO_DEGREES, "adduction", 2),
+    ("rotation", "γ", "rad", "°", _TO_DEGREES, "internal rotation", 2),
+    ("anterior", "x", "m", "mm", 1e3, "anterior position", 2),
+    ("superior", "y", "m", "mm", 1e3, "superior position", 3),
+    ("lateral", "z", "m", "mm", 1e3, "lateral position", 2),
+    ("force_x", "F_x", "N", "N", 1.0, "AP force", 1),
+    ("force_y", "F_y", "N", "N", 1.0, "axial force", 1),
+    ("force_z", "F_z", "N", "N", 1.0, "ML force", 1),
+    ("moment_x", "M_x", "N·m", "N·mm", 1e3, "moment x", 0),
+    ("moment_y", "M_y", "N·m", "N·mm", 1e3, "moment y", 0),
+    ("moment_z", "M_z", "N·m", "N·mm", 1e3, "moment z", 0),
+    ("area", "A", "m²", "mm²", 1e6, "contact area", 1),
+    ("peak_pressure", "p_max", "Pa", "MPa", 1e-6, "peak pressure", 2),
+    ("mean_pressure", "p_mean", "Pa", "MPa", 1e-6, "mean pressure", 2),
+    ("cop_x", "c_x", "m", "mm", 1e3, "centre of pressure x", 2),
+    ("cop_y", "c_y", "m", "mm", 1e3, "centre of pressure y", 2),
+    ("cop_z", "c_z", "m", "mm", 1e3, "centre of pressure z", 2),
+)
 #: The quantities of poses and loads by column, such as "moment_x_Nm"; the columns have the order
 #: of `foundation.base.pose.POSE_COLUMNS` and `foundation.base.loads.LOAD_COLUMNS`.
 QUANTITIES = {quantity.column: quantity for quantity in (Quantity(*row) for row in _ROWS)}

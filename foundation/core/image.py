@@ -33,16 +33,16 @@ class Image:
         """Add an array of any shape [any unit] in the library's type; return its address."""
         if values.dtype.kind == "f":
             return self._placed(np.ascontiguousarray(values, "<f8").tobytes())
-        kind = np.uint8 if values.dtype.kind == "b" else "<i4"
+        kind = np.uint8 if values.dtype.itemsize == 1 else "<i4"
         return self._placed(np.ascontiguousarray(values, kind).tobytes())
 
     def room(self, numbers: int) -> int:
         """Add memory for numbers of 8 bytes; return its address."""
         return self._placed(bytes(8 * numbers))
 
-    def pointers(self, pointed: Sequence[Struct]) -> int:
-        """Add structs and an array of pointers to these structs; return its address."""
-        return self.array(np.array([self.struct(each) for each in pointed]))
+    def read(self, name: str, address: int) -> Any:
+        """Return a copy of the struct of a name at an address."""
+        return STRUCTS_32[name].from_buffer_copy(self._bytes, address - BASE)
 
     def struct(self, given: Struct) -> int:
         """Add a struct and all that its pointers refer to; return its address."""

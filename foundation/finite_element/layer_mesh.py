@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import warnings
-
-# The lines of the chart do not cross, and meet the surface once: columns that lean towards these
-# lines unfold in the end, whatever the surface.
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +25,9 @@ _UNCHANGED = 1e-3
 
 class Straightening:
     """Base (C, 3) [m] of a layer whose columns lean towards lines of the chart in rounds."""
+
+    # The lines of the chart do not cross, and meet the surface once: columns that lean towards
+    # these lines unfold in the end, whatever the surface.
 
     def __init__(self, grid: SurfaceGrid, base: FloatArray) -> None:
         self._grid, depth = grid, base - grid.points

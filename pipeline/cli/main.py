@@ -18,7 +18,7 @@ from pipeline.advice import PROGRAM, of_configuration
 from pipeline.cli import prepare, train, use
 from pipeline.cli.app import Answer, Command, app
 from pipeline.errors import INTERRUPTED
-from pipeline.streams import drop, or_silent
+from pipeline.progress import drop, or_silent
 
 #: Modules that register the commands.
 COMMAND_MODULES = (prepare, train, use)
@@ -130,7 +130,7 @@ def _resumption(request: Request, words: Sequence[str]) -> str:
 def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     """Report the error that is being handled and return the exit status."""
     # Imported late: help needs none of these packages.
-    from pipeline.execution.memory import is_of_memory, memory_error_text
+    from pipeline.execution import is_of_memory, memory_error_text
 
     if is_of_memory(error):
         text = memory_error_text(error) + _resumption(request, words)
@@ -138,8 +138,7 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
     from pipeline.cli.write_errors import is_of_writing, write_error_text
-    from pipeline.errors import ExecutionError
-    from pipeline.stages import StageError
+    from pipeline.errors import ExecutionError, StageError
 
     as_json = request.as_json
     failures = (StageError, ExecutionError, SimulationError, EquilibriumError, PoseError)

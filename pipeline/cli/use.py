@@ -108,13 +108,13 @@ def fit(
     --------
     $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
     """
-    from pipeline.design_space.fitted_knee import (
+    from pipeline.design_space.taken_design import (
+        TrainedDesigns,
         fit_document,
         fit_knee,
         fit_lines,
         fitted_surrogate,
     )
-    from pipeline.design_space.taken_design import TrainedDesigns
     from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
@@ -433,7 +433,7 @@ def tables(
         --out cycle.csv
     """
     from pipeline.reports.judgement import judgement_lines, stored_judgement
-    from pipeline.store.sample_tables import export_tables
+    from pipeline.store.samples import export_tables
 
     files = export_tables(source, format, out, wanted=table, people=units == "people")
     paths = [str(path) for path in files]

@@ -74,15 +74,9 @@ class LayerConfig(Section):
     reference_indentation_mm: Positive = Field(
         1.0, description="dref of the modified law; no effect at m = 1"
     )
-    modulus_factor: Positive = Field(
-        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 keeps the modulus"
-    )
-    thickness_factor: Positive = Field(
-        1.0, description="factor of the thickness in the coupled law; 1 keeps the thickness"
-    )
-    nodes_across: int = Field(
-        8, ge=4, le=40, description="nodes across the patch of contact in the coupled law"
-    )
+    modulus_factor: Positive = Field(1.0, description="factor of the modulus in the coupled law")
+    thickness_factor: Positive = Field(1.0, description="factor of the thickness if coupled")
+    nodes_across: int = Field(8, ge=4, le=40, description="nodes across a coupled contact")
 
     @property
     def own_parameters(self) -> dict[str, float]:
@@ -119,18 +113,8 @@ class FiniteElementConfig(Section):
     [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
-    node_spacing_mm: float = Field(
-        0.5,
-        ge=0.1,
-        le=5.0,
-        description="distance of the surface nodes in the contact region",
-    )
-    growth: float = Field(
-        1.1,
-        ge=1.0,
-        le=2.0,
-        description="ratio of the height of an element to the height of the element above",
-    )
+    node_spacing_mm: float = Field(0.5, ge=0.1, le=5.0, description="distance of surface nodes")
+    growth: float = Field(1.1, ge=1.0, le=2.0, description="height over that of the element above")
 
 
 #: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
@@ -166,19 +150,13 @@ class ContactConfig(LayerConfig):
     )
     model: ModelName = Field(DEFAULT_MODEL, description=", or ".join(CONTACT_MODELS.values()))
     surface: Literal["curved", "flat"] = Field(
-        "curved",
-        description="surfaces between the vertices: smooth patches with a quadratic field of "
-        "indentation, or plane facets with one spring each",
+        "curved", description="smooth patches between vertices, or plane facets of one spring each"
     )
     conservative: bool = Field(
-        False,
-        description="whether loads are the gradient of the stored energy, or act along the normal "
-        "of each spring; the modified law with finite f has no stored energy",
+        False, description="whether loads are the gradient of a stored energy, not along normals"
     )
     finite_element: FiniteElementConfig | None = Field(
-        None,
-        description='finite elements of the layers, with model = "finite_element", and of '
-        "calibrations and comparisons",
+        None, description='finite elements of model = "finite_element" and of comparisons'
     )
     femur_layer: LayerConfig | None = Field(
         None, description="elastic femoral layer: springs in series, or finite elements"
@@ -262,9 +240,7 @@ class CalibrationConfig(Section):
         ("modified", "coupled"), min_length=1, description="laws to calibrate"
     )
     samples: int = Field(60, ge=10, description="samples of each compartment")
-    folds: int = Field(
-        5, ge=2, le=10, description="parts of the samples, each held out once for the errors"
-    )
+    folds: int = Field(5, ge=2, le=10, description="parts of the samples, each held out once")
     seed: int = Field(0, ge=0, description="seed of the samples")
 
 
@@ -283,9 +259,8 @@ class ComparisonConfig(Section):
     the configuration describes springs.
     """
 
-    poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")
+    poses: int = Field(26, ge=2, description="poses of the gait cycle")
     models: tuple[ComparedModel, ...] = Field(
         (),
-        description="models to compare with the finite elements (docs/comparison.md); by default "
-        "all",
+        description="models to compare with finite elements (docs/comparison.md); by default all",
     )

@@ -90,15 +90,12 @@ _MOST = 8
 class ParameterConfig(Section):
     """A parameter of the designs: a number of [knee] or [contact] and its range."""
 
-    key: str = Field(
-        description="dotted key of a number in [knee] or [contact], for example "
-        "knee.implant.dish_sagittal_radius_mm"
-    )
+    key: str = Field(description="dotted key of a number in [knee] or [contact]")
     range: Range = Field(description="least and largest value, in the unit of the key")
     name: str = Field(
         "",
         pattern=r"^([A-Za-z][A-Za-z0-9_]*)?$",
-        description="name of the parameter; by default the last part of the key",
+        description="name of the parameter; by default the end of its key",
     )
 
     @property
@@ -129,34 +126,18 @@ class DesignSpaceConfig(Section):
         200, ge=20, description="samples of each compartment within a design that is learnt"
     )
     rounds: int = Field(
-        2,
-        ge=1,
-        le=20,
-        description="number of rounds: of all but the first, the designs are those with the "
-        "largest predicted errors, and samples that are predicted to be infeasible are left out",
+        2, ge=1, le=20, description="rounds, all but the first at designs of large predicted errors"
     )
     unseen: int = Field(
-        64,
-        ge=0,
-        description="number of designs that no surrogate is fitted to; their samples locate where "
-        "the surrogate can be trusted, and tell expected errors",
+        64, ge=0, description="designs that no fit learns: trusted domain and expected errors"
     )
-    held_out: int = Field(
-        20,
-        ge=1,
-        description="number of held-out designs, at which samples and gait cycles are compared "
-        "with the original model",
-    )
+    held_out: int = Field(20, ge=1, description="designs at which the surrogate is judged")
     seed: int = Field(1, ge=0, description="seed of the designs and of their samples")
     constraints: tuple[str, ...] = Field(
-        (),
-        description="inequalities between parameters that every design satisfies, for example "
-        '"condyle_coronal_radius_mm < 0.95 * dish_coronal_radius_mm"',
+        (), description='inequalities of every design, such as "a_mm < 0.95 * b_mm"'
     )
     parameter: tuple[ParameterConfig, ...] = Field(
-        min_length=1,
-        max_length=_MOST,
-        description="[[design_space.parameter]]: the varied keys",
+        min_length=1, max_length=_MOST, description="[[design_space.parameter]]: varied keys"
     )
 
     @property

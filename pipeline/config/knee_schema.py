@@ -36,30 +36,22 @@ class ShapeConfig(Section):
         (), description="corresponding femoral meshes, one per knee"
     )
     tibia_files: tuple[File, ...] = Field(
-        (),
-        description="corresponding tibial meshes of the same knees, in the same order; a body "
-        "without files keeps its mesh in all knees",
+        (), description="tibial meshes of the same knees; without files the body stays as it is"
     )
     femur_displacements: tuple[File, ...] = Field(
-        (),
-        description="in place of meshes: CSV files, one per mode, with columns dx_mm, dy_mm and "
-        "dz_mm along the axes of the file of the mesh and a row per vertex of that file",
+        (), description="CSV files, one per mode: dx_mm, dy_mm, dz_mm of each vertex of the file"
     )
     tibia_displacements: tuple[File, ...] = Field(
-        (),
-        description="the same for the tibia; if both bodies have displacements, each mode moves "
-        "both",
+        (), description="the same for the tibia; a mode of both bodies moves both"
     )
     align: Literal["none", "rigid"] = Field(
-        "none",
-        description="none: the meshes of a body are in one frame, that of its section; rigid: each "
-        "mesh is first turned and moved onto that of the section, as its vertices fit best",
+        "none", description="rigid: each mesh is first moved onto that of the section"
     )
     modes: int | None = Field(
         None,
         ge=1,
         le=MOST_MODES,
-        description="number of modes; by default as many as the files give, at most 8",
+        description="number of modes; by default as the files give, at most 8",
     )
     mode_1: Finite = _weight(1)
     mode_2: Finite = _weight(2)
@@ -167,9 +159,7 @@ class MeshConfig(Section):
         'paths whose meshes are read as one, such as ["medial.stl", "lateral.stl"]',
     )
     unit: Literal["m", "cm", "mm", "um", "inch"] | None = Field(
-        None,
-        description="unit of the file (m, cm, mm, um, inch); by default the unit that the file "
-        "states (3MF, glTF, STEP), otherwise m",
+        None, description="unit of the file; by default that which the file states, else m"
     )
     axes: tuple[str, str, str] | tuple[Vector, Vector, Vector] = Field(
         ("x", "y", "z"),
@@ -182,30 +172,21 @@ class MeshConfig(Section):
         "turned after axes, in this order",
     )
     origin_mm: Vector = Field(
-        (0.0, 0.0, 0.0),
-        description="point of the file that becomes the origin of the body, along the file's axes",
+        (0.0, 0.0, 0.0), description="point of the file that becomes the origin, along its axes"
     )
     surface: Literal["whole", "bearing"] = Field(
-        "whole",
-        description="the whole mesh, or the part of a closed solid, a cartilage shell or a whole "
-        "bone that faces the other body",
+        "whole", description="the whole mesh, or what faces the other body of a closed one"
     )
     cartilage_mm: NonNegative = Field(
         0.0,
         le=10.0,
-        description="thickness of the cartilage on a bone whose file has none: the surface moves "
-        "outwards by this distance",
+        description="cartilage on a bone whose file has none: the surface moves outwards",
     )
     decimate_um: NonNegative = Field(
-        5.0,
-        description="largest deviation of the decimation of a mesh of more than 300,000 triangles; "
-        "0 keeps all triangles",
+        5.0, description="largest deviation of a decimation above 300,000 triangles; 0: none"
     )
     smooth_um: NonNegative = Field(
-        0.0,
-        le=1000.0,
-        description="largest distance that smoothing moves a vertex of a rough scan, see "
-        "docs/mesh_problems.md; 0 keeps all vertices",
+        0.0, le=1000.0, description="largest distance that smoothing moves a vertex of a rough scan"
     )
 
     @property
@@ -231,15 +212,11 @@ class OriginalConfig(Section):
         "model", description="the contact model of [knee] and [contact], or a table"
     )
     file: File | None = Field(
-        None,
-        description="table of poses and loads (CSV or .parquet, docs/table_original.md), relative "
-        "to the configuration file, or $KNEE_DATA/...",
+        None, description="table of poses and loads, CSV or .parquet (docs/table_original.md)"
     )
     side: Literal["right", "left"] = Field(
         "right",
-        description='"left" mirrors the table of a left knee whose third axis points to the '
-        "body's right; "
-        'use "right" if the third axis points lateral',
+        description='"left" mirrors a table whose third axis points to the right of the body',
     )
 
     @property
@@ -270,27 +247,19 @@ class ImplantConfig(Section):
         "j_curve", description="sagittal profile: three tangent arcs, or one radius"
     )
     radius_mm: Positive = Field(25.0, description="sagittal radius of single_radius")
-    posterior_radius_mm: Positive = Field(
-        22.0, description="sagittal radius of the posterior arc of j_curve"
-    )
-    distal_radius_mm: Positive = Field(
-        34.0, description="sagittal radius of the distal arc of j_curve"
-    )
-    anterior_radius_mm: Positive = Field(
-        38.0, description="sagittal radius of the anterior arc of j_curve"
-    )
+    posterior_radius_mm: Positive = Field(22.0, description="posterior sagittal radius of j_curve")
+    distal_radius_mm: Positive = Field(34.0, description="distal sagittal radius of j_curve")
+    anterior_radius_mm: Positive = Field(38.0, description="anterior sagittal radius of j_curve")
     # A circle is wider than the half width of what it sweeps.
     condyle_coronal_radius_mm: Finite = Field(
-        20.0, gt=14.0, description="coronal radius of the condyles, which are 28 mm wide"
+        20.0, gt=14.0, description="coronal radius of the 28 mm wide condyles"
     )
     dish_sagittal_radius_mm: Positive = Field(45.0, description="sagittal radius of the plateaus")
     dish_coronal_radius_mm: Finite = Field(
-        23.0, gt=13.0, description="coronal radius of the plateaus, which are 26 mm wide"
+        23.0, gt=13.0, description="coronal radius of the 26 mm wide plateaus"
     )
     dish_half_length_mm: Positive = Field(22.0, description="half length of the plateaus")
-    insert_thickness_mm: Positive = Field(
-        8.0, description="thickness of the insert under the lowest point of each plateau"
-    )
+    insert_thickness_mm: Positive = Field(8.0, description="least thickness under a plateau")
     edge_mm: Positive = Field(0.75, description="edge length of the tibial triangles")
     femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
 
@@ -305,50 +274,18 @@ class PlacementConfig(Section):
     surfaces refer to the components before this displacement.
     """
 
-    tibia_slope_deg: Displacement = Field(
-        0.0, description="slope of the tibial component: the plateaus fall towards posterior"
-    )
-    tibia_varus_deg: Displacement = Field(
-        0.0, description="varus of the tibial component: the plateaus fall towards medial"
-    )
-    tibia_rotation_deg: Displacement = Field(
-        0.0,
-        description="internal rotation of the tibial component: its anterior side turns towards "
-        "medial",
-    )
-    tibia_anterior_mm: Displacement = Field(
-        0.0, description="anterior displacement of the tibial component"
-    )
-    tibia_superior_mm: Displacement = Field(
-        0.0, description="superior displacement of the tibial component"
-    )
-    tibia_lateral_mm: Displacement = Field(
-        0.0, description="lateral displacement of the tibial component"
-    )
-    femur_flexion_deg: Displacement = Field(
-        0.0,
-        description="flexion of the femoral component against the femur: its distal side turns "
-        "towards posterior",
-    )
-    femur_varus_deg: Displacement = Field(
-        0.0,
-        description="varus of the femoral component: its distal side turns towards medial, the "
-        "lateral condyle moves distally",
-    )
-    femur_rotation_deg: Displacement = Field(
-        0.0,
-        description="internal rotation of the femoral component: its anterior side turns towards "
-        "medial",
-    )
-    femur_anterior_mm: Displacement = Field(
-        0.0, description="anterior displacement of the femoral component"
-    )
-    femur_superior_mm: Displacement = Field(
-        0.0, description="superior displacement of the femoral component"
-    )
-    femur_lateral_mm: Displacement = Field(
-        0.0, description="lateral displacement of the femoral component"
-    )
+    tibia_slope_deg: Displacement = Field(0.0, description="slope: plateaus fall to posterior")
+    tibia_varus_deg: Displacement = Field(0.0, description="varus: plateaus fall to medial")
+    tibia_rotation_deg: Displacement = Field(0.0, description="internal rotation")
+    tibia_anterior_mm: Displacement = Field(0.0, description="anterior displacement")
+    tibia_superior_mm: Displacement = Field(0.0, description="superior displacement")
+    tibia_lateral_mm: Displacement = Field(0.0, description="lateral displacement")
+    femur_flexion_deg: Displacement = Field(0.0, description="flexion: distal side to posterior")
+    femur_varus_deg: Displacement = Field(0.0, description="varus: distal side to medial")
+    femur_rotation_deg: Displacement = Field(0.0, description="internal rotation")
+    femur_anterior_mm: Displacement = Field(0.0, description="anterior displacement")
+    femur_superior_mm: Displacement = Field(0.0, description="superior displacement")
+    femur_lateral_mm: Displacement = Field(0.0, description="lateral displacement")
 
 
 class KneeConfig(Section):
@@ -364,14 +301,13 @@ class KneeConfig(Section):
     )
     source: Literal["builtin", "meshes"] = Field("builtin", description="source of the surfaces")
     side: Literal["right", "left"] = Field(
-        "right",
-        description="meshes and ligaments of a left knee are mirrored to a right knee when loaded",
+        "right", description="a left knee is mirrored when loaded"
     )
     implant: ImplantConfig = Field(default_factory=ImplantConfig)
     femur: MeshConfig | None = Field(None, description="femoral articular surface")
     tibia: MeshConfig | None = Field(None, description="tibial articular surface")
     tibia_solid: MeshConfig | None = Field(
-        None, description="closed solid below the tibial surface, to measure the thickness"
+        None, description="closed solid below the tibial surface, for its thickness"
     )
     placement: PlacementConfig = Field(default_factory=PlacementConfig)
     shape: ShapeConfig | None = Field(None, description="shape of the meshes by modes")
@@ -384,7 +320,7 @@ class KneeConfig(Section):
         "the file",
     )
     split_lateral_mm: Finite | None = Field(
-        None, description="lateral coordinate that separates the compartments; detected by default"
+        None, description="lateral coordinate that separates the compartments; by default found"
     )
     compartments: tuple[str, ...] = Field(
         COMPARTMENTS,

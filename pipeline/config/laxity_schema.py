@@ -113,9 +113,12 @@ class LaxityConfig(Section):
         50.0, le=200.0, description="standard deviation of its prior"
     )
     model_error_mm: Positive = Field(
-        1.0, description="scale of the half-normal prior of the model's own error, anterior tests"
+        2.0, description="scale of the half-normal prior of the model's own error, anterior tests"
     )
-    model_error_deg: Positive = Field(2.0, description="the same for the other tests")
+    model_error_deg: Positive = Field(4.0, description="the same for the other tests")
+    model_error_length_deg: Positive = Field(
+        30.0, description="flexion over which the model's own error changes"
+    )
     prior: SpreadsConfig = Field(default_factory=SpreadsConfig)
     groups: dict[str, SpreadsConfig] = Field(
         default_factory=dict,

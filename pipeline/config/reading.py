@@ -1,9 +1,10 @@
-"""Reading and writing configurations: TOML files of the schema, overrides, clear refusals."""
+"""Reading and writing configurations: files of the schema, overrides, refusals, designs."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from foundation.base.errors import InputError
 from pipeline.config.contact_schema import CONTACT_MODELS, DEFAULT_MODEL, with_model
+from pipeline.config.design_space_schema import DesignSpaceConfig
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section, near
 
@@ -131,10 +133,7 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
 
 
 def _model_first(tree: dict[str, Any], overrides: tuple[str, ...]) -> list[str]:
-    """Return the overrides but one of `contact.model`, which is made here.
-
-    Keys of the file that the other model does not have go with the former model.
-    """
+    """Return the overrides but one of `contact.model`, made here without keys of the former."""
     others = [text for text in overrides if _key_names(text.partition("=")[0]) != _MODEL_KEY]
     contact = tree.get(_MODEL_KEY[0], {})
     if len(others) == len(overrides) or not isinstance(contact, dict):
@@ -261,3 +260,54 @@ def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) 
     for theirs, ours in (("Input should be", "expected"), ("String should", "expected to")):
         message = message.replace(theirs, ours)
     return message.replace("Tuple should have", "expected")
+
+
+def design_config(config: Config, values: Mapping[str, float]) -> Config:
+    """Return the configuration of one design, of values by parameter in the unit of its name."""
+    space = design_space_of(config)
+    tree = config.model_dump(exclude_none=True, exclude={"design_space"})
+    for parameter in space.parameter:
+        *sections, key = parameter.key.split(".")
+        branch: dict[str, Any] = tree
+        for name in sections:
+            branch = branch.setdefault(name, {})
+        branch[key] = float(values[parameter.label])
+    told = ", ".join(f"{name} = {values[name]:g}" for name in space.names)
+    return checked_section(tree, Config, f"design with {told}")
+
+
+def design_space_of(config: Config) -> DesignSpaceConfig:
+    """Return the section [design_space]; raise an InputError if there is none."""
+    if config.design_space is None:
+        raise InputError(
+            "[design_space] is missing: expected the parameters of the designs and their ranges"
+        )
+    return config.design_space
+
+
+def check_designs(config: Config) -> Config:
+    """Return a configuration; a ConfigError unless every parameter is a number of its range."""
+    space = design_space_of(config)
+    for parameter in space.parameter:
+        _check_key(parameter.key)
+    for end in (0, 1):
+        design_config(config, {p.label: p.range[end] for p in space.parameter})
+    return config
+
+
+def _check_key(dotted: str) -> None:
+    """Raise a ConfigError unless a dotted key is one of a configuration, and no section."""
+    section: type[BaseModel] | None = Config
+    for name in dotted.split("."):
+        known = section.model_fields if section is not None else {}
+        if name not in known:
+            raise ConfigError(
+                f"design_space.parameter: {dotted}: expected one of {', '.join(known)} in place of "
+                f"{name}{near(name, known)}"
+            )
+        section = section_of(known[name].annotation)
+    if section is not None:
+        raise ConfigError(
+            f"design_space.parameter: {dotted}: expected a key of this section, one of "
+            f"{', '.join(section.model_fields)}"
+        )

@@ -22,20 +22,19 @@ from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
 from pipeline.config.knee_schema import KneeConfig, OriginalConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
 from pipeline.config.laxity_schema import LaxityConfig
-from pipeline.config.sampling_schema import DesignConfig as DesignConfig
-from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
-from pipeline.config.sampling_schema import MotionConfig as MotionConfig
-from pipeline.config.sampling_schema import PathConfig as PathConfig
-from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
 from pipeline.config.schema_base import Section, name_field
 from pipeline.config.schema_base import section_of as section_of
-from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.config.surrogate_schema import AUTO
-from pipeline.config.surrogate_schema import KrigingConfig as KrigingConfig
-from pipeline.config.surrogate_schema import NetworkConfig as NetworkConfig
-from pipeline.config.surrogate_schema import PolynomialConfig as PolynomialConfig
-from pipeline.config.surrogate_schema import SurrogateConfig as SurrogateConfig
-from pipeline.config.surrogate_schema import ValidationConfig as ValidationConfig
+from pipeline.config.stage_schema import AUTO, SimulationConfig
+from pipeline.config.stage_schema import DesignConfig as DesignConfig
+from pipeline.config.stage_schema import FeasibilityConfig as FeasibilityConfig
+from pipeline.config.stage_schema import KrigingConfig as KrigingConfig
+from pipeline.config.stage_schema import MotionConfig as MotionConfig
+from pipeline.config.stage_schema import NetworkConfig as NetworkConfig
+from pipeline.config.stage_schema import PathConfig as PathConfig
+from pipeline.config.stage_schema import PolynomialConfig as PolynomialConfig
+from pipeline.config.stage_schema import SpaceConfig as SpaceConfig
+from pipeline.config.stage_schema import SurrogateConfig as SurrogateConfig
+from pipeline.config.stage_schema import ValidationConfig as ValidationConfig
 
 #: Families of surrogates over designs.
 OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")
@@ -46,9 +45,7 @@ class ExecutionConfig(Section):
 
     only_with = (("backend", "dask", ("scheduler",)),)
     workers: int = Field(
-        0,
-        ge=0,
-        description="number of workers; 0 uses one per core. A scheduler has its own",
+        0, ge=0, description="number of workers; 0: one per core. A scheduler has its own"
     )
     backend: Literal["threads", "dask"] = Field(
         "threads", description="threads of this process, or processes of Dask"
@@ -56,8 +53,7 @@ class ExecutionConfig(Section):
     scheduler: str = Field(
         "",
         pattern=r"^([a-z]+://\S+:\d+)?$",
-        description="address of a Dask scheduler, such as tcp://host:8786; without an address, "
-        "backend dask starts a cluster on this machine",
+        description="address of a Dask scheduler, tcp://host:8786; by default on this machine",
     )
 
 
@@ -88,13 +84,13 @@ class Config(Section):
         None, description="parameters of the knees that one surrogate answers for"
     )
     calibration: CalibrationConfig | None = Field(
-        None, description="calibration of spring laws, which `run` carries out in place of a run"
+        None, description="calibration of spring laws, which `run` carries out"
     )
     comparison: ComparisonConfig | None = Field(
-        None, description="comparison of contact models, which `run` carries out in place of a run"
+        None, description="comparison of contact models, which `run` carries out"
     )
     laxity: LaxityConfig | None = Field(
-        None, description="laxity tests and their ligaments, which `run` carries out likewise"
+        None, description="laxity tests and their ligaments, which `run` carries out"
     )
 
     @model_validator(mode="after")

@@ -9,13 +9,12 @@ from typing import Any
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from pipeline.advice import of_configuration
-from pipeline.config.designs import check_designs, design_space_of
-from pipeline.config.reading import load_config
+from pipeline.config.reading import check_designs, design_space_of, load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import settled_path
-from pipeline.design_space.drawn_designs import HELD_OUT, draw_designs, values_of
+from pipeline.design_space.sampling import HELD_OUT, draw_designs, values_of
 from pipeline.errors import StageError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals.contact_original import preparation_of
 from pipeline.preparation.findings import Findings
 from pipeline.progress import Stage, rounded
@@ -43,7 +42,7 @@ def with_designs_checked(
 
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
     """Check the parameters, draw the designs and settle some; tell the time of all designs."""
-    if findings.attempt(_ABOUT, _checked, config) is None:
+    if findings.attempt(_ABOUT, check_designs, config) is None:
         return
     try:
         drawn = draw_designs(config)
@@ -64,11 +63,6 @@ def check_design_space(config: Config, findings: Findings, figures: dict[str, An
             told = ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
             findings.warning(_ABOUT, f"the design with {told} does not settle: {reason}")
     _tell_time(config, findings, figures)
-
-
-def _checked(config: Config) -> bool:
-    check_designs(config)
-    return True
 
 
 def _tell_time(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
@@ -122,5 +116,4 @@ def stages_over_designs(config: Config) -> list[Stage]:
         Stage("g: domain", seconds=parts * 10.0),
         Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
         Stage("h: gait of held-out designs", seconds=3.0 * space.held_out),
-        Stage("h: derivatives by parameters", seconds=8.0 * len(space.parameter)),
     ]

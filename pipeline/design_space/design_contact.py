@@ -19,8 +19,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.designs import design_config
-from pipeline.config.reading import checked_section, dump_config
+from pipeline.config.reading import checked_section, design_config, dump_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee, evaluate_rows

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from foundation.base.checks import FloatArray
 from pipeline.config.schema import Config
-from pipeline.stages import infeasibility
+from pipeline.stages.assessment import feasible
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.fixed_inputs import with_parameters
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -54,6 +54,8 @@ _OF_OUTPUTS = {
 _QUANTILE, _CONFIDENCE = 0.95, 0.8
 #: Inputs at which the predicted error of a design is taken.
 _INPUTS = 256
+#: Units of the predicted errors of height and force ratios in SI: um, %, %.
+_SIZES = (1e6, 100.0, 100.0)
 #: Keys of the header of a surrogate with the factors of its expected errors, and with their growth
 #: from the middle of the ranges to the corners; and the fewest designs that tell the growth.
 _KEY, _GROWTH, _FEWEST = "expected_errors", "expected_growth", 10
@@ -90,10 +92,8 @@ def feasible_samples(
     config: Config, rows: pd.DataFrame, compartment: str
 ) -> tuple[FloatArray, FloatArray]:
     """Return poses (N, 6) [rad, m] and loads (N, 12) [SI] of a compartment's feasible samples."""
-    chosen = usable(rows, compartment)
-    loads = loads_of(chosen)
-    inside = infeasibility(loads, config.feasibility, 0.0) == ""
-    return poses_of(chosen)[inside], loads[inside]
+    chosen = feasible(usable(rows, compartment), config.feasibility)
+    return poses_of(chosen), loads_of(chosen)
 
 
 def fitted_errors(
@@ -132,16 +132,20 @@ def _outward(knee: ContactSurrogate, design: Design) -> float:
     return float(np.mean(knee.parameters.scaled(design) ** 2))
 
 
+def _box() -> FloatArray:
+    """Return the scaled variables (N, 6) [1] at which the errors of a design are predicted."""
+    return 2.0 * unit_design("sobol", _INPUTS, 6, np.random.default_rng(0)) - 1.0
+
+
 def standard_errors(knee: ContactSurrogate, z: FloatArray) -> FloatArray:
     """Return the standard errors over the box, of height [um] and force ratios [%], at z (P,)."""
-    box = 2.0 * unit_design("sobol", _INPUTS, 6, np.random.default_rng(0)) - 1.0
-    inputs = with_parameters(box, z)
+    inputs = with_parameters(_box(), z)
     squares = [
         np.column_stack([r.standard_error(inputs) for r in part.regressors if r.outputs])[:, :3]
         ** 2
         for part in knee.by_name.values()
     ]
-    return np.asarray(np.sqrt(np.mean(squares, axis=(0, 1))) * (1e6, 100.0, 100.0))
+    return np.asarray(np.sqrt(np.mean(squares, axis=(0, 1))) * _SIZES)
 
 
 def predicted_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
@@ -161,6 +165,25 @@ def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
         name: float(factor * np.exp(growths.get(name, 0.0) * outward) * predicted[name])
         for name, factor in factors.items()
     }
+
+
+def errors_for_page(knee: ContactSurrogate) -> dict[str, Any] | None:
+    """Return what a page computes the expected errors of a design from; None if none are known."""
+    factors, growths = knee.header.get(_KEY, {}), knee.header.get(_GROWTH, {})
+    columns = dict(zip(ACCEPTED, range(len(_SIZES)), strict=False))
+    errors = [
+        {
+            "words": TOLD[name][0],
+            "unit": TOLD[name][1],
+            "limit": LIMITS[name],
+            "column": columns.get(name, 0),
+            "size": _SIZES[columns.get(name, 0)],
+            "factor": factor,
+            "growth": growths.get(name, 0.0),
+        }
+        for name, factor in factors.items()
+    ]
+    return {"box": _box(), "errors": errors} if errors else None
 
 
 def doubts(expected: Mapping[str, float]) -> list[str]:

@@ -23,12 +23,17 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.base.pose import COORDINATES
 from pipeline.files import write_text
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import make_again
-from pipeline.store.job import check_configuration, check_single_knee
-from pipeline.store.sample_tables import write_csv
-from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
-from pipeline.store.workspace_lock import RunError
+from pipeline.store.job import RunError, check_configuration, check_single_knee
+from pipeline.store.samples import (
+    POSE_COLUMNS,
+    poses_of,
+    read_table,
+    without,
+    write_csv,
+    write_table,
+)
 
 #: Bodies of OpenSim-JAM's right knee: femur and tibia.
 JAM_BODIES = ("femur_distal_r", "tibia_proximal_r")

@@ -15,8 +15,8 @@ from foundation.base.checks import FloatArray, check_in
 from foundation.base.pose import Pose
 from pipeline.files import write_text
 from pipeline.reports.inputs import read_run
+from pipeline.store.job import RunError
 from pipeline.store.run_documents import MODELS
-from pipeline.store.workspace_lock import RunError
 
 #: Types of VTK by the types of NumPy.
 _TYPES = {"float32": "Float32", "float64": "Float64", "int32": "Int32", "int8": "Int8"}

@@ -40,8 +40,7 @@ _WIDTHS = (1e-3, 1.0)
 class ContactSurfaces:
     """Surfaces of the contacts of a model, with x forward, y up and z right.
 
-    `files` [m] and uniform `thicknesses` [m] take the place of those of the model, by the names of
-    mesh files and of contact meshes.
+    `files` and uniform `thicknesses` [m] replace those of the model, by mesh file and by mesh.
     """
 
     def __init__(
@@ -249,9 +248,8 @@ def _check_contact(contact: JointContact, poses: Iterable[FloatArray]) -> None:
 def facing_gaps(bed: TriangleMesh, sides: Sequence[LineTracer], pose: Pose) -> FloatArray:
     """Return the distances (K,) [m] from triangles of a bed to the target that they face.
 
-    A distance is along the normal of a triangle to the nearest part of the target within 60 mm that
-    faces it, negative for an overlap; triangles that face nothing are left out. `sides` are the
-    target as it is and turned inside out, `pose` is that of the target in the frame of the bed.
+    Along the normals, up to 60 mm, negative for an overlap. `sides` are the target as it is and
+    turned inside out, `pose` is that of the target in the frame of the bed.
     """
     turn = pose.rotation_matrix
     normals, starts = bed.normals @ turn, (bed.centroids - pose.translation) @ turn
@@ -314,8 +312,7 @@ def articular_contacts(
     """Return the contacts of a model, with beds of springs.
 
     `meshes` are files [m] in place of those of the model, `thicknesses` uniform ones of layers [m],
-    both by name. With `energy`, the contacts have the gradient of their energy too. A bed of two
-    plateaus has a medial and a lateral compartment, any other one a single compartment.
+    both by name. With `energy`, the contacts have the gradient of their energy too.
     """
     found = model.contacts
     if not found:

@@ -41,8 +41,7 @@ def draw(
 ) -> tuple[FloatArray, FloatArray]:
     """Map a design `unit` (N, 6) or (N, 7) [1] to poses (N, 6) [rad, m] and axial loads (N,) [N].
 
-    Most samples lie near the motion; without one, the samples fill the box. The root of the load of
-    degree `spread` is uniformly distributed.
+    Most lie near the motion, if any. The root of the load of degree `spread` is uniform.
     """
     if motion is None:
         return space.draw(unit, spread)
@@ -146,10 +145,7 @@ def held_out_samples(
     names: Sequence[str] = COMPARTMENTS,
     motion: MotionConfig | None = None,
 ) -> pd.DataFrame:
-    """Draw the held-out samples: a design of their own, with their own seed.
-
-    Points of `candidates` are left out: two full factorials have common points.
-    """
+    """Draw the held-out samples, which are no candidates, by a design and seed of their own."""
     parts = []
     # The entropy differs from the training design even if the seeds are equal.
     for name, generator in generators([validation.seed, _HELD_OUT], names):

@@ -6,9 +6,8 @@ import warnings
 from pathlib import Path
 
 from foundation.base.findings import Finding
-from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, ContactConfig
-from pipeline.originals.finite_element_layer import FINITE_ELEMENTS
+from pipeline.originals.finite_element_layer import ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import (
@@ -38,7 +37,7 @@ SPRINGS = ContactKind(build=_build, check_resolution=_check_resolution, check=ch
 #: Kinds of contact models, by the value of `contact.model`.
 CONTACT_KINDS: dict[str, ContactKind] = {
     "elastic_foundation": SPRINGS,
-    "finite_element": FINITE_ELEMENTS,
+    "finite_element": ELEMENTS,
 }
 
 
@@ -50,13 +49,6 @@ def kind_of(config: Config) -> ContactKind:
 def preparation_of(config: Config) -> Preparation | None:
     """Return what precedes the first evaluation of a study, None if nothing does."""
     return kind_of(config).preparation if config.original.kind == "model" else None
-
-
-def remove_stale(config: Config, folder: Path, model: SurfaceContact | None) -> None:
-    """Remove from a run directory what contact models prepared that the run does not use."""
-    for name, kind in CONTACT_KINDS.items():
-        if kind.preparation is not None:
-            kind.preparation.remove_stale(folder, model if name == config.contact.model else None)
 
 
 def build_knee(config: Config, folder: Path | None = None) -> Knee:

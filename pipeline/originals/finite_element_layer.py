@@ -1,4 +1,4 @@
-"""The finite-element model of a study: layers, bases and elements over the surfaces of its knee."""
+"""Finite elements of the layers of a knee, as its contact model and beside springs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,34 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from pydantic import ValidationError
 
 from foundation.base.errors import InputError, PoseError
 from foundation.base.findings import Finding
 from foundation.base.loads import AREA
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import (
+    CoupledLaw,
+    LayerLaw,
+    SeriesLaw,
+    SpringLaw,
+    single_laws,
+)
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.condensed_layer import LayerSize
 from foundation.finite_element.layer import ElasticLayer, PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.model import FiniteElementContact, coarser
+from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
-from pipeline.config.contact_schema import FiniteElementConfig
-from pipeline.config.schema import ContactConfig
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.contact_schema import FiniteElementConfig, with_model
+from pipeline.config.schema import Config, ContactConfig
 from pipeline.config.schema_base import naming_keys
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
-from pipeline.originals.knee_surfaces import KneeSurfaces
+from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
 from pipeline.originals.layer_checks import contact_width, resolution_finding
 from pipeline.originals.spring_bed import layer_thickness
-from pipeline.progress import rounded
+from pipeline.progress import rounded, say, without_warnings
 
 #: Folder in a run directory of condensed compliances.
 CONDENSED = "condensed"
@@ -84,26 +93,6 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
     thickness = layer_thickness(layer, len(surfaces.femur.vertices), body="femoral")
     base, modulus = ThicknessBase(thickness), 1e6 * layer.youngs_modulus_MPa
     return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
-
-
-def remove_stale(folder: Path, model: FiniteElementContact | None) -> None:
-    """Remove the condensed compliances of a run directory that the run no longer uses."""
-    stored = folder / CONDENSED
-    stale = {*stored.glob("*-float??.npy"), *stored.glob("tmp*.part")}
-    if model is not None:
-        stale -= _files(model)
-        if stale:
-            with suppress(InputError):  # the layer cannot be meshed with twice the spacing
-                stale -= _files(coarser(model))
-    for file in stale:
-        file.unlink()
-
-
-def _files(model: FiniteElementContact) -> set[Path | None]:
-    """Return the files in which a model keeps its condensed compliances."""
-    digests = [layer.digest for layer in model.layers]
-    digests += [layer.digest for layer in model.femur_layers if layer is not None]
-    return {model.store.path(digest) for digest in digests}
 
 
 def check_nodes(
@@ -201,8 +190,74 @@ def _bytes(size: float) -> str:
     return f"{1e-9 * size:.1f} GB" if size >= 1e9 else f"{max(1e-6 * size, 1.0):.0f} MB"
 
 
-FINITE_ELEMENTS = ContactKind(
+ELEMENTS = ContactKind(
     build=_build,
     check_resolution=_check_nodes_across,
-    preparation=Preparation("condensation", _cost, remove_stale, coarser=_COARSER),
+    preparation=Preparation("condensation", _cost, coarser=_COARSER),
 )
+
+
+#: References in words; finite elements are the layer itself.
+COUPLED_SPRINGS, FINITE_ELEMENTS, ITSELF = "coupled springs", "finite elements", "itself"
+#: Nodes across the contact of the finite elements, and range of their distance [mm]: closer nodes
+#: take minutes, nodes further apart do not resolve the peak pressure.
+_REFERENCE_NODES, _FINEST_MM, _COARSEST_MM = 12.0, 0.7, 2.0
+#: Longest condensation [s].
+_MOST_SECONDS = 60.0
+_MODEL = "finite_element"
+
+
+def coupled_springs(model: ElasticFoundation, nodes_across: int = 8) -> ElasticFoundation:
+    """Return coupled springs of the layers of other springs, over the same surfaces."""
+    law = _coupled(model.law, nodes_across)
+    if model.surface == "curved":
+        return model.with_law(law)
+    return ElasticFoundation(
+        model.femur,
+        model.tibia,
+        law,
+        conservative=model.conservative,
+        dissipation=model.dissipation,
+        compartments=model.compartments,
+        compartment_names=model.compartment_names,
+        search_depth=model.search_depth,
+    )
+
+
+def _coupled(law: SpringLaw, nodes_across: int) -> SpringLaw:
+    layers = [_of_layer(layer, nodes_across) for layer in single_laws(law)]
+    return layers[0] if len(layers) == 1 else SeriesLaw(*layers)
+
+
+def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
+    constants = layer.youngs_modulus, layer.poissons_ratio, layer.thickness
+    return CoupledLaw(*constants, nodes_across=nodes_across)
+
+
+def element_layer(
+    config: Config, area: float, finest: float = _FINEST_MM
+) -> tuple[float, SurfaceContact]:
+    """Return the layer of a study with springs by finite elements: distance of nodes [mm], model.
+
+    The contact `area` at the largest peak pressure [m²] gives the distance, `finest` [mm] or more.
+    """
+    femoral = config.contact.femur_layer
+    if femoral is not None and femoral.thickness_file is not None:
+        raise InputError(
+            "contact.femur_layer.thickness_file has a row per tibial vertex, which finite elements "
+            "cannot use"
+        )
+    across = spacing_for(2.0 * float(np.sqrt(area / np.pi)), _REFERENCE_NODES)
+    spacing = float(np.clip(across, finest, _COARSEST_MM))
+    tree = with_model(config.contact.model_dump(exclude_none=True), _MODEL)
+    try:
+        contact = ContactConfig.model_validate(tree | {_MODEL: {"node_spacing_mm": spacing}})
+    except ValidationError as error:
+        raise InputError(str(error.errors()[0]["msg"])) from error
+    with without_warnings:  # of the surfaces, which the run has given already
+        model = build_elements(contact, load_surfaces(config))
+    if (seconds := model.size.seconds) > _MOST_SECONDS:
+        raise InputError(f"the condensation of finite elements would take about {seconds:.0f} s")
+    say(f"  finite elements, nodes {spacing:g} mm apart: condensation in about {rounded(seconds)}")
+    model.prepare(lambda text: None)
+    return spacing, model

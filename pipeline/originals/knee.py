@@ -1,4 +1,4 @@
-"""A contact model over two surfaces as the original model, and what a run asks of each kind."""
+"""What a run needs of the original model that a surrogate replaces, and a contact model as one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,68 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.protocol import Progress
 from pipeline.originals.reference_path import middle_pose, reference_path
 from pipeline.originals.spring_bed import springs_beside
 from pipeline.progress import without_warnings
-from pipeline.store.run_documents import FromModel
+from pipeline.store.run_documents import FromModel, FromTable
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
+
+#: Takes a line on the progress of a preparation.
+Progress = Callable[[str], None]
+
+
+class OriginalModel(Protocol):
+    """The model that a surrogate replaces: a contact model, or a table of poses and loads."""
+
+    @property
+    def model(self) -> SurfaceContact | None:
+        """Contact model that gives loads at any pose; None if only stored rows are known."""
+
+    @property
+    def quick(self) -> SurfaceContact | None:
+        """Contact model for what many evaluations at about the right height suffice for, if any."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that determines the loads."""
+
+    @property
+    def not_given(self) -> tuple[str, ...]:
+        """Columns of `foundation.base.loads.LOAD_COLUMNS` that the model does not give."""
+
+    def prepare(self, progress: Progress) -> None:
+        """Compute what every evaluation needs, unless it is stored; `progress` takes texts."""
+
+    def reference_path(self, config: Config) -> ReferencePath:
+        """Return the reference path over flexion of a study."""
+
+    def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
+        """Return the candidates of stage a, with `first` (bool) for those of stage b."""
+
+    def held_out(
+        self, space: SampleSpace, config: Config, candidates: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return the held-out samples, none of which is a candidate."""
+
+    def evaluation(self, follow: str = "load") -> Evaluation:
+        """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
+
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel | FromTable:
+        """Return the entry `original` of `run.json`."""
+
+
+def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceContact:
+    """Return the contact model of an original model, or its `quick` model."""
+    model = original.quick if quick else original.model
+    if model is None:
+        raise InputError(
+            "the command needs a contact model, but the run was made from a table of poses and "
+            'loads; rerun with original.kind = "model"'
+        )
+    return model
 
 
 def evaluate_rows(model: SurfaceContact, table: pd.DataFrame, follow: str) -> pd.DataFrame:
@@ -180,10 +233,7 @@ class KneeInputs:
 
     @cached_property
     def path(self) -> ReferencePath:
-        """Reference path that `springs` settle on; InputError if the knee does not settle.
-
-        The warnings of the reference path are given where the path of the run is found.
-        """
+        """Reference path that `springs` settle on; InputError if the knee does not settle."""
         try:
             with without_warnings:
                 return reference_path(self.config, self.springs, self.start)
@@ -212,15 +262,8 @@ class Preparation:
     stage: str
     #: Takes the knee, not prepared, [contact] and the area of a typical contact [m²].
     cost: Callable[[Knee, ContactConfig, float], Cost]
-    #: Removes what a run keeps of other models than the given, None: of another kind.
-    remove_stale: Callable[[Path, Any], None]
     #: Time with twice the node spacing, as in stage h, over that with the spacing [1]; 0: no nodes.
     coarser: float = 0.0
-
-
-def _no_findings(contact: ContactConfig) -> list[Finding]:
-    del contact
-    return []
 
 
 @dataclass(frozen=True)
@@ -232,6 +275,6 @@ class ContactKind:
     #: Takes the knee, [contact] and the area of a typical contact [m²].
     check_resolution: Callable[[Knee, ContactConfig, float], Finding]
     #: Returns warnings about doubtful values of [contact].
-    check: Callable[[ContactConfig], list[Finding]] = _no_findings
+    check: Callable[[ContactConfig], list[Finding]] = lambda contact: []
     #: What precedes the first evaluation.
     preparation: Preparation | None = None

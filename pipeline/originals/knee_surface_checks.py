@@ -398,42 +398,30 @@ def _widths(meshes: Meshes) -> _Findings:
 
 
 def _origins(meshes: Meshes) -> _Findings:
-    if (femur := meshes.get("femur")) is not None:
-        centre = shape.posterior_centre(femur)
-        distances = (float(np.hypot(*centre[:2])), abs(float(centre[2])))
-        what = "the middle of the posterior condyles of the femur"
-        expected = "expected near the origin, which flexion turns about"
-        limits = (_CONDYLES, _FEMUR_ACROSS)
-        yield from _far("femur", femur, what, expected, centre, distances, limits)
-    if (tibia := meshes.get("tibia")) is not None:
-        centre = 0.5 * (tibia.vertices.min(axis=0) + tibia.vertices.max(axis=0))
-        distances = (abs(float(centre[0])), abs(float(centre[2])))
-        what = "the middle of the plateaus of the tibia"
-        expected = "expected above or below the origin, near which the axial force acts"
-        limits = (_TIBIA_ALONG, _TIBIA_ACROSS)
-        yield from _far("tibia", tibia, what, expected, centre, distances, limits)
-
-
-def _far(
-    body: str,
-    mesh: TriangleMesh,
-    what: str,
-    expected: str,
-    centre: np.ndarray,
-    distances: tuple[float, float],
-    limits: tuple[tuple[float, float], tuple[float, float]],
-) -> _Findings:
-    if all(at <= limit[0] for at, limit in zip(distances, limits, strict=True)):
-        return
-    wrong = any(at > limit[1] for at, limit in zip(distances, limits, strict=True))
-    x, y, z = 1e3 * centre
-    text = (
-        f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
-        f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm and axes in [knee.{body}]: "
-        f"{_ALIGN}"
-    )
-    level: Level = "error" if wrong else "warning"
-    yield Finding(level, f"[knee.{body}]", text, f"{body}-origin")
+    for body, mesh in meshes.items():
+        if body == "femur":
+            centre = shape.posterior_centre(mesh)
+            distances = np.array([np.hypot(*centre[:2]), abs(centre[2])])
+            limits = _CONDYLES, _FEMUR_ACROSS
+            what = "the middle of the posterior condyles of the femur"
+            expected = "expected near the origin, which flexion turns about"
+        else:
+            centre = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
+            distances, limits = np.abs(centre[[0, 2]]), (_TIBIA_ALONG, _TIBIA_ACROSS)
+            what = "the middle of the plateaus of the tibia"
+            expected = "expected above or below the origin, near which the axial force acts"
+        doubtful, wrong = (
+            any(at > limit[k] for at, limit in zip(distances, limits, strict=True)) for k in (0, 1)
+        )
+        if doubtful:
+            x, y, z = 1e3 * centre
+            text = (
+                f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
+                f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm and axes in "
+                f"[knee.{body}]: {_ALIGN}"
+            )
+            level: Level = "error" if wrong else "warning"
+            yield Finding(level, f"[knee.{body}]", text, f"{body}-origin")
 
 
 def _axes(meshes: Meshes) -> _Findings:

@@ -44,26 +44,12 @@ class BearingPart:
 
     @property
     def words(self) -> str:
-        """What is taken and left out, in triangles and areas."""
-        taken, whole = self.mesh, self.whole
-        used, body = float(taken.areas.sum()), float(whole.areas.sum())
-        edge, bent = (
-            (0.0, 0) if self.edge is None else (float(self.edge.areas.sum()), len(self.edge.faces))
+        """What is taken, in triangles and areas."""
+        used, body = float(self.mesh.areas.sum()), float(self.whole.areas.sum())
+        return (
+            f"bearing surface: {1e6 * used:,.0f} mm² in {len(self.mesh.faces):,} of "
+            f"{len(self.whole.faces):,} triangles ({used / body:.0%} of the area) are used"
         )
-        rest = len(whole.faces) - len(taken.faces) - bent
-        left = [
-            f"{1e6 * area:,.0f} mm² in {count:,} triangles {what}"
-            for area, count, what in (
-                (body - used - edge, rest, "that face elsewhere or are further away"),
-                (edge, bent, "of the rounded edge, with no inner wall opposite"),
-            )
-            if count
-        ]
-        text = (
-            f"bearing surface: {1e6 * used:,.0f} mm² in {len(taken.faces):,} of "
-            f"{len(whole.faces):,} triangles ({used / body:.0%} of the area) are used"
-        )
-        return f"{text}; left out: {', '.join(left)}" if left else text
 
 
 def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:
@@ -150,8 +136,7 @@ def load_surface(
 ) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
-    The mesh is mirrored if left, repaired, decimated if huge, cut to its bearing surface, smoothed
-    and moved outwards, as `config` says. The same file gives the same surface in every call.
+    The same file gives the same surface in every call.
     """
     paths = data_files(config.files)
     return _loaded(paths, versions_of(paths), config, side, body, repair_tolerance_mm)

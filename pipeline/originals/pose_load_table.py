@@ -175,10 +175,7 @@ def check_rows(rows: pd.DataFrame, side: str) -> None:
 
 
 def check_heights(rows: pd.DataFrame) -> None:
-    """Check that heights are varied by themselves, and do not follow from the other coordinates.
-
-    At one height for each set of the others, the load cannot be told from the height.
-    """
+    """Check that heights are varied by themselves, and do not follow from the other coordinates."""
     others = [name for name in POSE_COLUMNS if name != "superior_m"]
     for name in COMPARTMENTS:
         own = rows[rows["compartment"] == name]

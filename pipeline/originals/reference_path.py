@@ -111,8 +111,7 @@ _OTHERWISE = "check the axes and origins of both meshes"
 def reference_path(config: Config, model: SurfaceContact, start: Pose) -> ReferencePath:
     """Return the reference path of a study: its table, or settled under a constant axial force.
 
-    Settling begins at `start`, a pose near contact, at the lowest flexion; if this fails, a search
-    over AP positions and flexions begins anew. Warnings tell doubtful ligaments and AP springs.
+    Settling begins at `start`, a pose near contact, or by a search over AP positions and flexions.
     """
     ligaments = gait_ligaments(config.simulation) if config.simulation.kind == "gait" else ()
     bearing = {"femoral": model.femur.vertices, "tibial": model.tibia.vertices}
@@ -215,9 +214,8 @@ class _Settling:
 def neutral_position(config: Config, model: SurfaceContact, start: Pose) -> tuple[Pose, str]:
     """Return a pose in which the AP spring of a study is slack, and why there.
 
-    The femur rests there under the axial force of the path without AP spring. Natural plateaus
-    slope, so that most femurs do not rest; soft tissue, which the spring stands for, holds them:
-    then the condyles are over the middle of the plateaus. The reason is empty for a rest.
+    There the femur rests without AP spring, and the reason is empty. On natural plateaus, which
+    slope, most femurs do not rest: then the condyles are over the middle of the plateaus.
     """
     low = float(np.radians(config.space.flexion_deg[0]))
     without_spring = config.simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0})

@@ -134,11 +134,7 @@ def loaded_patches(
 
 
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
-    """Return the roughness of surfaces under coupled springs [1].
-
-    It is the root mean square of the logarithms of the ratios of peak pressures; None if most poses
-    have no peak pressure. `patches` tell where the surfaces bear.
-    """
+    """Return the RMS logarithm of ratios of peak pressures of coupled springs [1]; None untold."""
     contact, near = _coupled(config.contact), patches.of(surfaces)
     found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]
     by_peak, by_force = np.log(found[1] / found[0]).T

@@ -17,14 +17,13 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
-from pipeline.config.sampling_schema import PATH_COLUMNS
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
-from pipeline.config.surrogate_schema import AUTO
+from pipeline.config.stage_schema import AUTO, PATH_COLUMNS
 from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import Evaluation, OriginalModel, Progress
 from pipeline.originals.pose_load_table import PoseLoads, TableError, read_pose_loads
-from pipeline.originals.protocol import Evaluation, OriginalModel, Progress
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.run_documents import FromTable, RowErrors
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
@@ -183,14 +182,7 @@ _FEW = 4000
 
 
 def completed(config: Config) -> Config:
-    """Return a configuration with what it leaves open taken from its table or its contact model.
-
-    Of springs and of families that take many samples: the numbers of [design] for many samples of
-    one evaluation each. Of a table: of [space] the path, ranges and half widths that hold all rows;
-    how many rows are held out and evaluated first; all rows as budget, or as many as Kriging takes;
-    bounds of the nugget and starts of its search that allow for errors of the rows. Errors as
-    `build_original`.
-    """
+    """Return a configuration with what it leaves open taken from its table or its contact model."""
     if config.original.kind == "model":
         return _with_many_samples(config) if _samples_are_cheap(config) else config
     rows = _read(config).rows
@@ -224,12 +216,9 @@ def _samples_are_cheap(config: Config) -> bool:
 
 
 def _with_many_samples(config: Config) -> Config:
-    """Return a configuration with [design] for many samples, in the keys that its file left open.
-
-    Samples are evaluated once, at the height that surrogates of the first samples predict. A small
-    budget is better spent by the predicted error, on exact samples: the numbers stay.
-    """
+    """Return a configuration with [design] for many samples, in keys that its file left open."""
     design = config.design
+    # A small budget is better spent by the predicted error, on exact samples.
     if "budget" in design.model_fields_set and 0 < design.budget < _FEW:
         return config
     filled = _filled(design, _DENSE).model_dump()

@@ -20,8 +20,7 @@ from pipeline.advice import of_configuration
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import kind_of
-from pipeline.originals.knee import Knee
-from pipeline.originals.protocol import OriginalModel
+from pipeline.originals.knee import Knee, OriginalModel
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
 from pipeline.preparation.findings import Findings

@@ -16,8 +16,8 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
-from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
+from pipeline.config.stage_schema import FeasibilityConfig
 from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import kind_of, preparation_of
@@ -33,8 +33,7 @@ from pipeline.preparation.settling import offsets_of
 from pipeline.preparation.swing import LONGEST, TooLong, swing
 from pipeline.progress import rounded, say
 from pipeline.simulation import gait_cycle
-from pipeline.stages import infeasibility
-from pipeline.stages.feasibility import with_gait_bounds
+from pipeline.stages.fitting import infeasibility, with_gait_bounds
 from pipeline.store.samples import OK, candidate_table, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import SampleSpace

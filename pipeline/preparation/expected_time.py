@@ -12,7 +12,7 @@ from typing import Any
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.originals.contact_original import preparation_of
 from pipeline.originals.knee import Cost
 from pipeline.progress import Stage

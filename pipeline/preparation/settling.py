@@ -24,7 +24,7 @@ from pipeline.originals.reference_path import neutral_position, reference_path
 from pipeline.preparation.peaks import check_peaks, peak_words
 from pipeline.preparation.swing import TooLong, swing
 from pipeline.progress import say
-from pipeline.stages.feasibility import largest_of
+from pipeline.stages.fitting import largest_of
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath
 
 #: Factors on the AP stiffness of the material that are tried in turn.

@@ -19,7 +19,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.knee_schema import KneeConfig, ShapeConfig
 from pipeline.config.reading import tuples_of
 from pipeline.files import WriteError
-from pipeline.originals.shape_surfaces import shape_modes, shaped_surfaces
+from pipeline.originals.knee_surfaces import shape_modes, shaped_surfaces
 from pipeline.preparation.findings import Findings
 
 SECTION = "[knee.shape]"

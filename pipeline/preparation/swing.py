@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from dynamics.simulator.result import SimulationResult
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.progress import bar
 from pipeline.simulation import GaitSimulation
 from surrogates.sampling.space import ReferencePath

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import WRENCH_COLUMNS
-from foundation.base.quantities import QUANTITIES, Quantity
+from foundation.base.quantities import QUANTITIES
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.reports import figures as fig
-from pipeline.reports.figures import Picture, picture
+from pipeline.reports.charts import parity_chart
+from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import largest
 from pipeline.stages.assessment import feasible
 from pipeline.store import figures as stored
-from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Standardised, of_model
+from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, of_model
 from pipeline.store.quantities import CATALOGUE, axis_label, to_display
 from pipeline.store.run_documents import Part
 from pipeline.store.samples import FAILED, loads_of, poses_of, usable
@@ -30,7 +26,6 @@ from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import beyond
 from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
-from surrogates.sampling.space import VARIABLES, SampleSpace
 
 
 def domain_of(files: RunFiles) -> dict[str, Any] | None:
@@ -85,14 +80,6 @@ def is_flagged(variables: FloatArray) -> np.ndarray:
 
 #: Expected coverage of 95 % intervals on held-out loads [%].
 COVERAGE_RANGE = (90.0, 99.0)
-#: Errors at a given load by which users judge a surrogate: column, statistic, words.
-JUDGED_AT_LOAD = (
-    ("height_m", "rmse", "height, RMS"),
-    ("force_x_over_axial", "rmse", "AP force over axial force, RMS"),
-    ("force_z_over_axial", "rmse", "ML force over axial force, RMS"),
-    ("cop_distance_m", "rmse", "centre of pressure, RMS distance"),
-    ("cop_distance_m", "maximum", "centre of pressure, largest distance"),
-)
 
 
 class Accuracy(Part):
@@ -177,218 +164,22 @@ def verdict_of_coverage(percent: float | None) -> str:
 
 
 _PARITY = (*WRENCH_COLUMNS, "area_m2", "peak_pressure_Pa")
-_RESIDUAL = ("force_y_N", "force_x_N", "peak_pressure_Pa")
-_MOST_ERRORS = 6.0
-#: Pairs of variables of the box that the domain is drawn over.
-_PAIRS = ((0, 3), (4, 1))
-#: Pose columns of the variables of the box but the load, for their units.
-_UNITS = [
-    QUANTITIES[name]
-    for name in ("flexion_rad", "adduction_rad", "rotation_rad", "anterior_m", "lateral_m")
-]
-
-Values = Mapping[str, ArrayLike]
-
-
-def _by_compartment(
-    files: RunFiles, values: pd.Series[float], quantity: Quantity
-) -> dict[str, FloatArray]:
-    """Return values of the held-out samples in units for people, by compartment."""
-    compartment = files.predictions["compartment"]
-    return {name: quantity.for_people(values[compartment == name]) for name in files.compartments}
-
-
-def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
-    """Draw a point per sample, by compartment."""
-    for name, (colour, marker) in fig.compartment_styles(x).items():
-        axes.scatter(
-            x[name], y[name], s=size, c=colour, marker=marker, alpha=0.55, lw=0,
-            label=name, rasterized=True, zorder=2,
-        )  # fmt: skip
-
-
-def _diagonal(axes: Axes, ends: FloatArray, ticks: int) -> None:
-    """Draw the diagonal of square axes between two ends."""
-    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.locator_params(nbins=ticks)
+#: Most samples of a compartment in a figure; of more, every k-th is drawn.
+_MOST = 400
 
 
 def parity_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield predicted over true loads of the held-out samples, a picture per quantity."""
     table = files.predictions
+    drawn = {
+        name: rows.iloc[:: -(-len(rows) // _MOST)]
+        for name, rows in table.groupby("compartment", sort=False)
+    }
     for column in (c for c in _PARITY if QUANTITIES[c].name not in files.hidden):
         quantity = QUANTITIES[column]
         truth, predicted = (
-            _by_compartment(files, table[c], quantity) for c in (column, f"predicted_{column}")
+            {str(name): quantity.for_people(rows[c]) for name, rows in drawn.items()}
+            for c in (column, f"predicted_{column}")
         )
         text = f"Surrogate over original: {quantity.label}"
-        yield parity_panel(text, truth, predicted, axis_label(quantity))
-
-
-@picture("svg")
-def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
-    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel."""
-    figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
-    values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
-    known = values[np.isfinite(values)]
-    ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
-    # A nearly constant quantity still needs a frame of some width.
-    ends = ends + np.array([-1.0, 1.0]) * max(0.04 * np.ptp(ends), 1e-9 * np.abs(ends).max(), 1e-12)
-    _diagonal(axes, ends, 5)
-    _scatter(axes, truth, prediction, 9)
-    axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1, markerscale=1.6)
-    return figure
-
-
-def residual_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield surrogate less original of the held-out samples, over load, flexion, axial force."""
-    table = files.predictions
-    for column in (c for c in _RESIDUAL if QUANTITIES[c].name not in files.hidden):
-        quantity = QUANTITIES[column]
-        residual = _by_compartment(files, table[f"predicted_{column}"] - table[column], quantity)
-        label = f"{quantity.label}, residual [{quantity.unit_for_people}]"
-        for below in dict.fromkeys((column, "flexion_rad", "force_y_N")):
-            other = QUANTITIES[below]
-            text = f"Residual of the {quantity.label} over {other.label}"
-            over = _by_compartment(files, table[below], other)
-            yield _residuals(text, over, residual, axis_label(other), label)
-
-
-@picture("svg")
-def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) -> Figure:
-    figure, axes = fig.panel(fig.SQUARE, x=x, y=y)
-    rms = float(np.sqrt(np.nanmean(np.concatenate(list(residual.values())) ** 2)))
-    axes.axhspan(-rms, rms, color=fig.GREY, alpha=0.14, lw=0, label="± RMS", zorder=0)
-    axes.axhline(0.0, color=fig.GREY, lw=1.0, zorder=1)
-    _scatter(axes, over, residual, 12)
-    axes.locator_params(axis="x", nbins=5)
-    fig.legend_above(axes, 3)
-    return figure
-
-
-def learning_pictures(rows: Sequence[Mapping[str, Any]], *, both: bool) -> Iterator[Picture]:
-    """Yield the learning curve of one or `both` compartments, a picture for each known error."""
-    counts = np.array([row["samples"] for row in rows], dtype=float)
-    for key, label, unit in (
-        ("load_error_percent", "axial load at a pose", "% of the largest"),
-        ("height_um", "height at a load", "µm"),
-    ):
-        # None, an unknown error, becomes NaN.
-        crossed, held_out = (
-            np.array([row.get(name) for row in rows], dtype=float)
-            for name in (key, f"held_out_{key}")
-        )
-        if np.isfinite([*crossed, *held_out]).any():
-            name = f"Learning curve: {label}"
-            yield _learning(name, counts, crossed, held_out, f"{label} [{unit}]", both)
-
-
-@picture("svg")
-def _learning(
-    counts: FloatArray, crossed: FloatArray, held_out: FloatArray, label: str, both: bool
-) -> Figure:
-    """Draw the cross-validated and held-out errors; the last surrogates are the final ones."""
-    figure, axes = fig.panel(x=f"samples{' of both compartments' if both else ''}", y=label)
-    for values, colour, line, name in (
-        (crossed, fig.BLUE, "o-", "cross-validated"),
-        (held_out, fig.VERMILLION, "s--", "held-out samples"),
-    ):
-        known = np.isfinite(values)
-        if known.any():
-            axes.plot(counts[known], values[known], line, color=colour, lw=1.8, ms=4.5, label=name)
-            if known[-1]:
-                axes.plot(counts[-1:], values[-1:], line[0], color=colour, ms=8.0)
-    values = np.concatenate([crossed, held_out])
-    low, high = np.nanmin(values), np.nanmax(values)
-    if low > 0.0:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(fig.plain_number))
-        # Less than two decades have hardly a major tick.
-        few = high < 100.0 * low
-        axes.yaxis.set_minor_formatter(FuncFormatter(fig.plain_number) if few else NullFormatter())
-        axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-        axes.set_ylim(0.7 * low, 1.4 * high)
-    axes.locator_params(axis="x", nbins=5)
-    fig.legend_above(axes, 2)
-    return figure
-
-
-def quantile_pictures(compartments: Mapping[str, Standardised]) -> Iterator[Picture]:
-    """Yield the quantile plots of the standardised residuals of compartments."""
-    styles = fig.compartment_styles(compartments)
-    for name, style in styles.items():
-        pair = compartments[name]
-        if pair.normal_ratio:
-            normal, held_out = np.array(pair.normal_ratio), np.array(pair.held_out_ratio)
-            text = f"Quantiles of standardised residuals, {name}"
-            yield _quantiles(text, name, normal, held_out, style)
-
-
-@picture("svg")
-def _quantiles(
-    compartment: str, normal: FloatArray, held_out: FloatArray, style: tuple[str, str]
-) -> Figure:
-    figure, axes = fig.panel(
-        fig.SQUARE, x="normal quantile", y="residual over standard error", title=compartment
-    )
-    reach = 1.08 * min(max(np.abs(normal).max(), np.abs(held_out).max()), _MOST_ERRORS)
-    ends = np.array([-reach, reach])
-    axes.axvspan(-NORMAL_95, NORMAL_95, color=fig.GREY, alpha=0.12, lw=0)
-    _diagonal(axes, ends, 7)
-    colour, marker = style
-    points = normal, np.clip(held_out, *ends)
-    axes.plot(*points, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
-    return figure
-
-
-def domain_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
-    if files.knee is None:
-        return
-    cycle = next(iter(files.cycles.values()), None)
-    for name in files.compartments:
-        surrogate = files.knee.compartment(name)
-        poses = poses_of(usable(files.held_out, name))
-        flagged = is_flagged(surrogate.loads(poses).variables)
-        points = _offsets(surrogate.space, poses)
-        path = None if cycle is None else _offsets(surrogate.space, poses_of(cycle))
-        for pair in _PAIRS:
-            first, second = (VARIABLES[k] for k in pair)
-            text = f"Poses of the {name} compartment over {first} and {second}: trusted and flagged"
-            yield _domain(text, points, flagged, path, pair, name)
-
-
-def _offsets(space: SampleSpace, poses: FloatArray) -> FloatArray:
-    """Return flexion and offsets from the path (N, 5) in units for people."""
-    scaled, _ = space.scaled(poses, np.zeros(len(poses)))
-    centre, half = space.centre_and_half
-    raw = centre + half * scaled
-    return np.column_stack([unit.for_people(raw[:, k]) for k, unit in enumerate(_UNITS)])
-
-
-@picture("svg")
-def _domain(
-    points: FloatArray,
-    flagged: np.ndarray,
-    path: FloatArray | None,
-    pair: tuple[int, int],
-    title: str,
-) -> Figure:
-    x, y = (
-        f"{VARIABLES[k]}{' from the path' if k else ''} [{_UNITS[k].unit_for_people}]" for k in pair
-    )
-    figure, axes = fig.panel(fig.SQUARE, x=x, y=y)
-    axes.set_title(title, loc="left", pad=20)
-    for chosen, label, colour, marker in (
-        (flagged, "flagged", fig.VERMILLION, "x"),
-        (~flagged, "trusted", fig.BLUE, "o"),
-    ):
-        axes.scatter(
-            points[chosen, pair[0]], points[chosen, pair[1]], s=12, c=colour, marker=marker, lw=0.8,
-            alpha=0.6, label=label, rasterized=True,
-        )  # fmt: skip
-    if path is not None:
-        axes.plot(*path[:, pair].T, color=fig.INK, lw=1.4, label="gait cycle")
-    fig.legend_above(axes, 3)
-    return figure
+        yield parity_chart(f"parity-{column}", text, truth, predicted, axis_label(quantity))

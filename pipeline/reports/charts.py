@@ -19,8 +19,16 @@ from pipeline.reports.figures import Picture
 #: Points of the page per inch of a figure.
 _POINTS = 90.0
 _DIGITS = 5
-_DASHES = "5 3"
+#: Points of a chart have this radius [points of the page], and compartments one colour everywhere.
+_RADIUS = 2.2
 _COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
+#: Style of models and compartments; other lines have colours in turn.
+_STYLES: dict[str, dict[str, Any]] = {
+    "original": {"colour": fig.INK, "dashed": False, "width": 2.4},
+    "surrogate": {"colour": fig.VERMILLION, "dashed": True, "width": 1.8},
+    "medial": {"colour": fig.BLUE, "dashed": False},
+    "lateral": {"colour": fig.ORANGE, "dashed": False},
+}
 
 Chart = dict[str, Any]
 
@@ -33,26 +41,26 @@ def line(
     colour: str = fig.INK,
     dashed: bool = False,
     width: float = 1.8,
-    step: bool = False,
     points: bool = False,
     along: ArrayLike | None = None,
 ) -> Chart:
     """Return a line of a chart through values (N,) [unit of the vertical axis]; NaN leaves a gap.
 
     `x` (N,) are places [unit of the horizontal axis], by default those that the lines share, and
-    `along` (N,) instants [% of the cycle]. With `step` a value holds up to the next place.
+    `along` (N,) instants [% of the cycle], which shade the line. Dashed `points` are hollow.
     """
     content: Chart = {"name": name, "y": rounded(y), "colour": colour, "width": width}
     if x is not None:
         content["x"] = rounded(x)
     if dashed:
-        content["dash"] = _DASHES
-    if step:
-        content["step"] = True
+        content["dash"] = "5 3"
     if points:
         content["points"] = True
     if along is not None:
         content["along"] = rounded(along)
+        shares = 0.01 * np.asarray(along, dtype=np.float64)
+        shades = matplotlib.colormaps[fig.SHADES](0.5 * (shares[1:] + shares[:-1]))
+        content["shades"] = [matplotlib.colors.to_hex(shade) for shade in shades]
     return content
 
 
@@ -61,24 +69,17 @@ def lines_of(
 ) -> list[Chart]:
     """Return a line for each row (N,) [any unit] by name, with a colour and dashes of its own."""
     return [
-        line(
-            name,
-            row,
-            x=None if x is None else x[name],
-            colour=_COLOURS[k % len(_COLOURS)],
-            dashed=k // len(_COLOURS) % 2 == 1,
-            **{"width": 1.6, **settings},
-        )
+        line(name, row, x=None if x is None else x[name], **_style(name, k) | settings)
         for k, (name, row) in enumerate(values.items())
     ]
 
 
-def shaded(content: Chart) -> Chart:
-    """Return a line with a colour for each part of its way, by the instants of its points."""
-    middle = np.asarray(content["along"], dtype=np.float64)
-    middle = 0.01 * 0.5 * (middle[1:] + middle[:-1])
-    colours = matplotlib.colormaps[fig.SHADES](middle)
-    return content | {"shades": [matplotlib.colors.to_hex(colour) for colour in colours]}
+def _style(name: str, k: int) -> dict[str, Any]:
+    """Return the style of the k-th line of a chart."""
+    count = len(_COLOURS)
+    dashed = (k + k // count) % 2 == 1
+    own = {"colour": _COLOURS[k % count], "dashed": dashed, "width": 1.6}
+    return own | _STYLES.get(name, {})
 
 
 def chart(
@@ -89,44 +90,30 @@ def chart(
     lines: Sequence[Chart],
     *,
     size: tuple[float, float] = fig.PANEL,
+    at: ArrayLike | None = None,
     **settings: Any,
 ) -> Picture:
     """Return a chart as the pictures of a page are, with lines by `line` and a size [inch].
 
-    `settings` are `title`, `at` (places that the lines share), `range` and `y_range` (limits of the
-    axes), `equal` (one scale), `outlines` (mappings of x and y), `boxes` (begin, end, low, high),
-    `reference` (name, value), `along` (meaning of the instants), `from_zero`.
+    `at` (N,) are places [any unit] that the lines share. `settings` are `title`,
+    `range` and `y_range` (limits of the axes), `equal` (one scale), `outlines` (mappings of x and
+    y), `reference` (name, value), `along` (meaning of the instants), `from_zero`.
     """
-    return Picture("", text, chart_data(name, text, x, y, lines, size=size, **settings))
-
-
-def chart_data(
-    name: str,
-    text: str,
-    x: str,
-    y: str,
-    lines: Sequence[Chart],
-    *,
-    size: tuple[float, float],
-    at: ArrayLike | None = None,
-    **settings: Any,
-) -> Chart:
-    """Return a chart, ready for JSON, of lines at shared places `at` (N,) [any unit]."""
-    horizontal: Chart = {"label": x}
-    vertical: Chart = {"label": y}
-    for axis, key in ((horizontal, "range"), (vertical, "y_range")):
-        if key in settings:
-            axis["range"] = settings.pop(key)
-    content = {
+    axes = {
+        axis: {"label": label} | ({"range": settings.pop(key)} if key in settings else {})
+        for axis, label, key in (("x", x, "range"), ("y", y, "y_range"))
+    }
+    content: Chart = {
         "name": name,
         "text": text,
         "size": [round(_POINTS * side) for side in size],
-        "x": horizontal,
-        "y": vertical,
+        **axes,
         "lines": list(lines),
         **{key: value for key, value in settings.items() if value},
     }
-    return content if at is None else content | {"at": rounded(at)}
+    if at is not None:
+        content["at"] = rounded(at)
+    return Picture("", text, content)
 
 
 def cycle_chart(
@@ -134,27 +121,35 @@ def cycle_chart(
     text: str,
     lines: Mapping[str, tuple[ArrayLike, ArrayLike]],
     label: str,
-    *,
-    size: tuple[float, float] = fig.PANEL,
-    reference: tuple[str, float] | None = None,
-    expected: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
+    **settings: Any,
 ) -> Picture:
-    """Return a chart of up to five quantities (N,) [unit of `label`] over the gait cycle [%].
-
-    `expected` has the phase (begin, end) [% of the cycle] and the range (low, high) of each box.
-    """
+    """Return a chart of instants [%] and values (N,) [unit of `label`] over the gait cycle."""
     instants = [np.asarray(at, dtype=np.float64) for at, _ in lines.values()]
     shared = all(np.array_equal(at, instants[0]) for at in instants)
-    shown = []
-    for k, (word, (at, values)) in enumerate(lines.items()):
-        colour, dashes, width = fig.line_style(word, k)
-        own = None if shared else at
-        shown.append(line(word, values, x=own, colour=colour, dashed=dashes != "-", width=width))
+    places = None if shared else {word: at for word, (at, _) in lines.items()}
+    shown = lines_of({word: values for word, (_, values) in lines.items()}, places)
     return chart(
-        name, text, "gait cycle [%]", label, shown, size=size, at=instants[0] if shared else None,
-        range=[0.0, 100.0], boxes=[[*phase, *limits] for phase, limits in expected],
-        reference=reference,
+        name, text, "gait cycle [%]", label, shown, at=instants[0] if shared else None,
+        range=[0.0, 100.0], **settings,
     )  # fmt: skip
+
+
+def parity_chart(
+    name: str,
+    text: str,
+    truth: Mapping[str, ArrayLike],
+    predicted: Mapping[str, ArrayLike],
+    label: str,
+) -> Picture:
+    """Return predicted over true values (N,) [any unit] by name, with the diagonal."""
+    values = np.concatenate([np.ravel(each) for each in (*truth.values(), *predicted.values())])
+    known = values[np.isfinite(values)]
+    ends = [known.min(), known.max()] if known.size else [0.0, 1.0]
+    diagonal = line("", ends, x=ends, colour=fig.GREY, width=1.0)
+    shown = [diagonal, *lines_of(predicted, truth, points=True, width=_RADIUS)]
+    title, unit = label.rsplit(" [", 1)
+    axes = f"original [{unit}", f"surrogate [{unit}"
+    return chart(name, text, *axes, shown, size=fig.SQUARE, title=title, equal=True)
 
 
 def rounded(values: ArrayLike) -> list[float | None]:

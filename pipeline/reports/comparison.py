@@ -22,9 +22,9 @@ from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.report import Report, report_of
 from pipeline.reports.units import ASCII, number
 from pipeline.reports.verdict import ascii_line
+from pipeline.store.job import differing_keys, flat_keys
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.run_documents import Part
-from pipeline.store.workspace_lock import differing_keys, flat_keys
 
 #: The page of a comparison.
 PAGE = "compared_runs.html"

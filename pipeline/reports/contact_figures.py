@@ -1,9 +1,8 @@
-"""Section of the report on the contact model: its words and figures."""
+"""Figures of the contact over the cycle: travel, low points of the condyles, areas, load share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,69 +12,14 @@ from scipy.spatial import cKDTree
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from pipeline.config.contact_schema import DEFAULT_MODEL
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import Chart, chart, line, shaded
+from pipeline.reports.charts import chart, cycle_chart, lines_of, rounded
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of
-from pipeline.reports.units import given
-from pipeline.stages.frames import Frames
+from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of, scale_of
+from pipeline.stages.gait_cycle import Frames
 from pipeline.store.quantities import to_display
 from pipeline.store.run_documents import MODELS
-
-#: A setting on the page: what it is, and its value in words.
-SettingRow = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class ContactWords:
-    """Words of a contact model on a page."""
-
-    #: Terms of the glossary that pages of other contact models do not need.
-    terms: tuple[str, ...] = ()
-    #: Takes the section [contact.NAME] of the model and returns the rows of its settings.
-    rows: Callable[[Mapping[str, Any]], list[SettingRow]] | None = None
-    #: Key of the configuration of the node spacing [mm], for a model with nodes.
-    spacing_key: str = ""
-
-
-def _element_rows(settings: Mapping[str, Any]) -> list[SettingRow]:
-    text = (
-        f"nodes {given(settings['node_spacing_mm'])} mm apart in the contact region, heights "
-        f"growing by {given(settings['growth'])}"
-    )
-    return [("Finite elements", text)]
-
-
-#: Words of the contact models, by the value of `contact.model`.
-CONTACT_WORDS = {
-    "elastic_foundation": ContactWords(terms=("springs",)),
-    "finite_element": ContactWords(
-        terms=("finite elements", "node spacing"),
-        rows=_element_rows,
-        spacing_key="contact.finite_element.node_spacing_mm",
-    ),
-}
-
-
-def model_of(contact: Mapping[str, Any]) -> str:
-    """Return the name of the contact model of a section [contact]."""
-    return str(contact.get("model", DEFAULT_MODEL))
-
-
-def words_of(contact: Mapping[str, Any]) -> ContactWords:
-    """Return the words of the contact model of a section [contact]."""
-    return CONTACT_WORDS[model_of(contact)]
-
-
-def setting_rows(
-    contact: Mapping[str, Any], settings: Mapping[str, Any] | None
-) -> list[SettingRow]:
-    """Return the rows of the settings of a contact model, none without a section of its own."""
-    rows = words_of(contact).rows
-    return [] if rows is None or settings is None else rows(settings)
-
 
 #: Vertices of a condyle that place its lowest point.
 _NEAREST = 24
@@ -118,19 +62,14 @@ def contact_pictures(files: RunFiles) -> Iterator[Picture]:
     if (fields := files.fields) is not None:
         yield _path_of_contact(fields)
         yield _rollback(fields)
-    lines = [
-        line(name, medial_share(table), colour=colour, dashed=dashes != "-", width=width)
-        for name, table in files.cycles.items()
-        for colour, dashes, width in (fig.line_style(name, 0),)
-    ]
-    instants = next(iter(files.cycles.values()))["gait_percent"]
-    yield chart(
-        "medial-share", "Medial share of the axial force over the cycle", "gait cycle [%]",
-        "medial share of the axial force [%]", lines, size=fig.WIDE, title="Load share",
-        at=instants, range=[0.0, 100.0], y_range=[0.0, 100.0],
+    shares = {name: (t["gait_percent"], medial_share(t)) for name, t in files.cycles.items()}
+    yield cycle_chart(
+        "medial-share", "Medial share of the axial force over the cycle", shares,
+        "medial share of the axial force [%]", size=fig.WIDE, title="Load share",
+        y_range=[0.0, 100.0],
     )  # fmt: skip
     if fields is not None:
-        yield from _area_charts(fields)
+        yield _area_above(fields)
 
 
 def medial_share(cycle: pd.DataFrame) -> FloatArray:
@@ -185,71 +124,45 @@ def _path_of_contact(fields: ContactFields) -> Picture:
     frames = fields.frames
     centres = 1e3 * frames.centre_m[0]
     border = outline_of(1e3 * frames.tibia_vertices, frames.tibia_faces)
-    lines = [
-        shaded(
-            line(name, centres[:, k, 0], x=centres[:, k, 2], colour=fig.COMPARTMENT_STYLE[name][0],
-                 width=2.6, along=frames.gait_percent)
-        )
-        for k, name in enumerate(COMPARTMENTS)
-    ]  # fmt: skip
+    x, y = ({n: centres[:, k, axis] for k, n in enumerate(COMPARTMENTS)} for axis in (2, 0))
     return chart(
         "path-of-contact", "Path of the centre of pressure on both plateaus", "lateral [mm]",
-        "anterior [mm]", lines, size=_MAP, equal=True, along="% of the cycle",
-        title="Path of the centre of pressure",
-        outlines=[{"x": _short(each[:, 2]), "y": _short(each[:, 0])} for each in border],
+        "anterior [mm]", lines_of(y, x, width=2.6, along=frames.gait_percent), size=_MAP,
+        equal=True, along="% of the cycle", title="Path of the centre of pressure",
+        outlines=[{"x": rounded(each[:, 2]), "y": rounded(each[:, 0])} for each in border],
     )  # fmt: skip
 
 
 def _rollback(fields: ContactFields) -> Picture:
     frames = fields.frames
-    low, flexion = 1e3 * low_points(frames, frames.poses), np.degrees(frames.poses[:, 0])
-    places = {"low point": (low, False), "contact": (1e3 * frames.centre_m[0], True)}
-    lines = [
-        line(f"{name} {word}", points[:, k, 0], x=flexion, dashed=dashed,
-             colour=fig.COMPARTMENT_STYLE[name][0], along=frames.gait_percent)
-        for word, (points, dashed) in places.items()
-        for k, name in enumerate(COMPARTMENTS)
-    ]  # fmt: skip
+    low = 1e3 * low_points(frames, frames.poses)
+    x = dict.fromkeys(COMPARTMENTS, np.degrees(frames.poses[:, 0]))
+    lines = []
+    for word, points in (("low point", low), ("contact", 1e3 * frames.centre_m[0])):
+        y = {name: points[:, k, 0] for k, name in enumerate(COMPARTMENTS)}
+        for shown in lines_of(y, x, dashed=word == "contact"):
+            lines.append(shown | {"name": f"{shown['name']} {word}"})
     return chart(
         "rollback", "AP position of the low points of the condyles and of the contact over flexion",
-        "flexion [°]", "anterior [mm]", lines, size=fig.WIDE,
-        title="Low points and rollback",
+        "flexion [°]", "anterior [mm]", lines, size=fig.WIDE, title="Low points and rollback",
     )  # fmt: skip
 
 
-def _area_charts(fields: ContactFields) -> Iterator[Picture]:
-    """Yield the area in each band of pressure, and the area above each pressure."""
+def _area_above(fields: ContactFields) -> Picture:
+    """Return the area above each pressure, at the highest peak and of the largest pressures."""
     model = MODELS[0]
-    bands = fig.bands_of(1e-6 * fields.peak)
     peak = fields.at_peak(model)
-    when = f"{fields.frames.gait_percent[peak]:.0f} %"
-    shown = {
-        f"at {when}": fields.values[model][peak],
-        "largest over the cycle": fields.largest[model],
-    }
-    in_bands, above = [], []
-    levels = np.linspace(0.0, bands[-1], _LEVELS)
-    for words, values in shown.items():
-        whole = words != f"at {when}"
-        for k, name in enumerate(COMPARTMENTS):
-            style: Chart = {"colour": fig.COMPARTMENT_STYLE[name][0], "dashed": whole}
-            counted = 1e6 * fields.area_above(values, 1e6 * bands)[k]
-            held = np.append(-np.diff(counted), np.nan)
-            in_bands.append(line(f"{name}, {words}", held, step=True, **style))
-            exceeding = 1e6 * fields.area_above(values, 1e6 * levels)[k]
-            above.append(line(f"{name}, {words}", exceeding, **style))
-    step = f"{bands[1] - bands[0]:g}"
-    yield chart(
-        "area-in-bands", "Area over pressure, by bands", "pressure [MPa]",
-        f"area in {step} MPa [mm²]", in_bands, size=fig.WIDE, at=bands,
-        range=[0.0, float(bands[-1])], from_zero=True, title="Area by pressure",
+    top, _ = scale_of(1e-6 * fields.peak)
+    levels = np.linspace(0.0, top, _LEVELS)
+    lines = []
+    for words, values, dashed in (
+        (f"at {fields.frames.gait_percent[peak]:.0f} %", fields.values[model][peak], False),
+        ("largest over the cycle", fields.largest[model], True),
+    ):
+        areas = 1e6 * fields.area_above(values, 1e6 * levels)
+        for shown in lines_of(dict(zip(COMPARTMENTS, areas, strict=True)), dashed=dashed):
+            lines.append(shown | {"name": f"{shown['name']}, {words}"})
+    return chart(
+        "area-above-pressure", "Area above a pressure", "pressure [MPa]", "area above [mm²]", lines,
+        size=fig.WIDE, at=levels, range=[0.0, top], from_zero=True, title="Area above a pressure",
     )  # fmt: skip
-    yield chart(
-        "area-above-pressure", "Area above a pressure", "pressure [MPa]", "area above [mm²]", above,
-        size=fig.WIDE, at=levels, range=[0.0, float(bands[-1])], from_zero=True,
-        title="Area above a pressure",
-    )  # fmt: skip
-
-
-def _short(values: FloatArray) -> list[float]:
-    return [round(float(value), 2) for value in values]

@@ -1,30 +1,27 @@
-"""Figures of a run that its verdict is made of, and what its loads are uncertain by."""
+"""Figures of a run that its verdict is made of, and the errors of its surrogate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
 from pipeline.originals.layer_checks import TRIANGLES_ACROSS
 from pipeline.reports.accuracy import worst_load
-from pipeline.reports.contact_figures import words_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import (
     element_keys,
-    is_layer,
     layer_keys,
     layer_of_run,
     mesh_resolution,
-    strain_words,
+    model_of,
 )
-from pipeline.reports.units import largest, number, percent
-from pipeline.reports.verdict import JUDGED, Evidence
-from pipeline.store.quantities import FOR_WEAR
-from pipeline.store.run_documents import FromTable, OwnError, Part, Verdict
+from pipeline.reports.units import largest, percent
+from pipeline.reports.verdict import Evidence
+from pipeline.store.quantities import FOR_WEAR, quantity_of
+from pipeline.store.run_documents import FromTable, OwnError, Verdict
 
 #: End of the columns of peak pressures, and the unit of wear.
 _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
@@ -44,7 +41,7 @@ def evidence_of(files: RunFiles, gait: Gait, domain: dict[str, Any] | None = Non
         failed=0 if varied is None else len(varied["failures"]),
         combinations=0 if varied is None else len(varied["rows"]),
         node_spacing=gait.node_spacing,
-        spacing_key=words_of(contact).spacing_key,
+        spacing_key=f"contact.{model_of(contact)}.node_spacing_mm",
         simulated=bool(gait.models),
         flagged_percent=_flagged_percent(domain),
         layer=layer_of_run(files),
@@ -77,15 +74,12 @@ def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
         return []
     figures = {part.what: part.figure_percent for part in judged.parts}
     errors = [
-        OwnError(
-            column=row.column,
-            quantity=row.quantity,
-            unit=row.unit,
-            error_percent=figures["peak pressure"],
-        )
-        if row.column.endswith(_PRESSURE)
-        else OwnError.absolute(row.column, row.quantity, row.unit, row.rms_difference)
-        for row in files.simulation.differences
+        OwnError(column=column, quantity=q.label, unit=unit, error_percent=figures["peak pressure"])
+        if column.endswith(_PRESSURE)
+        else OwnError.absolute(column, q.label, unit, q.factor * row.rms)
+        for column, row in files.simulation.differences.items()
+        for q in (quantity_of(column),)
+        for unit in (q.unit_for_people.replace("°", "deg"),)
     ]
     if gait.wear is not None:
         apart = gait.wear["per_million_cycles"]["difference"]
@@ -119,96 +113,3 @@ def more_samples(design: Mapping[str, Any]) -> str:
     pairs = [word for key in keys for word in ("--set", f"design.{key}={2 * design[key]}")]
     place = (FOLDER, "--resume") if keys == ["budget"] else (f"{FOLDER}-more",)
     return command_line("run", f"{FOLDER}/config.toml", "--out", *place, *pairs)
-
-
-class BudgetRow(Part):
-    """A source of error and its part in the loads and in the peak pressure [%]."""
-
-    source: str
-    words: str
-    loads_percent: float | None = None
-    peak_pressure_percent: float | None = None
-    #: Whether the error is that of the largest peak pressure, positive for too much.
-    signed: bool = False
-
-
-def error_budget(evidence: Evidence) -> list[BudgetRow]:
-    """Return the sources of error that are known of a run: surrogate, model, mesh and nodes."""
-    rows = chain(
-        _surrogate(evidence),
-        _model(evidence.layer),
-        _mesh(evidence),
-        _nodes(evidence),
-        _strain(evidence.layer),
-    )
-    return [row.whole() for row in rows]
-
-
-def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
-    known = {name: share for name, share in evidence.differences.items() if share is not None}
-    if not known:
-        words = "surrogate against the contact model: worst load at unseen poses"
-        yield BudgetRow(source="surrogate", words=words, loads_percent=evidence.held_out_percent)
-        return
-    pressures = [share for name, share in known.items() if name.endswith("_peak_pressure_Pa")]
-    yield BudgetRow(
-        source="surrogate",
-        words="surrogate against the contact model over the gait cycle, RMS over range",
-        loads_percent=max((known[name] for name in JUDGED if name in known), default=None),
-        peak_pressure_percent=largest([*pressures, evidence.peak_difference_percent or 0.0]),
-    )
-
-
-def _model(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
-    if layer is None:
-        return
-    if not layer["compartments"]:
-        yield BudgetRow(
-            source="layer model",
-            words=f"not compared with the elastic layer: {layer['reason']}",
-            loads_percent=0.0 if is_layer(layer) else None,
-            peak_pressure_percent=0.0 if is_layer(layer) else layer["known_error_percent"],
-        )
-        return
-    for name, part in layer["compartments"].items():
-        yield BudgetRow(
-            source=f"layer model, {name}",
-            words=f"{layer['model']} against the elastic layer ({layer['reference']}) at equal "
-            "load; the peak of the layer is uncertain by "
-            f"±{number(part['uncertainty_percent'], 2)} %; of the loads, the stiffness",
-            loads_percent=part["at_peak"]["stiffness_percent"],
-            peak_pressure_percent=part["at_peak"]["peak_pressure_percent"],
-            signed=True,
-        )
-
-
-def _mesh(evidence: Evidence) -> Iterator[BudgetRow]:
-    for name, mesh in evidence.resolution.items():
-        yield BudgetRow(
-            source=f"mesh, {name}",
-            words="jumps of the pressure from triangle to triangle, RMS over the peak",
-            peak_pressure_percent=mesh.roughness_percent,
-        )
-
-
-def _nodes(evidence: Evidence) -> Iterator[BudgetRow]:
-    if (nodes := evidence.node_spacing) is None:
-        return
-    errors = nodes["errors"]
-    yield BudgetRow(
-        source="node spacing",
-        words=f"nodes {nodes['spacing_mm']:g} mm apart, at a given pose, RMS over the largest",
-        loads_percent=None if errors is None else errors["force_percent"],
-        peak_pressure_percent=None if errors is None else errors["peak_pressure_percent"],
-    )
-
-
-def _strain(layer: Mapping[str, Any] | None) -> Iterator[BudgetRow]:
-    if layer is None or (strain := layer["large_strain"]) is None:
-        return
-    yield BudgetRow(
-        source="linear elasticity",
-        words=strain_words(strain),
-        loads_percent=strain["force_percent"],
-        peak_pressure_percent=strain["peak_pressure_percent"],
-    )

@@ -10,33 +10,26 @@ from __future__ import annotations
 import base64
 import functools
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import BoundaryNorm, Normalize
+from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from foundation.base.checks import FloatArray
-from pipeline.reports.pressure_field import scale_of
+from pipeline.reports.pressure_field import scale_of, vertex_pressures
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
 GREEN = "#009E73"
 DASHES: Any = (0, (3.0, 1.6))
-#: Colour, line style and width of each model; colour and line style of other lines.
-MODEL_STYLE: dict[Any, Any] = {"original": (INK, "-", 2.4), "surrogate": (VERMILLION, DASHES, 1.8)}
-_LINES = ((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":"), (INK, "-"))
-#: Colour and marker of each compartment.
-COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
-#: Styles of compartments with other names, in turn.
-_OTHER_STYLES: Any = ((BLUE, "o"), (ORANGE, "^"), (GREEN, "s"), (VERMILLION, "D"), (INK, "v"))
 #: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
 SHADES = "viridis"
 
@@ -74,14 +67,6 @@ class Picture(NamedTuple):
     uri: str
     text: str
     chart: dict[str, Any] | None = None
-
-
-def compartment_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return colour and marker of each compartment, by name."""
-    return {
-        name: COMPARTMENT_STYLE.get(name, _OTHER_STYLES[k % len(_OTHER_STYLES)])
-        for k, name in enumerate(names)
-    }
 
 
 def picture(
@@ -135,12 +120,6 @@ def legend_above(axes: Axes, columns: int) -> None:
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
 
 
-def line_style(name: str, place: int) -> tuple[str, Any, float]:
-    """Return colour, dashes and width [points] of a line, from its name and place in a chart."""
-    style: tuple[str, Any, float] = MODEL_STYLE.get(name, (*_LINES[place], 1.8))
-    return style
-
-
 def cycle_axis(axes: Axes, label: str) -> None:
     """Set limits, ticks and labels of axes over the gait cycle."""
     axes.set_xlim(0.0, 100.0)
@@ -163,12 +142,6 @@ def plain_number(value: float, _: float) -> str:
     return f"{value:g}"
 
 
-def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
-    """Draw positive values (F,) [unit of the scale] on the plateau (V, 3) [mm] from above."""
-    mesh = _plateau(axes, tibia)
-    axes.tripcolor(mesh, facecolors=np.ma.masked_less_equal(values, 0.0), cmap=SHADES, norm=scale)
-
-
 def bands_of(largest: float) -> FloatArray:
     """Return the ends (B,) of round bands from 0 to at least a pressure [any unit]."""
     top, step = scale_of(largest)
@@ -180,85 +153,75 @@ def band_scale(bands: FloatArray) -> BoundaryNorm:
     return BoundaryNorm(bands, matplotlib.colormaps[SHADES].N)
 
 
-def pressure_contours(
-    axes: Axes,
-    right: FloatArray,
-    up: FloatArray,
-    faces: NDArray[np.int64],
-    pressure: FloatArray,
-    bands: FloatArray,
-) -> None:
-    """Draw bands (B,) of a field (V,) [any unit] at points (V,) [mm] on triangles (F, 3)."""
-    shown = faces[(pressure[faces] > 0.0).any(axis=1)]
-    if not len(shown):
-        return
-    mesh = Triangulation(right, up, shown)
-    axes.tricontourf(mesh, pressure, levels=bands, cmap=SHADES, norm=band_scale(bands))
-    axes.tricontour(mesh, pressure, levels=bands[:1], colors=INK, linewidths=0.7)
-
-
-def pressure_map(axes: Axes, tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> None:
-    """Draw bands of a field (V,) [unit of the bands] on the plateau (V, 3) [mm] from above."""
-    mesh = _plateau(axes, tibia)
-    pressure_contours(axes, mesh.x, mesh.y, tibia[1], pressure, bands)
-
-
-def _plateau(axes: Axes, tibia: Triangles) -> Triangulation:
-    """Draw the plateau itself in grey, as seen without contact; return its triangles."""
-    vertices, faces = tibia
-    mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
+def pressure_map(axes: Axes, surface: Triangles, values: FloatArray, bands: FloatArray) -> None:
+    """Draw bands of a field (V,) [unit of the bands] on a surface (V, 3) [mm] from above."""
+    vertices, faces = surface
+    right, up = vertices[:, 2], vertices[:, 0]
     axes.grid(visible=False)
-    axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
+    # The surface itself in grey, as seen without contact.
+    bare = np.ones(len(faces))
+    axes.tripcolor(right, up, faces, facecolors=bare, cmap="Greys", vmin=0.0, vmax=8.0)
     axes.set_aspect("equal")
-    return mesh
+    shown = faces[(values[faces] > 0.0).any(axis=1)]
+    if len(shown):
+        mesh = Triangulation(right, up, shown)
+        axes.tricontourf(mesh, values, levels=bands, cmap=SHADES, norm=band_scale(bands))
+        axes.tricontour(mesh, values, levels=bands[:1], colors=INK, linewidths=0.7)
 
 
-def mark_sides(axes: Axes) -> None:
-    """Write the letters of its sides on a map of the plateau."""
-    axes.margins(0.06)
-    axes.locator_params(nbins=5)
-    for x, y, letter in ((0.5, 0.93, "A"), (0.5, 0.07, "P"), (0.03, 0.5, "M"), (0.97, 0.5, "L")):
-        axes.text(x, y, letter, transform=axes.transAxes, ha="center", va="center", weight="bold")
+# Width of a map of the plateau and of its parts [inch], and heights of title and labels.
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 5.6, 0.62, 0.8, 0.34, 0.5
 
 
-def mark_centres(axes: Axes, centres: Sequence[ArrayLike], widths: tuple[float, float]) -> None:
-    """Mark centres of pressure (3,) [mm] by crosses; those with NaN are left out."""
-    known = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
-    # White below the colour keeps the mark visible on every shade.
-    for colour, size, width in zip(("white", VERMILLION), (7, 6), widths, strict=True):
-        axes.plot(known[:, 2], known[:, 0], "+", color=colour, ms=size, mew=width)
+def corners_of(plateaus: Sequence[Triangles]) -> FloatArray:
+    """Return the corners (2, 3) of the box of plateaus [mm]."""
+    points = np.concatenate([vertices[np.unique(faces)] for vertices, faces in plateaus])
+    return np.array([points.min(axis=0), points.max(axis=0)])
 
 
 @picture("png")
-def plateau_pair(
+def plateau_map(
     tibia: Triangles,
     values: FloatArray,
+    limit: float,
     titles: Sequence[str],
-    label: str,
+    unit: str,
     *,
-    size: tuple[float, float],
-    scale: Normalize,
-    bands: FloatArray | None = None,
-    centres: Sequence[Sequence[ArrayLike]] = (),
+    corners: FloatArray | None = None,
+    centres: ArrayLike = (),
 ) -> Figure:
-    """Draw two maps of values (2, F), with bands (2, V), [unit of `label`] beside each other.
+    """Draw bands up to `limit` of a field (V,) [`unit`] on the plateau (V, 3) [mm] from above.
 
-    `centres` are centres of pressure (3,) [mm] on each map; without centres, the sides are marked.
+    Lateral is to the right and anterior up. `titles` stand over the medial and the lateral half,
+    `corners` (2, 3) [mm] are those of the picture, and crosses mark `centres` (C, 3) [mm].
     """
-    figure = Figure(figsize=size, layout="constrained")
-    halves = list(figure.subplots(1, 2, sharex=True, sharey=True))
-    halves[0].set_ylabel("anterior [mm]")
-    for k, axes in enumerate(halves):
-        axes.set_xlabel("lateral [mm]")
-        axes.set_title(titles[k], loc="left")
-        if bands is None:
-            plateau_map(axes, tibia, values[k], scale)
-        else:
-            pressure_map(axes, tibia, values[k], bands)
-        if centres:
-            mark_centres(axes, centres[k], (2.6, 1.2))
-        else:
-            mark_sides(axes)
-    shade = ScalarMappable(scale, SHADES)
-    figure.colorbar(shade, ax=halves, label=label, shrink=0.8, pad=0.02)
+    low, high = corners_of([tibia]) if corners is None else corners
+    margin = 0.03 * (high - low)
+    (back, _, left), (front, _, right) = low - margin, high + margin
+    across = _WIDTH - _LEFT - _RIGHT
+    tall = across * (front - back) / (right - left)
+    height = tall + _TOP + _BOTTOM
+    figure = Figure(figsize=(_WIDTH, height))
+    axes = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / height, across / _WIDTH, tall / height))
+    bands = bands_of(limit)
+    pressure_map(axes, tibia, values, bands)
+    axes.set(xlim=(left, right), ylim=(back, front))
+    axes.set_xlabel("lateral [mm]", labelpad=1.0)
+    axes.set_ylabel("anterior [mm]", labelpad=1.0)
+    # White below the colour keeps a cross visible on every shade.
+    for centre in np.reshape(np.asarray(centres, dtype=np.float64), (-1, 3)):
+        for colour, width in (("white", 2.6), (VERMILLION, 1.2)):
+            axes.plot(centre[2], centre[0], "+", color=colour, ms=7.0, mew=width)
+    for x, title in zip((0.25, 0.75), titles, strict=False):
+        axes.text(x, 1.02, title, transform=axes.transAxes, ha="center", size=11, weight="bold")
+    bar = figure.add_axes((1.0 - 0.62 / _WIDTH, _BOTTOM / height, 0.14 / _WIDTH, tall / height))
+    figure.colorbar(ScalarMappable(band_scale(bands), SHADES), cax=bar)
+    bar.set_title(unit, size=9.0, loc="left")
     return figure
+
+
+def face_map(text: str, surface: Triangles, values: FloatArray, limit: float, unit: str) -> Picture:
+    """Return the map of values of triangles (F,) [`unit`] of the plateau, with vertices in [m]."""
+    vertices, faces = surface
+    (field,) = vertex_pressures(vertices, faces, values[None])
+    return plateau_map(text, (1e3 * vertices, faces), field, limit, (), unit)

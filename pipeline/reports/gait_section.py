@@ -11,21 +11,21 @@ from pydantic import Field
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.quantities import QUANTITIES, unit_token
+from foundation.base.quantities import QUANTITIES
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import spacing_of
-from pipeline.reports.units import in_unit, number, percent, scaled
-from pipeline.stages.frames import WearOfCycle
+from pipeline.reports.units import in_unit, number, percent
+from pipeline.stages.gait_cycle import WearOfCycle
 from pipeline.store.quantities import quantity_of, to_display
 from pipeline.store.run_documents import (
+    LOADS,
     MODELS,
-    Change,
+    PRESSURES,
+    CombinationResult,
     Combinations,
     Cost,
     Difference,
-    Ended,
-    Failed,
     Part,
     Simulation,
 )
@@ -65,11 +65,11 @@ Figures = Mapping[str, float | None]
 
 def combinations_of(stored: Combinations) -> dict[str, Any]:
     """Return the comparison on all combinations, with the worst of each column."""
-    ended = [_compared(row) for row in stored.combinations if isinstance(row, Ended)]
+    ended = [_compared(row) for row in stored.combinations if row.failure is None]
     known = {row["name"]: row for row in ended}
     rows = [
         known[row.name]
-        if isinstance(row, Ended)
+        if row.failure is None
         else {"name": row.name, "factors": _ratios(row), "failure": row.failure.content()}
         for row in stored.combinations
     ]
@@ -99,18 +99,18 @@ def _worst(rows: Sequence[Mapping[str, Any]], column: str) -> str | None:
     return max(known, key=lambda name: known[name]) if known else None
 
 
-def _ratios(row: Ended | Failed) -> dict[str, float]:
+def _ratios(row: CombinationResult) -> dict[str, float]:
     return {f"{name}_ratio": value for name, value in row.factors.items()}
 
 
-def _compared(row: Ended) -> dict[str, Any]:
+def _compared(row: CombinationResult) -> dict[str, Any]:
     """Return a combination that both models completed: figures of the table, and the rest."""
-    loads = load_rows(row.loads)
+    loads = load_rows({column: row.differences[column] for column in LOADS})
     share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
     judged = (load for load in loads if load["judged"])
-    worst = max(judged, key=lambda load: share[load["column"]] or 0.0)
-    anterior, rotation = row.motion["anterior_m"], row.motion["rotation_rad"]
-    pressures = row.pressure.values()
+    worst = max(judged, key=lambda load: share[load["column"]] or 0.0, default=loads[0])
+    anterior, rotation = (row.differences[name] for name in ("anterior_m", "rotation_rad"))
+    pressures = [row.differences[column] for column in PRESSURES]
     worn, other = (sum(row.wear[name]) for name in MODELS)
     figures = {
         "load_percent": worst["rms_over_peak_percent"],
@@ -146,7 +146,7 @@ def _compared(row: Ended) -> dict[str, Any]:
     }
 
 
-def load_rows(loads: Mapping[str, Change]) -> list[dict[str, Any]]:
+def load_rows(loads: Mapping[str, Difference]) -> list[dict[str, Any]]:
     """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
     kinds = {column: column.split("_")[1] for column in loads}
     largest = {
@@ -196,7 +196,7 @@ def above(figures: Figures) -> list[str]:
 #: Constants of the law of wear.
 _CONSTANTS = (
     *("wear_factor_mm3_per_Nm", "wear_factor_cross_shear_mm3_per_Nm"),
-    *("wear_coefficient", "wear_coefficient_cross_shear"),
+    *("wear_coefficient_ratio", "wear_coefficient_cross_shear_ratio"),
 )
 
 
@@ -227,8 +227,8 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
             for name, depth in zip(MODELS, wear.depth_m, strict=True)
         },
         "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
-        "largest_cross_shear": wear.cross_shear.max(axis=1).tolist(),
-        "cross_shear_rms": shear,
+        "largest_cross_shear_ratio": wear.cross_shear.max(axis=1).tolist(),
+        "cross_shear_rms_ratio": shear,
         "distance_rms_over_largest_percent": percent(distance, float(wear.distance_m[0].max())),
         "footprint": {
             part: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
@@ -272,7 +272,7 @@ def gait_of(files: RunFiles) -> Gait:
     worn, varied = worn_files(files), files.combinations
     return Gait(
         models=list(statistics),
-        differences=[_difference(row) for row in simulation.differences],
+        differences=[_difference(*row) for row in simulation.differences.items()],
         statistics=statistics,
         speed=_speed(simulation),
         instants_percent=None if maps is None else maps.gait_percent.tolist(),
@@ -300,14 +300,19 @@ def _not_trusted(simulation: Simulation) -> str | None:
     return flagged_sentence(flagged, instants, simulation.flag_kinds.get("surrogate", []))
 
 
-def _difference(row: Difference) -> dict[str, Any]:
+def _difference(column: str, row: Difference) -> dict[str, Any]:
     """Return a difference of `simulation.json`; the unit ends the keys of its figures."""
-    content, token = row.content(), unit_token(row.unit)
-    share = scaled(content.pop("rms_over_range"), 100.0)
-    return {
-        f"{key}_{token}" if isinstance(value, float) else key: value
-        for key, value in content.items()
-    } | {"rms_over_range_percent": share}
+    figures = in_unit(
+        quantity_of(column),
+        rms_difference=row.rms,
+        largest_difference=row.largest,
+        range=row.range,
+        peak=row.peak,
+    )
+    label, unit = figures.pop("label"), figures.pop("unit").replace("°", "deg")
+    share = percent(row.rms, row.range)
+    head = {"column": column, "quantity": label, "unit": unit}
+    return {**head, **figures, "rms_over_range_percent": share}
 
 
 def _cost(cost: Cost) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
-from pipeline.stages.gait_cycle import TABLE_COLUMNS
+from pipeline.stages.gait_cycle import Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -88,7 +87,6 @@ class RunFiles:
     frames: Frames | None = None
     wear: WearOfCycle | None = None
     combinations: Combinations | None = None
-    combination_cycles: pd.DataFrame | None = None
     knee: ContactSurrogate | None = None
     layer: ElasticLayer | None = None
 
@@ -222,14 +220,6 @@ def _table(
     return table
 
 
-def _varied(path: Path) -> pd.DataFrame:
-    table = _table(path, TABLE_COLUMNS)
-    rows = table.groupby(["model", "combination"]).size()
-    if rows.nunique() > 1:
-        raise damaged(path, f"expected as many rows of every cycle, found {sorted(set(rows))}")
-    return table
-
-
 def _arrays(
     path: Path, kind: type[Arrays], faces: Mapping[str, str], **allowed: tuple[str, ...]
 ) -> Arrays:
@@ -250,7 +240,6 @@ _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "frames": ("frames.npz", _frames),
     "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {}, undefined=("footprint",))),
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
-    "combination_cycles": ("combinations.parquet", _varied),
     "knee": ("knee.npz", _surrogate),
     "layer": (ELASTIC_LAYER, lambda path: read_document(path, ElasticLayer)),
 }
@@ -277,7 +266,7 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
         raise damaged(path, f"statistics: expected those of {' and '.join(models)}")
     if (simulation.speed is not None) != modelled:
         raise damaged(path, f"speed: expected {'times' if modelled else 'null'}")
-    columns = {row.column for row in simulation.differences}
+    columns = simulation.differences
     wrong = [name for name in HEADLINE_COLUMNS if (name in columns) != modelled]
     if wrong or bool(columns) != modelled:
         raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {wrong}")

@@ -9,12 +9,12 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.contact_schema import OWN_KEYS, LayerConfig
-from pipeline.originals.layer_reference import ITSELF
+from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS, LayerConfig
+from pipeline.originals.finite_element_layer import ITSELF
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import ASCII, number
 from pipeline.stages.elastic_layer import Resolution, resolution
-from pipeline.stages.frames import PressureMaps
+from pipeline.stages.gait_cycle import PressureMaps
 from pipeline.store.quantities import to_display
 from pipeline.store.run_documents import ElasticLayer, FromTable, NodeSpacing
 
@@ -29,6 +29,11 @@ _PEAK = (0.0, 0.005, 0.015, 0.028, 0.041, 0.058, 0.083)
 _DOUBTED = 3.0
 #: Strain up to which linear elasticity is within 2 % of the force [%] (docs/finite_element.md).
 _LINEAR = 9.0
+
+
+def model_of(contact: Mapping[str, Any]) -> str:
+    """Return the name of the contact model of a section [contact]."""
+    return str(contact.get("model", DEFAULT_MODEL))
 
 
 def layer_of_run(files: RunFiles) -> dict[str, Any] | None:

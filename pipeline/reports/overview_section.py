@@ -14,9 +14,9 @@ from foundation.base.quantities import QUANTITIES
 from foundation.base.wording import counted
 from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS
 from pipeline.reports.accuracy import Accuracy, height_error, worst_load
-from pipeline.reports.contact_figures import model_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
+from pipeline.reports.model_section import model_of
 from pipeline.reports.units import ASCII, kind_of, largest, number
 from pipeline.store.quantities import CATALOGUE, to_display
 from pipeline.store.run_documents import Counts, FromTable, Part, PathKnots, RunRecord

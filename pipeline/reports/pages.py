@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
-from pipeline.reports.accuracy import model_row, verdict_of_coverage
-from pipeline.reports.contact_figures import CONTACT_WORDS
-from pipeline.reports.model_section import doubted, signed
-from pipeline.reports.units import determination, field, given, number, shown_name
+from pipeline.reports.accuracy import verdict_of_coverage
+from pipeline.reports.model_section import doubted, signed, strain_words
+from pipeline.reports.units import determination, field, given, head_of, number, shown_name
 from pipeline.store.quantities import CATALOGUE
 from pipeline.store.run_documents import Part
 
@@ -57,16 +58,41 @@ GLOSSARY = {
 _TERMS = {name.lower(): text for term, text in GLOSSARY.items() for name in term.split(", ")}
 
 
-def glossary_of(model: str) -> dict[str, str]:
-    """Return the terms of a page about a run with a contact model, a key of `contact.model`."""
-    others = {term for words in CONTACT_WORDS.values() for term in words.terms}
-    others -= {*CONTACT_WORDS[model].terms}
-    return {term: text for term, text in GLOSSARY.items() if term not in others}
-
-
 def term(word: str) -> Markup:
     """Return a word with the explanation of its term of the glossary as a tooltip."""
     return Markup('<abbr title="{}">{}</abbr>').format(_TERMS[word.lower()], word)
+
+
+class Column(NamedTuple):
+    """Column of a table: head, key of a record, digits of its numbers, class of its texts."""
+
+    head: str
+    key: str
+    digits: int = 3
+    kind: str = ""
+
+    @classmethod
+    def of(cls, given: str | tuple[Any, ...]) -> Column:
+        """Return the column of a key, or of a head, a key, and digits or "long"."""
+        if isinstance(given, str):
+            return cls(head_of(given), given)
+        head, key, digits = given if len(given) == 3 else (*given, 3)
+        return cls(head, key, kind=digits) if isinstance(digits, str) else cls(head, key, digits)
+
+
+def _by_part(rows: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return head and record of the parts of contacts, by contact and part."""
+    return [
+        (name, {"part": part, **dict(record)})
+        for name, parts in rows.items()
+        for part, record in parts.items()
+    ]
+
+
+def _sections(page: str) -> list[tuple[str, str]]:
+    """Return anchor and title of the sections of a page, from their headings."""
+    found = re.findall(r'<section id="(\w+)">\s*<h2[^>]*>(.*?)</h2>', page)
+    return [(anchor, Markup(title).striptags()) for anchor, title in found]
 
 
 _ENVIRONMENT = Environment(
@@ -76,18 +102,27 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters.update(num=number, given=given, q2=determination, named=shown_name, term=term)
 _ENVIRONMENT.filters |= {
-    "signed": signed,
+    "by_part": _by_part,
+    "column": Column.of,
+    "coverage": verdict_of_coverage,
     "doubted": doubted,
     "field": field,
+    "given": given,
+    "head": head_of,
+    "lines": lambda text: Markup("<br>").join(text.split("\n")),
+    "named": shown_name,
+    "note_words": lambda note: f"{note['where']}: {note['text']}",
+    "num": number,
+    "q2": determination,
+    "quantity": CATALOGUE.__getitem__,
+    "sections": _sections,
+    "sentence": lambda text: text[:1].upper() + text[1:],
+    "signed": signed,
+    "strain_words": strain_words,
+    "term": term,
+    "zip": zip,
 }
-_ENVIRONMENT.filters["quantity"] = CATALOGUE.__getitem__
-_ENVIRONMENT.filters |= {"coverage": verdict_of_coverage, "model_row": model_row}
-_ENVIRONMENT.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
-_ENVIRONMENT.filters["lines"] = lambda text: Markup("<br>").join(text.split("\n"))
-_ENVIRONMENT.filters["zip"] = zip
-_ENVIRONMENT.filters["note_words"] = lambda note: f"{note['where']}: {note['text']}"
 # Figures of typed documents that a script reads.
 _ENVIRONMENT.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": content_of}
 

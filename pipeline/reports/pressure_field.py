@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import half_edges
-from pipeline.stages.frames import Frames
+from pipeline.stages.gait_cycle import Frames
 from pipeline.store.run_documents import MODELS
 
 #: Most bands of a scale.

@@ -18,12 +18,11 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.base.quantities import QUANTITIES
-from foundation.surfaces.mesh_topology import half_edges
 from pipeline.files import plain
 from pipeline.reports import figures as fig
 from pipeline.reports.inputs import nearest_rows
-from pipeline.reports.pressure_field import ContactFields, scale_of
-from pipeline.stages.frames import Frames
+from pipeline.reports.pressure_field import ContactFields, outline_of, scale_of
+from pipeline.stages.gait_cycle import Frames
 
 #: Columns of the cycle beside the view, by their keys.
 _BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
@@ -96,15 +95,13 @@ def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> di
 def walls_of(tibia: fig.Triangles) -> FloatArray:
     """Return triangles (W, 3, 3) [mm] from the border of a surface down to a level plane."""
     vertices, faces = tibia
-    start, end, key = half_edges(faces, len(vertices))
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
-    border = first[count == 1]
-    upper = vertices[np.column_stack([start[border], end[border]])]
-    lower = upper.copy()
-    lower[..., 1] = vertices[:, 1].min() - _BLOCK
-    one = np.stack([upper[:, 1], upper[:, 0], lower[:, 0]], axis=1)
-    other = np.stack([upper[:, 1], lower[:, 0], lower[:, 1]], axis=1)
-    return np.concatenate([one, other])
+    walls = []
+    for upper in outline_of(vertices, faces):
+        lower = upper.copy()
+        lower[:, 1] = vertices[:, 1].min() - _BLOCK
+        walls.append(np.stack([upper[1:], upper[:-1], lower[:-1]], axis=1))
+        walls.append(np.stack([upper[1:], lower[:-1], lower[1:]], axis=1))
+    return np.concatenate(walls)
 
 
 def _surface(vertices: FloatArray, faces: NDArray[np.int64]) -> dict[str, str]:

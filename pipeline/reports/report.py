@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +18,21 @@ from pipeline.advice import in_folder
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
-from pipeline.reports import accuracy as accuracy_panels
 from pipeline.reports import pictures
 from pipeline.reports.accuracy import (
-    JUDGED_AT_LOAD,
     Accuracy,
     accuracy_of,
     domain_of,
     height_error,
+    model_row,
+    parity_pictures,
     worst_load,
 )
-from pipeline.reports.contact_figures import (
-    contact_of,
-    contact_pictures,
-    model_of,
-    setting_rows,
-)
-from pipeline.reports.evidence import (
-    BudgetRow,
-    error_budget,
-    evidence_of,
-    more_samples,
-    own_errors,
-)
+from pipeline.reports.contact_figures import contact_of, contact_pictures
+from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, knee_lines, knee_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.live_knee import live_data
+from pipeline.reports.live_knee import live_section
 from pipeline.reports.model_section import layer_lines, spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
@@ -55,14 +43,15 @@ from pipeline.reports.overview_section import (
     warning_lines,
     writable,
 )
-from pipeline.reports.pages import glossary_of, write_page
-from pipeline.reports.pictures import peak_picture
+from pipeline.reports.pages import GLOSSARY, write_page
+from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pressure_view import view_data
+from pipeline.reports.units import shown_name
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
-from pipeline.store.run_documents import Part, StoredFinding, Verdict
-from pipeline.store.workspace_lock import flat_keys
+from pipeline.store.job import flat_keys
+from pipeline.store.run_documents import LEVELS, MODELS, Part, StoredFinding, Verdict
 
 
 class Provenance(Part):
@@ -88,7 +77,6 @@ class Report(Part):
     knee: dict[str, Any] | None
     verdict: Verdict
     elastic_layer: dict[str, Any] | None
-    error_budget: list[BudgetRow]
     remarks: list[StoredFinding]
     stages: Stages
     figures: list[dict[str, Any]]
@@ -124,16 +112,15 @@ def write_report(folder: Path) -> Report:
         folder / "report.html",
         report,
         held_out=files.figures,
-        judged_at_load=JUDGED_AT_LOAD,
+        tables=_tables(files, report),
         worst_load=worst_load(files.validation.figures),
         height=height_error(files.figures),
         largest_height=height_error(files.figures, "maximum"),
-        pictures=_pictures(files, report),
+        pictures=_pictures(files),
         view=view_data(files.fields, files.cycles),
         live=_live(files, folder),
         next_command=in_folder(report.verdict.next.command, folder),
-        glossary=glossary_of(model_of(files.config["contact"])),
-        settings=setting_rows(files.config["contact"], report.overview.settings),
+        glossary=GLOSSARY,
         changed_keys=_changed_keys(files.config),
         config_text=tomli_w.dumps(files.config),
     )
@@ -147,7 +134,7 @@ def _live(files: RunFiles, folder: Path) -> dict[str, Any] | None:
         return None
     try:
         gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, read_path(folder))
-        return live_data(files.knee, gait)
+        return live_section(files.knee, lambda _: gait)
     except InputError:  # a table of the cycle is no longer there
         return None
 
@@ -175,7 +162,6 @@ def report_of(files: RunFiles) -> Report:
         knee=knee,
         verdict=judged,
         elastic_layer=evidence.layer,
-        error_budget=error_budget(evidence),
         remarks=run.remarks,
         stages=stages,
         figures=files.figures.displayed,
@@ -208,34 +194,50 @@ def _changed_keys(config: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
+def _pictures(files: RunFiles) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    accuracy = report.validation
-    drawn = {
-        "path": pictures.path_pictures(files),
-        "parity": accuracy_panels.parity_pictures(files),
-        "residuals": accuracy_panels.residual_pictures(files),
-        "learning": accuracy_panels.learning_pictures(
-            accuracy.learning_curve, both=len(files.compartments) == 2
-        ),
-        "quantiles": accuracy_panels.quantile_pictures(files.validation.standardised),
-        "domain": accuracy_panels.domain_pictures(files),
-    }
-    shown = {section: list(items) for section, items in {**drawn, **_of_gait(files)}.items()}
-    return shown | {"peak": peak_picture(files)}
+    drawn = {"path": pictures.path_pictures(files), "parity": parity_pictures(files)}
+    if files.cycles:
+        for section in pictures.OVER_CYCLE:
+            drawn[section] = pictures.cycle_pictures(files, section)
+        drawn |= {"contact": contact_pictures(files), "pressure": pictures.pressure_pictures(files)}
+    if files.frames is not None:
+        drawn["peaks"] = iter([pictures.peaks_picture(files)])
+    if worn_files(files) is not None:
+        drawn["wear"] = pictures.wear_pictures(files)
+    shown: dict[str, Any] = {section: list(items) for section, items in drawn.items()}
+    found = peak_pressure(files)
+    return shown | {"peak": found and peak_map(found, *bounds_of([found]))}
 
 
-def _of_gait(files: RunFiles) -> dict[str, Iterable[Any]]:
-    """Return the pictures of the simulated cycle by their section, empty without a cycle."""
-    sections = {
-        "inputs": pictures.input_pictures,
-        "contact": contact_pictures,
-        "kinematics": pictures.kinematics_pictures,
-        "loads": pictures.load_pictures,
-        "pressure": pictures.pressure_pictures,
-        "wear": pictures.wear_pictures,
-        "combinations": pictures.combination_pictures,
+def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """Return head and record of each row of the tables that `report.json` has in another shape."""
+    layer, worn = report.elastic_layer or {"compartments": {}}, report.gait.wear
+    varied = report.gait.combinations or {"rows": []}
+    return {
+        "judged": [
+            (part.what, finding.content() | {"level": LEVELS[finding.level]})
+            for part in report.verdict.parts
+            for finding in part.findings
+        ],
+        "layer": [
+            (name, {"of": words} | part[key])
+            for name, part in layer["compartments"].items()
+            for key, words in (("at_peak", "its peak"), ("rms", f"RMS of {part['poses']} poses"))
+        ],
+        "wear": [
+            (name, worn["per_million_cycles"][name] | {"deepest_um": deepest})
+            for name, deepest in zip(
+                MODELS, worn["deepest_per_million_cycles"].values(), strict=True
+            )
+        ]
+        if worn
+        else [],
+        "combinations": [
+            (row["name"], row | row["cost"]) for row in varied["rows"] if row["failure"] is None
+        ],
+        "models": [
+            (shown_name(row["formulation"]), row | model_row(files.figures, k))
+            for k, row in enumerate(report.validation.models)
+        ],
     }
-    if worn_files(files) is None:
-        del sections["wear"]
-    return {name: draw(files) if files.cycles else () for name, draw in sections.items()}

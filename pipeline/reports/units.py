@@ -14,7 +14,17 @@ _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
 _OPEN_BRACKET = re.compile(r"\([^()]*$")
 #: ASCII characters for a terminal in place of those of units and signs.
 ASCII = str.maketrans({"²": "2", "³": "3", "µ": "u", "°": " deg", "−": "-", "±": "+-"})
+#: Units by the token that ends a key.
+SIGNS = {unit: unit for unit in ("N", "BW", "MPa", "m", "mm", "s", "mg")}
+SIGNS |= {"deg": "°", "mm2": "mm²", "mm3": "mm³", "percent": "%", "um": "µm"}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def head_of(key: str) -> str:
+    """Return a key in words, such as "node spacing [mm]" for "node_spacing_mm"."""
+    head, _, token = key.rpartition("_")
+    words = f"{head} [{SIGNS[token]}]" if head and token in SIGNS else key
+    return words.replace("_", " ")
 
 
 def in_unit(quantity: Quantity, **figures: float | None) -> dict[str, Any]:
@@ -62,6 +72,8 @@ def number(value: Any, digits: int = 3) -> str:
     """Return a number as text with about `digits` significant digits; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int):

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
-from pipeline.originals.layer_reference import COUPLED_SPRINGS
+from pipeline.originals.finite_element_layer import COUPLED_SPRINGS
 from pipeline.reports.model_section import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.stages.elastic_layer import Resolution

@@ -26,9 +26,9 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_of
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
+from pipeline.store.job import RunError
 from pipeline.store.samples import OK, poses_of
-from pipeline.store.workspace_lock import RunError
 
 #: Meshes of bed and target of contacts, by the names of the contacts.
 ContactMeshes = Mapping[str, tuple[TriangleMesh, TriangleMesh]]
@@ -41,11 +41,7 @@ _POSES, _DIFFERENCE = 5, 1e-3
 def with_surrogates(
     contacts: Sequence[JointContact], folders: Mapping[str, Path]
 ) -> tuple[JointContact, ...]:
-    """Return contacts with trained surrogates in place of springs, in the same order.
-
-    Placements follow from the meshes, which must be those of the run in other frames, or their
-    mirror images. `folders` are run directories by the names of contacts.
-    """
+    """Return contacts with the surrogates of run directories, by contact, in place of springs."""
     names = [contact.name for contact in contacts]
     unknown = [name for name in folders if name not in names]
     if unknown:
@@ -137,7 +133,18 @@ def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
             f"{', '.join(trained.compartment_names)}; check knee.compartments"
         )
     _check_forces(model, run, bed, target, mirrored, where)
-    energy: PotentialGradient = StoredEnergy(_conservative(trained))
+    # The bed whose loads are the gradient of its stored energy.
+    bed_of_energy = ElasticFoundation(
+        trained.femur,
+        trained.tibia,
+        trained.law,
+        surface=trained.surface,
+        conservative=True,
+        compartments=trained.compartments,
+        compartment_names=trained.compartment_names,
+        search_depth=trained.search_depth,
+    )
+    energy: PotentialGradient = StoredEnergy(bed_of_energy)
     if mirrored:
         energy = MirroredGradient(energy)
     return replace(
@@ -199,17 +206,3 @@ def _check_forces(
                 f"{found:.4g} N where the model has {wanted:.4g} N; train the surrogate with the "
                 "law, moduli, Poisson's ratios and thicknesses of the model"
             )
-
-
-def _conservative(bed: ElasticFoundation) -> ElasticFoundation:
-    """Return the bed whose loads are the gradient of its stored energy."""
-    return ElasticFoundation(
-        bed.femur,
-        bed.tibia,
-        bed.law,
-        surface=bed.surface,
-        conservative=True,
-        compartments=bed.compartments,
-        compartment_names=bed.compartment_names,
-        search_depth=bed.search_depth,
-    )

@@ -1,9 +1,10 @@
-"""Accuracy of a surrogate on held-out samples, and its speed against the original model."""
+"""Accuracy and speed of a surrogate, its pressure fields, and where it can be trusted."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,8 +16,14 @@ from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
-from pipeline.config.schema import FeasibilityConfig
-from pipeline.stages import StageError, infeasibility
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
+from pipeline.errors import StageError
+from pipeline.originals.candidates import domain_candidates
+from pipeline.originals.knee import OriginalModel
+from pipeline.stages.adaptive_sampling import Sampled
+from pipeline.stages.fitting import TrainedKnee, infeasibility
+from pipeline.stages.run_folder import Run
 from pipeline.store.figures import (
     AT_LOAD,
     AT_POSE,
@@ -30,10 +37,13 @@ from pipeline.store.figures import (
 )
 from pipeline.store.quantities import OUTPUTS
 from pipeline.store.run_documents import Speed
-from pipeline.store.samples import loads_of, poses_of, usable
+from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
+from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.domain import NO_LIMIT, Domain
+from surrogates.formulations.domain_fit import DomainSamples, Predictor, SeenSamples, fit_domain
 from surrogates.formulations.selection import Selected
 from surrogates.formulations.validation import (
     ErrorFigures,
@@ -41,7 +51,174 @@ from surrogates.formulations.validation import (
     errors_at_pose,
     predict_at_pose,
 )
-from surrogates.sampling.space import VARIABLES
+from surrogates.sampling.space import VARIABLES, SampleSpace
+
+#: Samples along gait that tell the loads there, over the samples of the whole box [1].
+_ALONG = 0.25
+
+
+def learn_domains(
+    run: Run,
+    original: OriginalModel,
+    space: SampleSpace,
+    trained: Sequence[TrainedKnee],
+    sampled: Sampled,
+) -> list[TrainedKnee]:
+    """Return trained knees that know where in the box they can be trusted."""
+    known = original.model is None
+    samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
+    feasibility = run.config.feasibility
+    names = run.config.knee.compartments
+    own = {name: usable(samples, name) for name in names}
+    along = {
+        # They are in random order.
+        name: sampled.along[sampled.along["compartment"] == name].head(round(_ALONG * len(rows)))
+        for name, rows in own.items()
+    }
+    jobs = [
+        (fitted.knee.compartment(name), own[name], feasibility, known, along[name])
+        for fitted in trained
+        for name in names
+    ]
+    found, count = run.execution.map(learn_domain, jobs), len(names)
+    return [
+        fitted._replace(knee=fitted.knee.with_domains(found[count * k : count * (k + 1)]))
+        for k, fitted in enumerate(trained)
+    ]
+
+
+def domain_samples(
+    run: Run, original: OriginalModel, space: SampleSpace, sampled: Sampled
+) -> pd.DataFrame:
+    """Return samples of the whole box that no surrogate is fitted to, `design.domain_samples`."""
+
+    def evaluated() -> pd.DataFrame:
+        design, seed = run.config.design, run.config.run.seed
+        if not design.domain_samples:
+            return sampled.candidates.head(0).assign(status=OK)
+        drawn = domain_candidates(space, design, seed, run.config.knee.compartments)
+        return run.evaluate(drawn, original.evaluation())
+
+    return run.table("domain", evaluated)
+
+
+def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
+    """Return the bounds (3,) of AP and ML force over axial load and of the peak pressure [Pa]."""
+    bounds = feasibility.ap_ratio, feasibility.ml_ratio, 1e6 * feasibility.peak_pressure_MPa
+    return np.minimum(bounds, NO_LIMIT)
+
+
+def learn_domain(
+    surrogate: Predictor,
+    rows: pd.DataFrame,
+    feasibility: FeasibilityConfig,
+    known: bool = False,
+    along: pd.DataFrame | None = None,
+) -> Domain:
+    """Return where a surrogate can be trusted, from evaluated samples of its compartment.
+
+    `known` says whether the surrogate was fitted to them; it was to the samples `along` gait.
+    """
+    limits, margin = limits_of(feasibility), feasibility.margin
+    if rows.empty:
+        return Domain.within((1.0 + 0.5 * margin) * limits)
+    loads = loads_of(rows)
+    feasible = infeasibility(loads, feasibility, 0.0) == ""
+    seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
+    samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
+    return fit_domain(surrogate, samples, limits, margin)
+
+
+#: Triangles in contact from which on a field is judged, and share of them that counts as its top.
+_FEWEST, _TOP = 10, 0.1
+
+
+class FieldErrors(NamedTuple):
+    """Errors of the field of one compartment at a pose, over the triangles of both patches [1].
+
+    `nrmse` and `peak` are relative to the peak; `dice` is the overlap of the tenths with the
+    largest pressures (Dice 1945, Ecology 26:297-302).
+    """
+
+    nrmse: float
+    correlation: float
+    dice: float
+    peak: float
+
+
+def with_fields(
+    knee: ContactSurrogate,
+    model: SurfaceContact,
+    samples: pd.DataFrame,
+    settings: SurrogateConfig,
+    seed: int,
+) -> ContactSurrogate:
+    """Return a surrogate with pressure fields as [surrogate.fields] says, or without."""
+    chosen = settings.fields
+    if chosen is None:
+        return knee
+    rng = np.random.default_rng((seed, len(knee.compartments)))
+    parts, places = {}, {}
+    for name in knee.compartments:
+        rows = usable(samples, name)
+        if rows.empty:
+            raise StageError(f"pressure fields: the {name} compartment has no usable sample")
+        some = np.sort(rng.permutation(len(rows))[: chosen.samples])
+        places[name] = Places(*model.pressure_places(name))
+        own = np.arange(len(places[name].points))
+        state = partial(model.place_state, compartment=name)
+        parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
+    fields = fit_fields(parts, places, len(model.tibia.faces), 1e-3 * chosen.spacing_mm)
+    return replace(knee, fields=fields)
+
+
+def field_errors(
+    knee: ContactSurrogate, model: SurfaceContact, poses: FloatArray, name: str
+) -> list[FieldErrors]:
+    """Return the errors of fields at poses (N, 6) [rad, m] with ten triangles in contact."""
+    own = np.asarray(model.compartments) == model.compartment_names.index(name)
+    found = []
+    for pose in map(Pose.from_array, poses):
+        truth = model.spring_state(pose).pressure[own]
+        if (truth > 0.0).sum() >= _FEWEST:
+            found.append(errors_of(knee.pressure_field(pose).pressure[own], truth))
+    return found
+
+
+def errors_of(predicted: FloatArray, truth: FloatArray) -> FieldErrors:
+    """Return the errors of a field (F,) [Pa] beside the true one (F,) [Pa], which has a patch."""
+    at = (truth > 0.0) | (predicted > 0.0)
+    peak = float(truth.max())
+    rms = float(np.sqrt(((predicted - truth)[at] ** 2).mean()))
+    spread = min(float(np.ptp(predicted[at])), float(np.ptp(truth[at])))
+    correlation = float(np.corrcoef(predicted[at], truth[at])[0, 1]) if spread > 0.0 else np.nan
+    count = max(1, round(_TOP * int((truth > 0.0).sum())))
+    tops = [set(np.argsort(-each, kind="stable")[:count].tolist()) for each in (predicted, truth)]
+    dice = len(tops[0] & tops[1]) / count
+    return FieldErrors(rms / peak, correlation, dice, float(predicted.max()) / peak - 1.0)
+
+
+def field_figures(
+    knee: ContactSurrogate, model: SurfaceContact, held_out: pd.DataFrame
+) -> dict[str, dict[str, float]]:
+    """Return figures of the held-out fields by compartment, for the header of the file [1]."""
+    figures = {}
+    for name in knee.compartments:
+        errors = field_errors(knee, model, poses_of(usable(held_out, name)), name)
+        if not errors:
+            continue
+        nrmse, correlation, dice, peak = np.array(errors).T
+        known = correlation[np.isfinite(correlation)]
+        figures[name] = {
+            "points": float(len(errors)),
+            "nrmse": float(np.sqrt((nrmse**2).mean())),
+            "median_correlation": float(np.median(known)) if len(known) else 0.0,
+            "least_correlation": float(known.min(initial=1.0)),
+            "dice": float(dice.mean()),
+            "peak": float(np.sqrt((peak**2).mean())),
+        }
+    return figures
+
 
 #: Number of the worst held-out samples in the list.
 WORST = 5
@@ -165,9 +342,8 @@ def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
 def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
     """Yield RMSE and interval coverage of the residuals of each output, by kind of check."""
     for key, check in checks.items():
-        groups, _, kind = key.partition(", ")
-        columns = [column for group in groups.split("+") for column in OUTPUTS[group]]
-        about = f"{CROSS_VALIDATION}{kind or check.kind}"
+        columns = [column for group in key.split("+") for column in OUTPUTS[group]]
+        about = f"{CROSS_VALIDATION}{check.kind}"
         found = {
             "rmse": np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
             "coverage": coverage(check).tolist(),

@@ -19,7 +19,7 @@ from foundation.finite_element.model import spacing_error
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.schema import Config
-from pipeline.originals.layer_reference import (
+from pipeline.originals.finite_element_layer import (
     COUPLED_SPRINGS,
     FINITE_ELEMENTS,
     ITSELF,
@@ -296,11 +296,12 @@ NODE_POSES = 26
 def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
     """Return the error of a node spacing at poses (N, 6) [rad, m], by one of twice the size."""
     chosen = np.unique(np.linspace(0, len(poses), NODE_POSES, endpoint=False).astype(int))
-    pair = model.spacing, 2.0 * model.spacing
+    stated = NodeSpacing(spacing_m=model.spacing, coarser_m=2.0 * model.spacing, errors=None)
     try:
         found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
     except InputError as error:
-        return _documented(pair, None, f"with nodes {1e3 * pair[1]:g} mm apart, {error}")
+        reason = f"with nodes {2e3 * model.spacing:g} mm apart, {error}"
+        return stated.model_copy(update={"reason": reason})
     errors = SpacingErrors(
         force_share=found.force,
         peak_pressure_share=found.peak_pressure,
@@ -309,13 +310,7 @@ def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
         poses=found.poses,
         unresolved=found.unresolved,
     )
-    return _documented(pair, errors)
-
-
-def _documented(
-    pair: tuple[float, float], errors: SpacingErrors | None, reason: str = ""
-) -> NodeSpacing:
-    return NodeSpacing(spacing_m=pair[0], coarser_m=pair[1], errors=errors, reason=reason)
+    return stated.model_copy(update={"errors": errors})
 
 
 #: Triangles about the highest pressure that a quadratic surface is fitted to.
@@ -333,11 +328,7 @@ class Resolution(NamedTuple):
 
 
 def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolution | None:
-    """Return how well a mesh resolves pressures (F,) [Pa], None with too few triangles to tell.
-
-    The roughness is the deviation from a quadratic surface through the pressures nearest to the
-    peak; the mesh has vertices (V, 3) [m].
-    """
+    """Return how well a mesh of vertices (V, 3) [m] resolves pressures (F,) [Pa], None untold."""
     corners = vertices[faces]
     areas = 0.5 * np.linalg.norm(
         np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1

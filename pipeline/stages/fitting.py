@@ -1,7 +1,4 @@
-"""Stages c and g of Lin et al. (2010): fits of formulations by families to evaluated samples.
-
-Finished fits are stored, so that a run that continues does not repeat them.
-"""
+"""Stages c, e and g of Lin et al. (2010): fits of surrogates, and bounds of the loads of gait."""
 
 from __future__ import annotations
 
@@ -20,17 +17,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.base.loads import COMPARTMENTS
+from foundation.base.loads import AP_FORCE, AXIAL_FORCE, COMPARTMENTS, ML_FORCE, PEAK_PRESSURE
 from foundation.base.wording import counted
-from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
-from pipeline.config.surrogate_schema import AUTO
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.schema import Config, FeasibilityConfig, SurrogateConfig
+from pipeline.config.stage_schema import AUTO
 from pipeline.errors import StageError
-from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import writing
 from pipeline.progress import bar, say
-from pipeline.stages.feasibility import infeasibility
+from pipeline.simulation import GaitSimulation
 from pipeline.store.samples import digest, loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
@@ -46,7 +46,63 @@ from surrogates.formulations.selection import (
     fit_cheapest,
 )
 from surrogates.formulations.training_data import Samples
-from surrogates.sampling.space import SampleSpace
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+
+def infeasibility(
+    loads: FloatArray,
+    feasibility: FeasibilityConfig,
+    margin: float,
+    errors: FloatArray | None = None,
+) -> NDArray[np.object_]:
+    """Return why loads (N, 12) [SI] are infeasible, (N,) str; "" for feasible loads.
+
+    With standard errors (N, 12), a load must exceed a bound by `doubt` standard errors.
+    """
+    axial = loads[:, AXIAL_FORCE]
+    error = np.zeros_like(loads) if errors is None else errors
+    ap, ml = (np.abs(loads[:, k]) / axial for k in (AP_FORCE, ML_FORCE))
+    ap_error, ml_error = error[:, AP_FORCE] / axial, error[:, ML_FORCE] / axial
+    peak, peak_error = 1e-6 * loads[:, PEAK_PRESSURE], 1e-6 * error[:, PEAK_PRESSURE]
+    low, high = feasibility.load_N
+    reason = np.full(len(loads), "", dtype=object)
+    # Name, unit, values, standard errors and largest value.
+    for name, unit, value, doubt, limit in (
+        ("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
+        ("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
+        ("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
+        ("axial load", " N", axial, np.zeros(len(axial)), high),
+    ):
+        surely = value - feasibility.doubt * doubt
+        for k in np.flatnonzero((surely > (1.0 + margin) * limit) & (reason == "")):
+            reason[k] = f"{name} {value[k]:.3g}{unit} above {limit:g}{unit}"
+    for k in np.flatnonzero((axial < (1.0 - margin) * low) & (reason == "")):
+        reason[k] = f"axial load {axial[k]:.3g} N below {low:g} N"
+    return reason
+
+
+def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath) -> Config:
+    """Return a configuration whose bounds are `gait_factor` times the loads of its gait cycle."""
+    try:
+        cycle = GaitSimulation.of(config.simulation, path)(model)
+    except (EquilibriumError, SimulationError) as error:
+        raise StageError(
+            f"feasibility.bounds: the original model does not complete the gait cycle: {error}; "
+            'set feasibility.bounds = "keys"'
+        ) from error
+    loads = model.loads(cycle.poses).values.reshape(-1, 12)
+    factor = config.feasibility.gait_factor
+    largest = largest_of(loads[loads[:, AXIAL_FORCE] > 0.0])
+    found = {key: factor * value for key, value in largest.items()}
+    return config.model_copy(update={"feasibility": config.feasibility.model_copy(update=found)})
+
+
+def largest_of(loads: FloatArray) -> dict[str, float]:
+    """Return the largest ratios [1] and peak pressure [MPa] of loads (N, 12) [SI] in contact."""
+    ratios = np.abs(loads[:, [AP_FORCE, ML_FORCE]]) / loads[:, [AXIAL_FORCE]]
+    values = [*ratios.max(axis=0).tolist(), 1e-6 * float(loads[:, PEAK_PRESSURE].max())]
+    return dict(zip(("ap_ratio", "ml_ratio", "peak_pressure_MPa"), values, strict=True))
+
 
 #: A fit of one compartment, or the choice among several, and the time that it took [s].
 Fit = tuple[Trained | Selected, float]
@@ -126,7 +182,6 @@ def fit_surrogates(
     pairs: Sequence[tuple[str, str]],
     seed: int,
     execution: Execution = IN_THIS_PROCESS,
-    folds: int = 0,
     names: Sequence[str] = COMPARTMENTS,
     candidates: Candidates | None = None,
     stored: Path | None = None,
@@ -147,8 +202,6 @@ def fit_surrogates(
         Seed of whatever a fit draws.
     execution : Execution
         Where the fits are carried out; the numbers do not depend on it.
-    folds : int
-        Folds of a further cross-validation, 0 for none.
     names : sequence of str
         Names of the compartments.
     candidates : Candidates, optional
@@ -162,7 +215,7 @@ def fit_surrogates(
         If a compartment has no usable samples or cannot be fitted.
     """
     jobs = [
-        (_chosen(samples, name, pair), space, settings, pair, seed, name, folds, candidates)
+        (_chosen(samples, name, pair), space, settings, pair, seed, name, candidates)
         for pair in pairs
         for name in names
     ]
@@ -191,7 +244,6 @@ def _fit_compartment(
     pair: tuple[str, str],
     seed: int,
     name: str,
-    folds: int,
     candidates: Candidates | None,
 ) -> tuple[Trained | Selected, float]:
     """Return the fit of one compartment, or the choice of `AUTO`, and its time [s]."""
@@ -205,7 +257,7 @@ def _fit_compartment(
             drawn = _drawn(candidates, name)
             fitted = _fit_cheapest(space, samples, settings, seed, drawn)
         else:
-            fitter = family_fitter(settings, family, seed, folds)
+            fitter = family_fitter(settings, family, seed)
             fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
@@ -277,7 +329,7 @@ def compartment_samples(rows: pd.DataFrame) -> Samples:
     return Samples(poses_of(rows), loads_of(rows), weights)
 
 
-def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int = 0) -> Fitter:
+def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
     """Return how a family's regressors are fitted with these settings."""
     section = "polynomial" if family == "poly_fourier" else family
     chosen = FAMILIES[family].settings(**getattr(settings, section).model_dump())
@@ -289,5 +341,5 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int 
 
     if family != "network":
         # The outputs of a linear fit do not compete.
-        return Fitter(fit, FAMILIES[family].joint, folds)
-    return Fitter(fit, True, folds, _PEAK_INFLUENCE, settings.quantities_influence)
+        return Fitter(fit, FAMILIES[family].joint)
+    return Fitter(fit, True, _PEAK_INFLUENCE, settings.quantities_influence)

@@ -1,53 +1,55 @@
-"""Stage h of a run: the gait cycle by both models, and eleven combinations of its inputs.
-
-By eleven combinations of inputs, Lin, Haftka, Queipo & Fregly (2010, Med Eng Phys 32:584-594)
-judged their surrogate. Here each input is higher and lower, and all loads together.
-"""
+"""Stage h of a run: the gait cycle by both models, its pictures, and combinations of its inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, get_type_hints
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.wear.cycle_wear import Patch, WearLaw
-from foundation.base.checks import FloatArray
+from dynamics.wear.cycle_wear import (
+    FieldContact,
+    Patch,
+    WearLaw,
+    bed_wear,
+    measured_patch,
+    surrogate_wear,
+)
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import Pose
 from foundation.surface_contact import NodalContact, SurfaceContact
-from pipeline.execution.backends import IN_THIS_PROCESS, Execution
-from pipeline.originals.protocol import OriginalModel
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.errors import StageError
+from pipeline.execution import IN_THIS_PROCESS, Execution
+from pipeline.files import write_npz
+from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say
-from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
-from pipeline.stages import StageError
+from pipeline.simulation import GaitSimulation, cycle_differences, simulation_table
 from pipeline.stages.assessment import speed
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
-from pipeline.stages.frames import (
-    PressureMaps,
-    WearOfCycle,
-    frames_of,
-    plateau_pressures,
-    wear_of_cycle,
-    write_arrays,
-)
 from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.stages.run_folder import Run
+from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,
     LOADS,
     MODELS,
-    MOTION,
     PRESSURES,
+    CombinationResult,
     Combinations,
     Cost,
     Difference,
-    Ended,
-    Failed,
     Failure,
     NodeSpacing,
     Simulation,
@@ -56,6 +58,183 @@ from pipeline.store.run_documents import (
 from pipeline.store.samples import POSE_COLUMNS, without, write_table
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
+
+#: Instants of the frames [% of the cycle].
+FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())
+#: A femur, and a plateau, with more triangles are simplified.
+MOST_TRIANGLES, MOST_OF_PLATEAU = 12000, 20000
+_PEAK, _CENTRE = LOAD_COLUMNS.index("peak_pressure_Pa"), LOAD_COLUMNS.index("cop_x_m")
+
+
+@dataclass(frozen=True, eq=False)
+class PressureMaps:
+    """Pressures (2, K, F) [Pa] on the plateau at a few instants, `pressure_maps.npz`."""
+
+    #: Vertices of the plateau, tibial frame [m].
+    vertices: Annotated[FloatArray, ("V", 3)]
+    faces: Annotated[NDArray[np.int64], ("F", 3)]
+    #: Instants [% of the cycle].
+    gait_percent: Annotated[FloatArray, ("K",)]
+    #: Pressures at the poses of the original and of the surrogate.
+    pressure_Pa: Annotated[FloatArray, (2, "K", "F")]
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """The knee at instants (K,) of the cycle [%], `frames.npz`."""
+
+    #: Instants [% of the cycle].
+    gait_percent: Annotated[FloatArray, ("K",)]
+    #: Poses of the cycle driven by the original model [rad, m].
+    poses: Annotated[FloatArray, ("K", 6)]
+    #: Vertices of the simplified femur, femoral frame [m].
+    femur_vertices: Annotated[FloatArray, ("V", 3)]
+    femur_faces: Annotated[NDArray[np.int64], ("G", 3)]
+    #: Vertices of the simplified plateau, tibial frame [m].
+    tibia_vertices: Annotated[FloatArray, ("U", 3)]
+    tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
+    #: Pressure of the original model at `poses`.
+    pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
+    #: Larger peak pressure of the compartments: original and surrogate on their own cycles.
+    peak_Pa: Annotated[FloatArray, (2, "K")]
+    #: Centres of pressure by model, medial and lateral, tibial frame; NaN without contact.
+    centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
+    #: Poses of the cycle driven by the surrogate [rad, m].
+    surrogate_poses: Annotated[FloatArray, ("K", 6)]
+    #: Pressure of the original model at `surrogate_poses`.
+    surrogate_pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
+
+
+@dataclass(frozen=True, eq=False)
+class WearOfCycle:
+    """Wear (2, 2) [m³] of one cycle by both models, each on its own motion, `wear.npz`."""
+
+    #: Wear factor and what cross-shear adds [1/Pa], wear coefficient and what it adds [1].
+    law: Annotated[FloatArray, (4,)]
+    density_kg_per_m3: Annotated[FloatArray, ()]
+    #: By pressures of the original, by loads or fields of the surrogate; medial and lateral.
+    volume_m3: Annotated[FloatArray, (2, 2)]
+    #: Depths worn off each tibial triangle, its cross-shear [1] and sliding distance in contact.
+    depth_m: Annotated[FloatArray, (2, "F")]
+    cross_shear: Annotated[FloatArray, (2, "F")]
+    distance_m: Annotated[FloatArray, (2, "F")]
+    #: Area that wears [m²] and centre of the worn volume [m] by model and compartment; the centre
+    #: is NaN without wear.
+    footprint: Annotated[FloatArray, (2, 2, 4)]
+    #: AP over ML axis of the pressure fields of the surrogate's wear, medial and lateral [1].
+    aspect: Annotated[FloatArray, (2,)]
+    #: Integral of the pressure over force, a factor on the surrogate's forces [1].
+    ratio: Annotated[FloatArray, (2,)]
+
+
+def plateau_pressures(model: SurfaceContact, poses: FloatArray) -> FloatArray:
+    """Return the pressure on each tibial triangle (K, F) [Pa] at poses (K, 6) [rad, m]."""
+    return np.array([model.spring_state(Pose.from_array(pose)).pressure for pose in poses])
+
+
+def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) -> Frames:
+    """Return the frames of a cycle that was simulated with both models, at the same instants."""
+    original = results["original"]
+    percent = original.gait_percent
+    regular = [np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS]
+    highest = np.nan_to_num(original.compartment_loads[..., _PEAK]).argmax(axis=1)
+    chosen = np.unique([*regular, *highest])
+    loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
+    femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
+    nearest = nearest_faces(model.tibia, *tibia)
+    poses = [results[name].poses[chosen] for name in MODELS]
+    pressure = [
+        plateau_pressures(model, each)[:, nearest].astype(np.float32, order="C") for each in poses
+    ]
+    return Frames(
+        gait_percent=percent[chosen],
+        poses=poses[0],
+        femur_vertices=femur[0],
+        femur_faces=femur[1],
+        tibia_vertices=tibia[0],
+        tibia_faces=tibia[1],
+        pressure_Pa=pressure[0],
+        peak_Pa=loads[..., _PEAK].max(axis=1),
+        centre_m=np.moveaxis(loads[..., _CENTRE : _CENTRE + 3], 1, 2),
+        surrogate_poses=poses[1],
+        surrogate_pressure_Pa=pressure[1],
+    )
+
+
+def wear_of_cycle(
+    model: SurfaceContact,
+    results: Mapping[str, SimulationResult],
+    law: WearLaw,
+    fields: ContactSurrogate | None = None,
+) -> WearOfCycle:
+    """Return the wear of a cycle by both models, of the surrogate by loads or `fields`."""
+    original = bed_wear(model, results["original"], law)
+    patch = measured_patch(model, results["original"])
+    if fields is None:
+        surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
+    else:
+        contact = FieldContact(fields, model.tibia, model.compartments)
+        surrogate = bed_wear(contact, results["surrogate"], law)
+    both = original, surrogate
+    return WearOfCycle(
+        law=np.array(law.constants),
+        density_kg_per_m3=np.array(law.density),
+        volume_m3=np.array([each.volume for each in both]),
+        depth_m=np.array([each.depth for each in both]),
+        cross_shear=np.array([each.sliding.cross_shear for each in both]),
+        distance_m=np.array([each.sliding.distance for each in both]),
+        footprint=np.array([each.footprint for each in both]),
+        aspect=patch.aspect,
+        ratio=np.array(patch.ratio),
+    )
+
+
+def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shape]:
+    """Return the shapes of the arrays of a dataclass by the names of its fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
+
+
+def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:
+    """Write the arrays of a dataclass under the names of its fields, except those that are None."""
+    write_npz(path, **{name: array for name, array in vars(content).items() if array is not None})
+
+
+def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return vertices (V, 3) [m] and at most `most` triangles (F, 3) of a simplified mesh.
+
+    By vertex clustering (Rossignac & Borrel 1993, Multi-resolution 3D approximations for rendering
+    complex scenes): the vertices in a cell of a grid merge to one.
+    """
+    check_number("most", most, at_least=4)
+    vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
+    cell = float(np.sqrt(np.median(mesh.areas)))
+    while len(faces) > most:
+        vertices, faces = _clustered(mesh, cell)
+        cell *= 1.1
+    return vertices, faces
+
+
+def nearest_faces(
+    mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the triangle (F,) of a mesh nearest to those of `thinned` vertices (V, 3) [m]."""
+    if len(faces) == len(mesh.faces):
+        return np.arange(len(faces))
+    middles = np.asarray(mesh.vertices)[np.asarray(mesh.faces)].mean(axis=1)
+    return np.asarray(cKDTree(middles).query(vertices[faces].mean(axis=1))[1], dtype=np.int64)
+
+
+def _clustered(mesh: TriangleMesh, cell: float) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return a mesh with the vertices of each cell of a grid [m] merged."""
+    keys = np.floor(np.asarray(mesh.vertices) / cell).astype(np.int64)
+    _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    group = group.reshape(-1)
+    sums = [np.bincount(group, mesh.vertices[:, k]) / count for k in range(3)]
+    faces = group[np.asarray(mesh.faces)]
+    a, b, c = faces.T
+    return np.column_stack(sums), faces[(a != b) & (b != c) & (c != a)]
+
 
 #: Columns of the table of all cycles.
 TABLE_COLUMNS = ("combination", "model", "gait_percent", *POSE_COLUMNS, *LOADS, *PRESSURES)
@@ -120,7 +299,7 @@ def compare_combinations(
     wear: WearOfCycle | None = None,
     execution: Execution = IN_THIS_PROCESS,
     done: Callable[[], object] = lambda: None,
-) -> tuple[list[Ended | Failed], pd.DataFrame]:
+) -> tuple[list[CombinationResult], pd.DataFrame]:
     """Return the entry [SI] of every combination, simulated with both models, and a table.
 
     `nominal` are results for the nominal inputs, with their `wear`, if they are known.
@@ -128,7 +307,7 @@ def compare_combinations(
     tibia = model.tibia if law.by_point else None
     patch = None if wear is None else Patch(wear.aspect, wear.ratio, tibia)
     shared = model, surrogate, drive, law, patch
-    found: dict[int, tuple[Ended | Failed, pd.DataFrame]] = {}
+    found: dict[int, tuple[CombinationResult, pd.DataFrame]] = {}
     if nominal is not None and wear is not None:
         found[0] = _entry(COMBINATIONS[0], dict(nominal), wear.volume_m3.tolist())
         done()
@@ -149,26 +328,35 @@ def _combined(
     patch: Patch | None,
     combination: Combination,
     cycle: GaitCycle,
-) -> tuple[Ended | Failed, pd.DataFrame]:
+) -> tuple[CombinationResult, pd.DataFrame]:
     """Return the entry of a combination and the table of its cycles, simulated with both models."""
     models = {"original": lambda: model, "surrogate": lambda: surrogate}
     found = compare(models, lambda driving: drive(driving, cycle), law, patch)
     results = {name: each.result for name, each in found.cycles.items()}
     if found.failures:
         name, reason = next(iter(found.failures.items()))
-        failure = Failure(model=name, reason=reason)
-        head = {"name": combination.name, "factors": combination.factors}
-        return Failed.model_validate({**head, "failure": failure}), _table(combination, results)
+        failed = CombinationResult(
+            name=combination.name,
+            factors=combination.factors,
+            failure=Failure(model=name, reason=reason),
+        )
+        return failed, _table(combination, results)
     volumes = [each.wear.volume.tolist() for each in found.cycles.values()]
     return _entry(combination, results, volumes)
 
 
 def _entry(
     combination: Combination, results: dict[str, SimulationResult], volumes: list[list[float]]
-) -> tuple[Ended, pd.DataFrame]:
+) -> tuple[CombinationResult, pd.DataFrame]:
     """Return the entry of a combination and the table of its cycles; `volumes` are worn [m³]."""
-    content = {"name": combination.name, "factors": combination.factors}
-    entry = Ended.model_validate(content | _compared(results, volumes))
+    entry = CombinationResult(
+        name=combination.name,
+        factors=combination.factors,
+        differences=cycle_differences(*(results[name] for name in MODELS)),
+        wear=dict(zip(MODELS, volumes, strict=True)),
+        statistics={name: Cost(**asdict(result.statistics)) for name, result in results.items()},
+        flags={name: flag_texts(result) for name, result in results.items()},
+    )
     return entry, _table(combination, results)
 
 
@@ -177,33 +365,6 @@ def _table(combination: Combination, results: dict[str, SimulationResult]) -> pd
     if not results:
         return pd.DataFrame(columns=list(TABLE_COLUMNS))
     return simulation_table(results).assign(combination=combination.name)[list(TABLE_COLUMNS)]
-
-
-def _compared(
-    results: Mapping[str, SimulationResult], volumes: list[list[float]]
-) -> dict[str, object]:
-    """Return the differences of two cycles, in SI units, and their wear, cost and flags."""
-    tables = {name: result.columns() for name, result in results.items()}
-    groups = {"loads": LOADS, "motion": MOTION, "pressure": PRESSURES}
-    differences = {
-        group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
-    }
-    return differences | {
-        "failure": None,
-        "wear": dict(zip(MODELS, volumes, strict=True)),
-        "statistics": {name: asdict(result.statistics) for name, result in results.items()},
-        "flags": {name: flag_texts(result) for name, result in results.items()},
-    }
-
-
-def _difference(tables: Mapping[str, Mapping[str, FloatArray]], column: str) -> dict[str, float]:
-    truth, other = tables["original"][column], tables["surrogate"][column]
-    return {
-        "rms": float(np.sqrt(np.mean((other - truth) ** 2))),
-        "peak": float(np.abs(truth).max()),
-        "range": float(np.ptp(truth)),
-        "surrogate_peak": float(np.abs(other).max()),
-    }
 
 
 _ADVICE = (
@@ -226,10 +387,10 @@ def simulate_cycle(
     gait, model = GaitSimulation.of(run.config.simulation, path), original.model
     with run.timed("h: gait simulation"):
         if model is None:
-            result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
+            result = _simulated(gait, surrogate, "surrogate", _ALONE)
             columns = without(simulation_table({"surrogate": result}), original.not_given)
             write_table(columns, run.folder / "simulation.parquet")
-            _write(run, {"surrogate": result}, [], None)
+            _write(run, {"surrogate": result}, {}, None)
             return
         results, wear = _simulate_both(run, gait, model, surrogate)
     if run.config.simulation.combinations:
@@ -246,43 +407,42 @@ def _simulate_both(
     """Simulate the cycle with both models; write and return results and wear."""
     results = {
         # The first simulation of a process fills caches: of so short a cycle, the second is timed.
-        "surrogate": _simulated(run, gait, surrogate, "surrogate", _ADVICE, times=2),
-        "original": _simulated(run, gait, model, "original", _ADVICE),
+        "surrogate": _simulated(gait, surrogate, "surrogate", _ADVICE, times=2),
+        "original": _simulated(gait, model, "original", _ADVICE),
     }
-    table = simulation_table(results)
-    write_table(table, run.folder / "simulation.parquet")
+    write_table(simulation_table(results), run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
     fields = None if surrogate.fields is None else surrogate
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
     write_arrays(run.folder / "wear.npz", wear)
     times = speed(model, surrogate, results["original"].poses)
-    spacing = _node_spacing(run, model, results["original"])
-    say(run.stages.step("contact model against the elastic layer, at equal loads"))
+    spacing = _node_spacing(model, results["original"])
+    say("  contact model against the elastic layer, at equal loads")
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
-    _write(run, results, compare_cycles(table), times, spacing)
+    differences = cycle_differences(*(results[name] for name in MODELS))
+    _write(run, results, differences, times, spacing)
     return results, wear
 
 
-def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
+def _node_spacing(model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
     """Return the error of the node spacing, None for a contact model without nodes."""
     if not isinstance(model, NodalContact):
         return None
-    twice = f"{2e3 * model.spacing:g} mm"
-    say(run.stages.step(f"error of the node spacing: the same poses with nodes {twice} apart"))
+    say(f"  error of the node spacing: the same poses with nodes {2e3 * model.spacing:g} mm apart")
     return node_spacing(model, result.poses)
 
 
 def _write(
     run: Run,
     results: dict[str, SimulationResult],
-    differences: list[Difference],
+    differences: dict[str, Difference],
     times: Speed | None,
     spacing: NodeSpacing | None = None,
 ) -> None:
     """Write `simulation.json`."""
     content = Simulation(
-        statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
+        statistics={name: Cost(**asdict(r.statistics)) for name, r in results.items()},
         flags={name: flag_texts(r) for name, r in results.items()},
         flag_kinds={name: [each.flag.kind for each in r.flags] for name, r in results.items()},
         flagged={name: [r.flagged, len(r.time)] for name, r in results.items()},
@@ -294,10 +454,10 @@ def _write(
 
 
 def _simulated(
-    run: Run, gait: GaitSimulation, model: ContactModel, name: str, advice: str, times: int = 1
+    gait: GaitSimulation, model: ContactModel, name: str, advice: str, times: int = 1
 ) -> SimulationResult:
     """Return the cycle, simulated `times` times, the first time with progress."""
-    say(run.stages.step(f"gait cycle driven by the {name}"))
+    say(f"  gait cycle driven by the {name}")
     with bar(100, "%", name) as shown:
 
         def advance(part: float) -> None:

@@ -208,7 +208,9 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
         force = waves[f"{part}_force_N"]
         values[f"{part}_force_peak_N"] = force.max()
         values[f"{part}_force_mean_N"] = np.trapezoid(force, percent) / np.ptp(percent)
-        values[f"{part}_peak_pressure_MPa"] = peak_pressures(result, part).max()
+        values[f"{part}_peak_pressure_MPa"] = 1e-6 * np.max(
+            np.nan_to_num(columns[f"{part}_peak_pressure_Pa"])
+        )
     for name in _MOTIONS:
         for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
             values[name.replace("_", f"_{kind}_")] = statistic(waves[name])
@@ -237,8 +239,3 @@ def cycle_waves(result: SimulationResult) -> dict[str, FloatArray]:
         name: quantity_of(wave.column).for_people(columns[wave.column])
         for name, wave in WAVES.items()
     }
-
-
-def peak_pressures(result: SimulationResult, part: str) -> FloatArray:
-    """Return the peak pressure of a compartment over the cycle, (N,) [MPa]; 0 where unknown."""
-    return 1e-6 * np.nan_to_num(result.columns()[f"{part}_peak_pressure_Pa"])

@@ -1,37 +1,63 @@
-"""A run directory: its files, progress and times, and whether it can be resumed."""
+"""A run directory: its files, progress and times, and its models once the run has finished."""
 
 from __future__ import annotations
 
+import platform
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+import surrogates
+from dynamics.simulator.result import find_column
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import Pose
 from foundation.base.wording import counted
-from pipeline.config.reading import checked_section
+from foundation.surface_contact import SurfaceContact
+from foundation.surfaces.mesh import TriangleMesh
+from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
-from pipeline.execution.backends import Execution
-from pipeline.execution.memory import check_room
+from pipeline.execution import Execution
 from pipeline.files import check_present, write_document, write_json, writing
-from pipeline.originals.protocol import OriginalModel
+from pipeline.originals.finite_element_layer import CONDENSED
+from pipeline.originals.knee import OriginalModel, contact_model
+from pipeline.originals.table_original import build_original
 from pipeline.progress import StageCounter, bar, heard_warnings, say
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.fitting import FITS
-from pipeline.store.documents import read_document
-from pipeline.store.job import MADE_WITH, RUN, Job, changes_in_words, made_from, write_made_with
+from pipeline.store.documents import make_again, read_document, read_json
+from pipeline.store.job import (
+    MADE_WITH,
+    RUN,
+    Job,
+    changes_in_words,
+    check_configuration,
+    check_single_knee,
+    write_made_with,
+)
+from pipeline.store.job import RunError as RunError
 from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
 from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
-from pipeline.store.samples import RESULT_COLUMNS, DamagedTableError, read_table, write_table
-from pipeline.store.workspace_lock import RunError as RunError
-from pipeline.store.workspace_lock import differing_keys
-from surrogates.sampling.designs import PREFIX_KINDS
+from pipeline.store.samples import (
+    CANDIDATE_COLUMNS,
+    RESULT_COLUMNS,
+    read_table,
+    write_table,
+)
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee-contact")
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
@@ -39,14 +65,15 @@ _FILES = (
     "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
-_KEPT = ("path.json", *SAMPLE_FILES, FITS)
+#: Sections of a configuration that the reference path depends on.
+_OF_PATH = ("knee.", "contact.", "original.", "space.", "simulation.")
+_KEPT = ("path.json", *SAMPLE_FILES, FITS, CONDENSED)
 
 
 class Run(AbstractContextManager["Run"]):
     """A run directory and its study; at the end of the context, workers and lock are released."""
 
     def __init__(self, config: Config, folder: Path) -> None:
-        check_room()
         self.config = config
         self.folder = folder
         self.seconds: dict[str, float] = defaultdict(float)
@@ -70,9 +97,7 @@ class Run(AbstractContextManager["Run"]):
         """Number of processes."""
         return self.execution.workers
 
-    def prepare(
-        self, *, resume: bool, original: OriginalModel | None = None, replace: bool = False
-    ) -> None:
+    def prepare(self, *, resume: bool, replace: bool = False) -> None:
         """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
@@ -81,7 +106,7 @@ class Run(AbstractContextManager["Run"]):
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
         if job.resumed:
-            self._continue(job, original)
+            self._continue(job)
             if (times := self.folder / "times.json").exists():
                 for stage, seconds in read_document(times, StageTimes).root.items():
                     self.seconds[stage] += seconds
@@ -91,24 +116,15 @@ class Run(AbstractContextManager["Run"]):
         write_made_with(self.folder, job.text)
         self._prepared = True
 
-    def _continue(self, job: Job, original: OriginalModel | None) -> None:
+    def _continue(self, job: Job) -> None:
         """Prepare to go on with the configuration of the directory, or with a changed one."""
-        before = configuration_of(self.folder)
-        assert before is not None  # the directory has a config.toml
-        made, wanted = (c.model_dump(exclude_none=True) for c in (before, self.config))
-        changed = differing_keys(made, wanted, "run")
+        made, wanted, changed = job.compared()
         if not changed:
             return
-        check_keys(self.folder, before, self.config, changed)
-        if original is not None and (self.folder / "path.json").exists():
-            check_unchanged(self.folder, original)
-            if any(key.startswith("simulation.") for key in changed):
-                found = _found_path(self.config, original)
-                check_path(self.folder, found.path)
-                stored = read_document(self.folder / "path.json", PathKnots)
-                self.write_path(stored, found.warnings)
         say(f"continuing: {changes_in_words(made, wanted, changed)}")
         job.clear()
+        if any(key.startswith(_OF_PATH) for key in changed):
+            (self.folder / "path.json").unlink(missing_ok=True)
 
     @contextmanager
     def timed(self, stage: str, detail: str = "") -> Iterator[None]:
@@ -124,10 +140,7 @@ class Run(AbstractContextManager["Run"]):
             write_json(self.folder / "times.json", self.seconds)
 
     def evaluate(self, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
-        """Return samples with their results, of which the unknown ones are evaluated in parallel.
-
-        Raises `ExecutionError`, which says how many rows are stored, if the workers were lost.
-        """
+        """Return samples with their results; unknown ones are evaluated in parallel."""
         if not evaluation.source:
             return evaluation.function(*evaluation.shared, rows)
         if rows.empty:
@@ -141,65 +154,57 @@ class Run(AbstractContextManager["Run"]):
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
         with bar(len(missing), "sample", "evaluated") as shown:
             store.evaluate(missing, size, self.execution, shown)
-        if (seconds := shown.seconds_per_step) is not None:
-            self.stages.evaluated(len(missing), seconds * len(missing))
         return store.with_results(rows)
 
-    def table(
-        self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
-    ) -> pd.DataFrame:
-        """Return a table of the run; if it is not stored, or damaged and `derived`, make it."""
+    def table(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        """Return a table of the run; make it if it is not stored."""
         path = self.folder / "samples" / f"{name}.parquet"
-        if not path.exists() or (derived and _damaged(path)):
+        if not path.exists():
             write_table(make(), path)
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 
-    def write_path(self, knots: PathKnots, told: list[str]) -> None:
-        """Write `path.json`, with the warnings of the search if there are any."""
-        content = {key: value for key, value in knots.content().items() if key != "warnings"}
-        self.write_json("path.json", content | ({"warnings": told} if told else {}))
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Name, date, versions and times of the run, for its documents."""
+        return {
+            "name": self.config.run.name,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "workers": self.workers,
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _PACKAGES},
+            "seconds": dict(self.seconds),
+        }
+
+    def save(self, knee: ContactSurrogate) -> None:
+        """Write `knee.npz`."""
+        with writing(self.folder / "knee.npz"):
+            surrogates.save(knee, self.folder / "knee.npz")
 
     def write_json(self, name: str, content: Mapping[str, Any] | Part) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
 
 
-def _damaged(path: Path) -> bool:
-    """Return whether a stored table is damaged, with a warning that it is made again."""
-    try:
-        read_table(path)
-    except DamagedTableError:
-        text = f"{path}: damaged; the file is made again from the other files of the run"
-        warnings.warn(text, stacklevel=2)
-        return True
-    return False
-
-
 def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     """Return the path of the run, stored or found now, with the warnings of its search."""
     file = run.folder / "path.json"
     if not file.exists():
-        knots = _found_path(run.config, original)
-        run.write_path(knots, knots.warnings)
+        with heard_warnings() as told:
+            path = original.reference_path(run.config)
+        content = {
+            "original": original.digest,
+            **({"warnings": told} if told else {}),
+            "flexion_rad": path.flexion.tolist(),
+            "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
+        }
+        run.write_json("path.json", content)
         return read_path(run.folder)
     check_unchanged(run.folder, original)
     stored = read_document(file, PathKnots)
     for text in stored.warnings:
         warnings.warn(text, stacklevel=2)
     return stored.path
-
-
-def _found_path(config: Config, original: OriginalModel) -> PathKnots:
-    """Return the reference path that an original model has now."""
-    with heard_warnings() as told:
-        path = original.reference_path(config)
-    return PathKnots(
-        original=original.digest,
-        flexion_rad=path.flexion.tolist(),
-        coordinates_rad_m=path.poses(path.flexion)[:, 1:].tolist(),
-        warnings=told,
-    )
 
 
 def read_path(folder: Path) -> ReferencePath:
@@ -218,48 +223,146 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
         )
 
 
-#: Sections and keys that decide on the loads of a sample, or on which samples are drawn.
-_DECISIVE = (
-    *("knee.", "contact.", "original.", "space."),
-    *("run.seed", "design.kind", "design.load_spread"),
-)
-#: Largest difference of a knot of a path that was found again [rad, m]: rounding.
-_SAME_PATH = 1e-12
-_REMEDY = (
-    "restore the configuration and the files of the run, choose another --out, or run without "
-    "--resume and with --force, which deletes the samples"
-)
+def opened(
+    folder: Path, names: Sequence[str], kind: str, of: str = ""
+) -> tuple[Config, ContactSurrogate]:
+    """Return configuration and surrogate of a run that has finished and was not changed since."""
+    for name in ("config.toml", *names, "knee.npz"):
+        if not (folder / name).is_file():
+            raise RunError(
+                f"{folder}: is not a finished {kind}, {name} is missing; make it with "
+                f"`{make_again(folder / name)}`{of}"
+            )
+    config = load_config(folder / "config.toml")
+    check_configuration(folder)
+    return config, surrogates.load(folder / "knee.npz")
 
 
-def configuration_of(folder: Path) -> Config | None:
-    """Return the configuration that a run was made with; None if the folder holds no run."""
-    file = folder / "config.toml"
-    if not file.is_file():
-        return None
-    return checked_section(made_from(folder), Config, str(file))
+def _current(axes: Any) -> Any:
+    """Return axes of matplotlib, by default the current ones."""
+    import matplotlib.pyplot as plt
+
+    return plt.gca() if axes is None else axes
 
 
-def check_keys(folder: Path, before: Config, after: Config, changed: list[str]) -> None:
-    """Raise a RunError if samples of a run are of no use with the dotted keys that changed."""
-    decisive = list(_DECISIVE)
-    if before.design.kind not in PREFIX_KINDS:
-        decisive.append("design.candidates")  # more candidates are other candidates
-    if useless := [key for key in changed if key.startswith(tuple(decisive))]:
-        made, wanted = (config.model_dump(exclude_none=True) for config in (before, after))
-        raise RunError(
-            f"{folder}: the samples of the run cannot be used with the changed configuration: "
-            f"{changes_in_words(made, wanted, useless)}; {_REMEDY}"
-        )
+@dataclass(frozen=True, eq=False)
+class PressureMap:
+    """Pressure on a tibial surface."""
+
+    tibia: TriangleMesh
+    #: Pressure at the middle of each triangle (F,) [Pa].
+    pressure: FloatArray
+
+    def __repr__(self) -> str:
+        return f"<PressureMap of {self.tibia.name}: at most {1e-6 * self.pressure.max():.3g} MPa>"
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the pressure [MPa] on the plateau seen from above; return the axes of matplotlib."""
+        axes = _current(axes)
+        x, z = 1e3 * self.tibia.vertices[:, 0], 1e3 * self.tibia.vertices[:, 2]
+        shades = axes.tripcolor(z, x, self.tibia.faces, facecolors=1e-6 * self.pressure)
+        axes.figure.colorbar(shades, ax=axes, label="pressure [MPa]")
+        axes.set(xlabel="lateral [mm]", ylabel="anterior [mm]", aspect="equal")
+        return axes
 
 
-def check_path(folder: Path, found: ReferencePath) -> None:
-    """Raise a RunError if a reference path is not the path that the samples were drawn about."""
-    stored = read_document(folder / "path.json", PathKnots).path
-    knots = stored.poses(stored.flexion), found.poses(stored.flexion)
-    if not np.allclose(*knots, rtol=0.0, atol=_SAME_PATH):
-        away = np.abs(knots[1] - knots[0]).max(axis=0)
-        raise RunError(
-            f"{folder}: the samples of the run cannot be used, since the changed keys of "
-            f"[simulation] move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
-            f"{np.degrees(away[:3].max()):.3g} degrees; {_REMEDY}"
-        )
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """A finished run: its configuration, trained surrogate, reference path and original model."""
+
+    folder: Path
+    config: Config
+    surrogate: ContactSurrogate
+
+    @classmethod
+    def open(cls, folder: Path) -> TrainedRun:
+        """Open a run directory; raises `RunError` unless it is a finished run of one knee."""
+        check_single_knee(folder)
+        return cls(folder, *opened(folder, ("path.json", "run.json"), "run"))
+
+    @cached_property
+    def path(self) -> ReferencePath:
+        """Reference path over flexion."""
+        return read_path(self.folder)
+
+    @cached_property
+    def original(self) -> OriginalModel:
+        """Original model, built at its first use; raises `InputError` if a file has changed."""
+        original = build_original(self.config, self.folder)
+        check_unchanged(self.folder, original)
+        return original
+
+    @property
+    def reference_model(self) -> SurfaceContact:
+        """Contact model that the surrogate was trained with; raises `InputError` of a table."""
+        return contact_model(self.original)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Content of `report.json` by section; raises `ReportError` if the file is damaged."""
+        return read_json(self.folder / "report.json")
+
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """Numbers of the report outside its tables: a `value` with its unit at each key."""
+        values = pd.json_normalize(self.report).iloc[0]
+        return values[[isinstance(v, (int, float)) for v in values]].astype(float).to_frame("value")
+
+    def plot(
+        self, column: str = "total_force", over: str = "gait_percent", axes: Any = None
+    ) -> Any:
+        """Draw a column of `simulation.parquet` for both models; return the axes of matplotlib.
+
+        Names may lack the unit (`dynamics.simulator.result.find_column`).
+        """
+        axes = _current(axes)
+        cycle = read_table(self.folder / "simulation.parquet", ("model",))
+        x, y = (find_column(name, cycle.columns) for name in (over, column))
+        for model, rows in cycle.groupby("model", sort=False):
+            axes.plot(rows[x], rows[y], label=model)
+        axes.set(xlabel=x, ylabel=y)
+        axes.legend()
+        return axes
+
+    def plot_held_out(self, column: str = "peak_pressure_Pa", axes: Any = None) -> Any:
+        """Draw predicted over true values of a load [SI] at the held-out samples; return the axes.
+
+        Raises `InputError` if the column is not one of `foundation.base.loads.LOAD_COLUMNS`.
+        """
+        axes = _current(axes)
+        predicted = f"predicted_{check_in('column', column, LOAD_COLUMNS)}"
+        file = self.folder / "samples" / "heldout_prediction.parquet"
+        table = read_table(file, ("compartment", column, predicted))
+        for name, rows in table.groupby("compartment", sort=False):
+            axes.plot(rows[column], rows[predicted], ".", label=name)
+        axes.axline((0.0, 0.0), slope=1.0, color="0.7", zorder=0)
+        axes.set(xlabel=f"contact model: {column}", ylabel=f"surrogate: {column}")
+        axes.legend()
+        return axes
+
+    def pressure_map(self, pose: Pose, model: str = "original") -> PressureMap:
+        """Return the pressure on the tibia at a pose, of the "original" or of the "surrogate".
+
+        Raises `InputError` for another model, a surrogate without pressure fields, or a run whose
+        original model is a table.
+        """
+        contact = self.reference_model
+        if check_in("model", model, ("original", "surrogate")) == "original":
+            return PressureMap(contact.tibia, contact.spring_state(pose).pressure)
+        return PressureMap(contact.tibia, self.surrogate.pressure_field(pose).pressure)
+
+    def compare(self, other: TrainedRun) -> pd.DataFrame:
+        """Return the figures of this run and of another one, and their difference, by key."""
+        pair = self.figures.value.rename("this"), other.figures.value.rename("other")
+        table = pd.concat(pair, axis=1, join="inner")
+        return table.assign(difference=table.other - table.this)
+
+    @cached_property
+    def gait(self) -> GaitSimulation:
+        """The gait cycle of the run."""
+        return GaitSimulation.of(self.config.simulation, self.path)
+
+    def samples(self, name: str) -> pd.DataFrame:
+        """Return a table of evaluated samples, such as "first", "kept" or "heldout"."""
+        columns = (*CANDIDATE_COLUMNS, *RESULT_COLUMNS)
+        return read_table(self.folder / "samples" / f"{name}.parquet", columns)

@@ -171,11 +171,7 @@ class Standardised(Part):
 
 
 class FrontRow(Part):
-    """A surrogate from which the family "auto" chose; `surrogates.formulations.selection`.
-
-    Errors are out-of-sample: of forces and moments at a pose (RMS over their peaks), and of the
-    height at a load.
-    """
+    """A surrogate from which the family "auto" chose, with its out-of-sample errors."""
 
     part: str
     family: str
@@ -187,10 +183,10 @@ class FrontRow(Part):
 
 
 class Round(Part):
-    """Training samples of the surrogates of a round, and their errors in the worse compartment.
+    """Training samples of the surrogates of a round; errors of the worse compartment.
 
-    The load error is that of the axial load at a pose over the largest load, the height that at a
-    load. The first errors are cross-validated, the others those of the held-out samples.
+    Of the axial load at a pose over the largest, and of the height at a load; cross-validated, and
+    at held-out samples.
     """
 
     samples: Count

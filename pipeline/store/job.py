@@ -1,8 +1,4 @@
-"""Jobs of commands: ownership of a folder, and replacement of earlier results in the folder.
-
-People may edit `config.toml`. Commands compare `config.toml` with `made_with.json`, so that no
-command reports results for a configuration that did not produce these results.
-"""
+"""Folders that commands write to: locking, ownership, and replacement of earlier results."""
 
 from __future__ import annotations
 
@@ -12,12 +8,14 @@ import shutil
 import time
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, model_validator
 
 from foundation.base.errors import InputError
@@ -26,17 +24,102 @@ from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import Section
-from pipeline.files import write_document, write_text
+from pipeline.files import write_document, write_text, writing
 from pipeline.store.documents import read_document
-from pipeline.store.workspace_lock import (
-    LOCK_FILE,
-    RunError,
-    differing_keys,
-    flat_keys,
-    free_keys,
-    locked,
-    read_stored,
-)
+
+#: File of a folder that the process which writes to the folder has locked.
+LOCK_FILE = ".lock"
+#: File that every folder of a command has.
+_CONFIGURATION = "config.toml"
+#: Keys of a configuration that change the name or the execution of a run but no result.
+_FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+class RunError(InputError):
+    """A run that cannot start or continue; the message says why and what to do."""
+
+
+@contextmanager
+def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
+    """Keep other processes from writing to a folder until the end of the block; `make` makes it.
+
+    A folder that cannot be written to is not locked, nor one on a file system without locks.
+    """
+    if make:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK_FILE, blocking=False)
+    if make or (folder / _CONFIGURATION).exists():
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise RunError(
+                f"{folder}: another command is writing to this folder; wait until the command has "
+                "ended, or choose another folder with --out"
+            ) from error
+        except (OSError, NotImplementedError):
+            pass
+    try:
+        yield
+    finally:
+        if lock.is_locked:
+            with suppress(OSError):  # Windows cannot delete an open file
+                (folder / LOCK_FILE).unlink()
+        lock.release()
+
+
+def alone_in_folder(
+    function: Callable[Concatenate[Path, Given], Answer],
+) -> Callable[Concatenate[Path, Given], Answer]:
+    """Return a function that locks a folder, its first argument, while it runs."""
+
+    @wraps(function)
+    def alone(folder: Path, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        with locked(folder):
+            return function(folder, *args, **kwargs)
+
+    return alone
+
+
+def read_stored(file: Path) -> dict[str, Any]:
+    """Return the keys of the configuration in a folder; raise a RunError if it is damaged."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (RecursionError, ValueError) as error:
+        raise RunError(
+            f"{file}: expected the configuration that the run was made with, found the file "
+            f"damaged ({error}); restore the file, or start again with another --out"
+        ) from error
+
+
+def changed_keys(stored: Path, current: str, section: str) -> list[str]:
+    """Return the dotted keys in which a stored configuration differs, but those of `free_keys`."""
+    return differing_keys(read_stored(stored), tomllib.loads(current), section)
+
+
+def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:
+    """Return the dotted keys in which two configurations differ, without `free_keys`."""
+    before, after = flat_keys(one), flat_keys(other)
+    differing = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
+    return sorted(differing - free_keys(section))
+
+
+def free_keys(section: str) -> frozenset[str]:
+    """Return the dotted keys of a section that change no result."""
+    return frozenset(f"{section}.{key}" for key in _FREE_KEYS)
+
+
+def flat_keys(tree: Mapping[str, Any], head: str = "") -> dict[str, Any]:
+    """Return the values of a nested configuration by their dotted keys."""
+    keys: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = head + key
+        keys |= flat_keys(value, f"{name}.") if isinstance(value, Mapping) else {name: value}
+    return keys
+
 
 #: The document of a run directory that says what the run was made with.
 MADE_WITH = "made_with.json"
@@ -86,10 +169,7 @@ def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
 
 
 def check_configuration(folder: Path) -> dict[str, Any] | None:
-    """Return what a run was made with, after a comparison with `config.toml`.
-
-    Keys that change no result may differ; raises `RunError` with both values of others.
-    """
+    """Return what a run was made with; a RunError if `config.toml` has other results."""
     made = read_made_with(folder)
     file = folder / "config.toml"
     if made is None or not file.is_file():
@@ -255,16 +335,16 @@ class Job:
     def _changes(self) -> str:
         """Return in words how the configuration differs from that of the folder; "" if equal."""
         try:
-            made, wanted, changed = self._compared()
+            made, wanted, changed = self.compared()
         except ConfigError as error:
             return str(error)
         return changes_in_words(made, wanted, changed, f"the {self.kind.name}")
 
     def _changed_keys(self) -> list[str]:
         """Return the keys in which the configuration differs from that of a job to be continued."""
-        return [key for key in self._compared()[2] if not key.startswith(self.kind.free)]
+        return [key for key in self.compared()[2] if not key.startswith(self.kind.free)]
 
-    def _compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    def compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
         """Return the configuration of the folder, that of the job, and the keys that differ."""
         keys = made_from(self.folder, self.kind.stored)
         before = checked_section(keys, type(self.config), str(self.stored))

@@ -14,45 +14,33 @@ from foundation.base.quantities import QUANTITIES, Quantity
 FOR_WEAR = frozenset({"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"})
 #: Quantities that stand in tables beside poses and loads, by the stem of their column.
 OTHERS = {
-    row[0]: Quantity(row[0], "", *row[1:3], row[3], row[4], 3, row[5])
+    row[0]: Quantity(row[0], "", *row[1:], 3)
     for row in (
-        ("axial_force", "N", "N", 1.0, "axial force",
-         "axial force, pressing the femur onto the tibia"),
-        ("ap_force", "N", "N", 1.0, "AP force on the tibia",
-         "AP force on the tibia, anterior positive"),
-        ("internal_torque", "N·m", "N·mm", 1e3, "internal torque",
-         "internal torque on the tibia"),
-        ("adduction_torque", "N·m", "N·m", 1.0, "adduction torque",
-         "adduction torque on the tibia, loads the medial compartment"),
-        ("load", "N", "N", 1.0, "axial load", "axial load drawn for the compartment"),
-        ("energy", "J", "J", 1.0, "energy", "energy stored in the compartment"),
-        ("time", "s", "s", 1.0, "time", "time in the cycle"),
-        ("gait", "%", "%", 1.0, "gait cycle", "part of the gait cycle"),
+        ("axial_force", "N", "N", 1.0, "axial force"),
+        ("ap_force", "N", "N", 1.0, "AP force on the tibia"),
+        ("internal_torque", "N·m", "N·mm", 1e3, "internal torque"),
+        ("adduction_torque", "N·m", "N·m", 1.0, "adduction torque"),
+        ("load", "N", "N", 1.0, "axial load"),
+        ("energy", "J", "J", 1.0, "energy"),
+        ("time", "s", "s", 1.0, "time"),
+        ("gait", "%", "%", 1.0, "gait cycle"),
     )
-}  # fmt: skip
-
-
-def _derived(name: str, label: str, unit: str, shown: str, factor: float) -> Quantity:
-    """Return a quantity of error tables alone."""
-    return Quantity(name, "", unit, shown, factor, label, 3)
-
-
+}
 #: Quantities of error tables alone by column: the height of a compartment, and parts of its force.
 _DERIVED = {
-    "height_m": _derived("height", "height", "m", "µm", 1e6),
-    "force_x_over_axial": _derived(
-        "force_x_over_axial", "AP force over axial force", "", "%", 100.0
-    ),
-    "force_z_over_axial": _derived(
-        "force_z_over_axial", "ML force over axial force", "", "%", 100.0
-    ),
-    **{
-        f"moment_{axis}_over_axial_m": _derived(
-            f"moment_{axis}_over_axial", f"moment {axis} over axial force", "m", "mm", 1e3
-        )
-        for axis in "xyz"
-    },
-    "cop_distance_m": _derived("cop_distance", "centre of pressure, distance", "m", "mm", 1e3),
+    quantity.column: quantity
+    for quantity in (
+        Quantity("height", "", "m", "µm", 1e6, "height", 3),
+        Quantity("force_x_over_axial", "", "", "%", 100.0, "AP force over axial force", 3),
+        Quantity("force_z_over_axial", "", "", "%", 100.0, "ML force over axial force", 3),
+        *(
+            Quantity(
+                f"moment_{k}_over_axial", "", "m", "mm", 1e3, f"moment {k} over axial force", 3
+            )
+            for k in "xyz"
+        ),
+        Quantity("cop_distance", "", "m", "mm", 1e3, "centre of pressure, distance", 3),
+    )
 }
 #: The quantities of all figures by column.
 CATALOGUE = QUANTITIES | {quantity.column: quantity for quantity in OTHERS.values()} | _DERIVED

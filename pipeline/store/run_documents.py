@@ -11,10 +11,8 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
-    Discriminator,
     Field,
     RootModel,
-    Tag,
     model_validator,
 )
 
@@ -35,9 +33,12 @@ LOADS = (
     *(f"total_{column}" for column in WRENCH_COLUMNS),
     *(f"{name}_force_y_N" for name in COMPARTMENTS),
 )
-#: Coordinates and pressures compared.
-MOTION = ("anterior_m", "rotation_rad")
 PRESSURES = tuple(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS)
+#: All columns compared over the cycle.
+COMPARED = (
+    *("adduction_rad", "rotation_rad", "anterior_m", "superior_m", "lateral_m"),
+    *(*LOADS, *PRESSURES, "total_area_m2"),
+)
 
 # Numbers of a run in SI units are far within these bounds; beyond, squares are infinite.
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
@@ -87,10 +88,7 @@ class Part(BaseModel):
 
 
 class Computed(Part):
-    """Base of the parts of documents of studies, which are shown as they are stored.
-
-    Numbers and arrays of NumPy become numbers and lists, numbers that are not finite None.
-    """
+    """Base of the parts of documents of studies; values of NumPy become plain, NaN None."""
 
     @model_validator(mode="before")
     @classmethod
@@ -146,28 +144,29 @@ class Cost(Part):
     derivatives: Count
     jacobians: Count
     evaluations: Count
-    elapsed: Number
+    elapsed: Annotated[float, Field(gt=0.0, le=1e30)]
 
 
 class Difference(Part):
-    """Difference of two cycles in a column, in the unit for people that it names."""
+    """Difference of the surrogate's cycle from the original's, with range and peak of it [SI]."""
 
-    column: str
-    quantity: str
-    unit: str
-    rms_difference: Number
-    largest_difference: Number
+    rms: Number
+    largest: Number
     range: Number
-    peak: Number
-    rms_over_range: Optional
+    peak: Annotated[float, Field(ge=0.0, le=1e30)]
+    surrogate_peak: Number
+
+
+def _compared(value: dict[str, Any]) -> dict[str, Any]:
+    return dict(keys(*COMPARED).func(value)) if value else value  # type: ignore[call-arg]
+
+
+#: Differences in all columns of `COMPARED`, or none where a cycle lacks.
+Differences = Annotated[dict[str, Difference], AfterValidator(_compared)]
 
 
 class Speed(Part):
-    """Times of an evaluation with its Jacobian [µs], and their ratio.
-
-    Of the original and of the surrogate in a compiled loop, as simulations call them, and of a call
-    of the surrogate from Python.
-    """
+    """Times of an evaluation with its Jacobian in a compiled loop, of a call from Python; ratio."""
 
     original_us: Number
     surrogate_us: Number
@@ -176,10 +175,7 @@ class Speed(Part):
 
 
 class SpacingErrors(Part):
-    """Errors of the node spacing: `foundation.finite_element.model.SpacingError`.
-
-    Shares are those of the largest value.
-    """
+    """Errors of the node spacing, shares of the largest value."""
 
     force_share: Number
     peak_pressure_share: Number
@@ -206,7 +202,7 @@ class Simulation(Part):
     # Kind of each flag, and numbers of flagged and of all instants, of each model.
     flag_kinds: dict[str, list[Annotated[FlagKind, Field(strict=False)]]]
     flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
-    differences: list[Difference]
+    differences: Differences
     speed: Speed | None
     # None with springs.
     node_spacing: NodeSpacing | None = None
@@ -306,26 +302,6 @@ class StudyInputs(Part):
     source: str
 
 
-class Change(Part):
-    """Difference of a quantity over a cycle: RMS, and peak of the original model."""
-
-    rms: Number
-    peak: Annotated[float, Field(ge=0.0, le=1e30)]
-
-
-class Ranged(Part):
-    """Difference of a coordinate over a cycle: RMS, and range of the original model."""
-
-    rms: Number
-    range: Number
-
-
-class Peaked(Change):
-    """Difference of a pressure over a cycle, with the peak of the surrogate."""
-
-    surrogate_peak: Number
-
-
 class Failure(Part):
     """Model that failed in a cycle, and the reason."""
 
@@ -333,61 +309,35 @@ class Failure(Part):
     reason: str
 
 
-class Spent(Part):
-    """Cost of a cycle of a combination."""
-
-    evaluations: Count
-    steps: Count
-    elapsed: Annotated[float, Field(gt=0.0, le=1e30)]
-
-
-class Failed(Part):
-    """Combination of inputs in which a model failed."""
+class CombinationResult(Part):
+    """A combination of inputs: cycles of both models compared, or the `failure` of a model."""
 
     name: str
     factors: dict[str, Number]
-    failure: Failure
+    failure: Failure | None = None
+    differences: Differences = Field(default_factory=dict)
+    #: By model, of the medial and the lateral compartment [m³ per cycle].
+    wear: dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=dict
+    )
+    statistics: dict[str, Cost] = Field(default_factory=dict)
+    flags: dict[str, list[str]] = Field(default_factory=dict)
 
-
-def _loaded(loads: dict[str, Change]) -> dict[str, Change]:
-    if all(load.peak == 0.0 for load in loads.values()):
-        raise InputError("expected a load with a peak above 0, found none")
-    return loads
-
-
-class Ended(Part):
-    """Combination of inputs that both models completed."""
-
-    name: str
-    factors: dict[str, Number]
-    failure: None
-    loads: Annotated[dict[str, Change], keys(*LOADS), AfterValidator(_loaded)]
-    motion: Annotated[dict[str, Ranged], keys(*MOTION)]
-    pressure: Annotated[dict[str, Peaked], keys(*PRESSURES)]
-    wear: Annotated[
-        dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]], keys(*MODELS)
-    ]
-    statistics: Annotated[dict[str, Spent], keys(*MODELS)]
-    flags: Annotated[dict[str, list[str]], keys(*MODELS)]
-
-
-def _ending(row: Any) -> str:
-    """Return the tag of a combination, an object of JSON or already a model."""
-    if isinstance(row, Failed | Ended):
-        return "failed" if isinstance(row, Failed) else "ended"
-    return "ended" if isinstance(row, dict) and row.get("failure") is None else "failed"
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        known = (self.wear, self.statistics, self.flags)
+        if self.failure is None and not (
+            self.differences and all(each.keys() == {*MODELS} for each in known)
+        ):
+            raise InputError("expected both models compared, or the failure of one")
+        return self
 
 
 class Combinations(Part):
     """`combinations.json`: both models compared on all combinations of inputs."""
 
     wear_factor_per_Pa: Number
-    combinations: list[
-        Annotated[
-            Annotated[Failed, Tag("failed")] | Annotated[Ended, Tag("ended")],
-            Discriminator(_ending),
-        ]
-    ]
+    combinations: list[CombinationResult]
 
 
 #: File of a run directory.
@@ -395,11 +345,7 @@ ELASTIC_LAYER = "elastic_layer.json"
 
 
 class LayerFigures(Part):
-    """Contact model less elastic layer at equal axial load, over the elastic layer [1].
-
-    The stiffness is the derivative of the axial force by the height, the approach the largest
-    overlap of the surfaces.
-    """
+    """Contact model less elastic layer at equal axial load, over the elastic layer [1]."""
 
     peak_pressure_share: Number
     mean_pressure_share: Number
@@ -449,11 +395,7 @@ LEVELS: tuple[Level, ...] = ("trust", "care", "do not use")
 
 
 class RuleFinding(Part):
-    """Finding of a rule of the verdict: index of the level, figure [%], reason, kind of remedy.
-
-    A rule judges a figure of a finished run by limits; a `foundation.base.findings.Finding` is
-    about the inputs. `judges` is False where the rule has no figure.
-    """
+    """Finding of a rule of the verdict, which judges a figure by limits, if there is a figure."""
 
     level: Literal[0, 1, 2]
     figure_percent: Optional
@@ -483,11 +425,7 @@ class NextStep(Part):
 
 
 class OwnError(Part):
-    """Error of the surrogate in a quantity of the simulated cycle.
-
-    `error_percent` is relative to the value; otherwise the key `error_<unit>` has the error in the
-    unit of the quantity.
-    """
+    """Error of the surrogate in a quantity of the cycle, relative or in the key `error_<unit>`."""
 
     column: str
     quantity: str = ""
@@ -523,11 +461,7 @@ class Verdict(Part):
 
 
 class Judgement(Part):
-    """Verdict on a model of a run, for uses of the run.
-
-    `run` is the run directory or the file of a surrogate; `errors` are those of the model by
-    quantity, `warnings` those of the checks of the run.
-    """
+    """Verdict on a model of a run, or of the file of a surrogate, for uses of the run."""
 
     run: str
     model: str

@@ -21,7 +21,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline.errors import ExecutionError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import WriteError, check_present
 from pipeline.store.documents import make_again
 from pipeline.store.samples import DamagedTableError
@@ -87,10 +87,7 @@ class SampleStore:
     def evaluate(
         self, rows: pd.DataFrame, size: int, execution: Execution, shown: tqdm[Any]
     ) -> None:
-        """Evaluate rows in chunks of a size, and store each chunk as soon as it is done.
-
-        An `ExecutionError` or `WriteError` says how many rows are stored.
-        """
+        """Evaluate rows in chunks of a size, and store each chunk as soon as it is done."""
         function, shared, _, _ = self._evaluation
         chunks = [rows.iloc[start : start + size] for start in range(0, len(rows), size)]
         done = 0

@@ -1,23 +1,16 @@
-"""Sample tables: one row per sample, columns with units, written atomically.
-
-A column is `<quantity>_<unit>`. The stored tables are in SI units and radians; tables of users may
-be in units for people. Any program can compute the digest of a table.
-"""
+"""Sample tables: one row per sample, columns with units, written atomically; export."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -26,57 +19,7 @@ from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
 from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.files import replacing
 from pipeline.store.documents import make_again
-from pipeline.store.quantities import OTHERS
-
-
-def arrow_table(table: pd.DataFrame) -> pa.Table:
-    """Return a table of types that every reader of Parquet knows, without pandas' own metadata."""
-    content = pa.Table.from_pandas(table, preserve_index=False)
-    fields = [
-        field.with_type(pa.string()) if pa.types.is_large_string(field.type) else field
-        for field in content.schema
-    ]
-    return content.cast(pa.schema(fields))
-
-
-def content_digest(table: pa.Table) -> str:
-    """Return a SHA-256 over each column's name and type, each ended by a zero, and its values."""
-    content = hashlib.sha256()
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        content.update(f"{name}\0{_kind(column.type)}\0".encode())
-        for part in _values(column.combine_chunks()):
-            content.update(part)
-    return content.hexdigest()
-
-
-def _kind(kind: pa.DataType) -> str:
-    """Return the name of a type; a list's elements are called otherwise in a file."""
-    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    return f"list<{kind.value_type}>" if listed else str(kind)
-
-
-def _values(column: pa.Array) -> Iterator[bytes]:
-    """Return the values of a column: numbers little-endian, texts ended by a zero.
-
-    A missing number is NaN, a missing text empty; lists begin with their lengths.
-    """
-    kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        yield from _values(pc.list_value_length(column))
-        yield from _values(column.flatten())
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        yield "".join(f"{text or ''}\0" for text in column.to_pylist()).encode()
-    elif pa.types.is_floating(kind):
-        values = column.fill_null(np.nan).to_numpy(zero_copy_only=False)
-        # One NaN for all: a missing value comes back as another one.
-        yield _bytes(np.where(np.isnan(values), np.nan, values))
-    elif not pa.types.is_null(kind):
-        yield _bytes(column.to_numpy(zero_copy_only=False))
-
-
-def _bytes(values: NDArray[Any]) -> bytes:
-    return values.astype(values.dtype.newbyteorder("<")).tobytes()
-
+from pipeline.store.job import check_configuration
 
 #: Units that a column may end with, by the SI unit that they measure: factor to the SI unit.
 UNITS: dict[str, dict[str, float]] = {
@@ -93,40 +36,6 @@ PEOPLE = {
     for quantity in QUANTITIES.values()
     if quantity.unit != quantity.unit_for_people
 }
-_WORDS = {
-    **{"Nm": "N m", "Nmm": "N mm", "m2": "m^2", "cm2": "cm^2", "mm2": "mm^2"},
-    **{"percent": "%", "J": "J", "s": "s", "ratio": "1"},
-    **{"rad_per_s": "rad/s", "m_per_s": "m/s"},
-    "mm3_per_million_cycles": "mm^3 per million cycles",
-}
-_MEANINGS = {q.name: q.description for q in (*QUANTITIES.values(), *OTHERS.values())}
-_LOADS = {QUANTITIES[column].name: QUANTITIES[column].description for column in LOAD_COLUMNS}
-_PLAIN = {
-    "compartment": "medial or lateral, or the name of another compartment",
-    "index": "number of the design's point",
-    "first": "whether it is evaluated in stage b",
-    "status": "ok, or failed",
-    "reason": "why it failed",
-    "evaluations": "analyses of the original model",
-    "screening": "evaluated, kept or dropped by stage e",
-    "drop_reason": "why stage e dropped it",
-    "weight": "weight in the fit",
-    "role": "sample, or reference",
-    "model": "original or surrogate",
-    "combination": "name of the combination of inputs",
-    "run": "number of the run",
-}
-_PREFIXES = {
-    "predicted_": "by the surrogate: ",
-    "error_": "predicted standard error: ",
-    "input_": "applied: ",
-    "medial_": "medial compartment: ",
-    "lateral_": "lateral compartment: ",
-    "total_": "all compartments: ",
-    "wave_": "over the cycle: ",
-}
-#: All units, the longest first: "..._mm2" ends with no "m2" of its own.
-_TOKENS = sorted({*_WORDS, *(u for units in UNITS.values() for u in units)}, key=len, reverse=True)
 
 
 class Unit(NamedTuple):
@@ -146,31 +55,6 @@ def unit_of(column: str) -> Unit | None:
         if token in units:
             return Unit(quantity, si, units[token])
     return None
-
-
-def described(column: str) -> tuple[str, str]:
-    """Return the unit and the meaning of a column, "" for what its name does not say."""
-    if column in _PLAIN:
-        return "", _PLAIN[column]
-    ends = (t for t in _TOKENS if column.endswith(f"_{t}") and not column.endswith(f"_per_{t}"))
-    unit = next(ends, "")
-    return _WORDS.get(unit, unit), _meaning(column.removesuffix(f"_{unit}" if unit else ""))
-
-
-def _meaning(quantity: str) -> str:
-    if quantity in _MEANINGS:
-        return _MEANINGS[quantity]
-    if quantity.endswith("_rate"):
-        return f"rate of change: {_meaning(quantity.removesuffix('_rate'))}"
-    for prefix, words in _PREFIXES.items():
-        rest = quantity.removeprefix(prefix)
-        if rest != quantity and (meaning := _meaning(rest)):
-            return words + meaning
-    # The loads of a compartment with a name of its own.
-    for name, meaning in _LOADS.items():
-        if quantity.endswith(f"_{name}"):
-            return f"{quantity.removesuffix(f'_{name}')} compartment: {meaning}"
-    return ""
 
 
 #: Columns of a candidate: who it is, where, and the axial load of its compartment.
@@ -243,27 +127,19 @@ def usable(table: pd.DataFrame, compartment: str) -> pd.DataFrame:
     return table[(table["status"] == OK) & (table["compartment"] == compartment)]
 
 
-def write_table(table: pd.DataFrame, path: Path, notes: Mapping[str, str] | None = None) -> None:
-    """Write a table as Parquet; a reader sees the old file or the whole new one.
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as Parquet, with the format's name and version; readers see a whole file.
 
-    Each column carries its unit and a description; the file carries the format's name and version,
-    a SHA-256 of its content, and `notes`.
+    Its types are those that every reader of Parquet knows, without pandas' own metadata.
     """
-    content = arrow_table(table)
-    columns, shown = [], {}
-    for field in content.schema:
-        unit, description = described(field.name)
-        shown[field.name] = {"unit": unit, "description": description}
-        columns.append(field.with_metadata(shown[field.name]))
-    told = {
-        **{"format": FORMAT, "version": str(VERSION), "sha256": content_digest(content)},
-        # Once more for readers to which the columns' own metadata are out of reach.
-        "columns": json.dumps(shown),
-        **(notes or {}),
-    }
-    described_table = content.cast(pa.schema(columns, metadata=told))
+    content = pa.Table.from_pandas(table, preserve_index=False)
+    fields = [
+        field.with_type(pa.string()) if pa.types.is_large_string(field.type) else field
+        for field in content.schema
+    ]
+    schema = pa.schema(fields, metadata={"format": FORMAT, "version": str(VERSION)})
     with replacing(path) as partial:
-        pq.write_table(described_table, partial, write_page_checksum=True)
+        pq.write_table(content.cast(schema), partial, write_page_checksum=True)
 
 
 def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
@@ -274,14 +150,10 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
     Raises
     ------
     StoreError
-        If the file is missing, truncated, altered, no Parquet file, of another version or lacks a
-        column.
+        If the file is missing, damaged, no Parquet file, of another version or lacks a column.
     """
-    table = _read(path, columns)
-    try:
-        return table.to_pandas(use_threads=False)
-    except ValueError as error:  # metadata of pandas that is no JSON
-        raise _damaged(path, " ".join(str(error).split())) from error
+    # Metadata of pandas may be damaged, as no checksum covers them.
+    return _read(path, columns).to_pandas(use_threads=False, ignore_metadata=True)
 
 
 def _read(path: Path, columns: Collection[str]) -> pa.Table:
@@ -292,7 +164,8 @@ def _read(path: Path, columns: Collection[str]) -> pa.Table:
         # One thread: without the memory for others, Arrow waits for them forever.
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             table = file.read(use_threads=False)
-        told = notes_of(table)
+        metadata = table.schema.metadata or {}
+        told = {key.decode(): value.decode() for key, value in metadata.items()}
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _damaged(path, " ".join(str(error).split())) from error
     if told.get("format", FORMAT) != FORMAT:
@@ -305,14 +178,7 @@ def _read(path: Path, columns: Collection[str]) -> pa.Table:
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         raise _damaged(path, f"lacks the columns {', '.join(missing)}")
-    if "sha256" in told and content_digest(table) != told["sha256"]:
-        raise _damaged(path, "its content does not match its checksum")
     return table
-
-
-def notes_of(table: pa.Table) -> dict[str, str]:
-    """Return the metadata of a stored table as text."""
-    return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
 
 
 def _damaged(path: Path, what: str) -> DamagedTableError:
@@ -323,5 +189,88 @@ def _damaged(path: Path, what: str) -> DamagedTableError:
 
 
 def digest(table: pd.DataFrame) -> str:
-    """Return a SHA-256 over a table's names, types and values."""
-    return content_digest(arrow_table(table))
+    """Return a SHA-256 over a table's names and values."""
+    content = hashlib.sha256("\0".join(map(str, table.columns)).encode())
+    content.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    return content.hexdigest()
+
+
+def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
+    """Return the files of the wanted tables by name; by default of all tables."""
+    files: list[Path] = []
+    if source.is_dir():
+        check_configuration(source)
+        files = [*sorted((source / "samples").glob("*.parquet")), *sorted(source.glob("*.parquet"))]
+    elif source.is_file() and source.suffix == ".parquet":
+        files = [source]
+    tables = {file.stem: file for file in files}
+    if not tables:
+        raise StoreError(
+            f"{source}: expected a run directory with tables in samples/, or a Parquet file; make "
+            "the run with `run`"
+        )
+    for name in wanted:
+        if name not in tables:
+            raise StoreError(
+                f"{source}: no table {name!r}, expected one of {', '.join(sorted(tables))}"
+            )
+    return {name: tables[name] for name in wanted or tables}
+
+
+def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in degrees, mm, N, N mm, mm² and MPa, with these units in the names."""
+    columns = {}
+    for name in map(str, table.columns):
+        unit = unit_of(name)
+        if unit is None or unit.si not in PEOPLE or unit.factor != 1.0:
+            columns[name] = table[name]
+            continue
+        token = PEOPLE[unit.si]
+        columns[f"{unit.quantity}_{token}"] = table[name] / UNITS[unit.si][token]
+    return pd.DataFrame(columns)
+
+
+def export_tables(
+    source: Path, kind: str, out: Path, *, wanted: Sequence[str] = (), people: bool = False
+) -> list[Path]:
+    """Write tables of a run, or a single table, for other programs; return the written files.
+
+    Parameters
+    ----------
+    source : Path
+        Run directory, or a Parquet file.
+    kind : {"csv", "parquet"}
+        CSV with units in the column names, or Parquet.
+    out : Path
+        The file; a folder for several tables.
+    wanted : sequence of str
+        Names of the tables; by default all tables.
+    people : bool
+        Whether to write degrees, mm, N mm, mm² and MPa in place of SI units.
+
+    Raises
+    ------
+    StoreError, RunError
+        If a table is missing or damaged, or `config.toml` was changed since the run was made.
+    InputError
+        If `out` is a file and should be a folder.
+    """
+    tables = {name: read_table(file) for name, file in _table_files(source, wanted).items()}
+    if people:
+        tables = {name: in_people_units(table) for name, table in tables.items()}
+    targets = [out] if len(tables) == 1 else [out / f"{name}.{kind}" for name in tables]
+    if len(tables) > 1 and out.is_file():
+        raise InputError(
+            f"{out}: expected a folder for {len(tables)} tables, found a file; choose another "
+            "--out, or one table with --table"
+        )
+    write = write_table if kind == "parquet" else write_csv
+    for table, target in zip(tables.values(), targets, strict=True):
+        write(table, target)
+    return targets
+
+
+def write_csv(table: pd.DataFrame, path: Path, float_format: str | None = None) -> None:
+    """Write a table as CSV; a reader sees the old file or the complete new file."""
+    with replacing(path) as partial:
+        table.to_csv(partial, index=False, float_format=float_format)

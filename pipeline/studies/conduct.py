@@ -19,7 +19,7 @@ from pipeline.reports.pages import write_page
 from pipeline.store.documents import read_document
 from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed, StudyInputs
-from pipeline.store.sample_tables import write_csv
+from pipeline.store.samples import write_csv
 
 #: File with the digest of what an interrupted study continues with.
 INPUTS = "inputs.json"

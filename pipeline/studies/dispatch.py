@@ -10,8 +10,7 @@ from pipeline.advice import in_folder
 from pipeline.config.reading import load_section, read_tree
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import Section, describe_section
-from pipeline.design_space.document import DesignsDocument
-from pipeline.design_space.run import run_designs
+from pipeline.design_space.run import DesignsDocument, run_designs
 from pipeline.reports.report import Report
 from pipeline.runner import run_study
 from pipeline.studies.calibration import LAW_CALIBRATION

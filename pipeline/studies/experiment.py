@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import write_npz
 from pipeline.progress import bar, say
 from pipeline.reports import figures as fig
@@ -51,6 +51,13 @@ def study_page(
     good = table[table["status"] == OK]
     return {
         "summary": summary,
+        "first": [
+            *(
+                f"{row.runs} of {summary.runs} runs failed, and are in no figure: {row.example}"
+                for row in summary.failures
+            ),
+            *([f"{summary.not_trusted}. The runs are in the figures."] if summary.flagged else []),
+        ],
         "factors": [_factor_row(factor, catalogue) for factor in summary.factors],
         "catalogue": catalogue,
         "outputs": [

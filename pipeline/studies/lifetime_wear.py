@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import Normalize
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime import LifetimeWear, extrapolate_wear
@@ -24,9 +23,9 @@ from pipeline.reports.charts import chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.reports.judgement import judgement, judgement_lines
 from pipeline.reports.pages import write_page
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
+from pipeline.store.job import alone_in_folder
 from pipeline.store.run_documents import Computed, Judgement
-from pipeline.store.workspace_lock import alone_in_folder
 
 #: Head of each column of the table of blocks, of which each row includes the blocks before.
 _COLUMNS = {
@@ -149,15 +148,9 @@ def _pictures(worn: LifetimeWear[ElasticFoundation], tibia: TriangleMesh) -> Ite
     across, at = "cycles [million]", 1e-6 * worn.cycles
     yield chart("worn-volume", "Worn volume", across, "worn volume [mm³]", lines, at=at)
     depths = 1e3 * np.array([worn.worn_depth[-1], worn.creep_depth[-1]])
-    yield fig.plateau_pair(
-        "Depth by wear and by creep",
-        (1e3 * tibia.vertices, tibia.faces),
-        depths,
-        ("by wear", "by creep"),
-        "depth [mm]",
-        size=(8.2, 3.3),
-        scale=Normalize(0.0, max(float(depths.max()), 1e-12)),
-    )
+    for word, depth in zip(("wear", "creep"), depths, strict=True):
+        surface = np.asarray(tibia.vertices), np.asarray(tibia.faces)
+        yield fig.face_map(f"Depth by {word}", surface, depth, float(depths.max()), "mm")
 
 
 def _bed(run: TrainedRun) -> ElasticFoundation:

@@ -25,16 +25,15 @@ from foundation.base.flags import Flag, worded
 from foundation.base.pose import Pose
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain, shipped_configs
-from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation, ligament_places
 from pipeline.stages.model_cycles import FAILURES, ModelCycle, cycle_outputs, cycle_waves
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import make_results, read_arrays
-from pipeline.store.job import check_single_knee
+from pipeline.store.job import RunError, check_single_knee
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
-from pipeline.store.workspace_lock import RunError
 from pipeline.studies.factors import CYCLES, Catalogue, Inputs, varied
 
 

@@ -15,12 +15,10 @@ from dynamics.protocol import ContactModel
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from pipeline.config.data_folder import data_file
-from pipeline.config.designs import design_space_of
-from pipeline.config.reading import ConfigError
+from pipeline.config.reading import ConfigError, design_space_of
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
 from pipeline.design_space.design_contact import patch_at
-from pipeline.design_space.drawn_designs import base_values, infeasible
 from pipeline.design_space.errors import (
     doubts,
     exceeded,
@@ -28,6 +26,7 @@ from pipeline.design_space.errors import (
     largest_share,
     output_errors,
 )
+from pipeline.design_space.sampling import base_values, infeasible
 from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.reports.judgement import judgement

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
-from foundation.base.checks import FloatArray, IntArray, check_array, check_fields, check_number
+from foundation.base.checks import FloatArray, IntArray, check_array, check_number
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose, rotation_matrix
@@ -157,15 +157,6 @@ class FieldSamples:
     indentation: FloatArray
     #: (K,) [Pa].
     pressure: FloatArray
-
-    def __post_init__(self) -> None:
-        count, touched = len(self.poses), len(self.place)
-        check_fields(self, poses=(None, 6), indentation=(touched,), pressure=(touched,))
-        steps = np.diff(self.starts)
-        if len(steps) != count or steps.min(initial=0) < 0 or self.starts[-1] != touched:
-            raise InputError(
-                f"starts: expected {count + 1} rising places up to {touched}, found {self.starts}"
-            )
 
     @classmethod
     def of(cls, state: Callable[[Pose], Any], poses: ArrayLike, chosen: ArrayLike) -> Self:

@@ -15,7 +15,6 @@ from foundation.base.checks import (
     IntArray,
     check_array,
     check_fields,
-    check_in,
     check_number,
     frozen,
 )
@@ -62,7 +61,8 @@ class Skin:
         return outline_of(own.frame, own.coefficients, own.known, (group, block))
 
     @cached_property
-    def _packed(self) -> Struct:
+    def packed(self) -> Struct:
+        """The field as a struct of the library."""
         groups, blocks = self.groups
         return Struct("skin", {
             "condyle": _packed_surface(self.surface), "outline": _packed_surface(self.outline),
@@ -77,7 +77,7 @@ class Skin:
         depth = np.empty(len(self.bed))
         turned, moved = np.ascontiguousarray(rotation), np.ascontiguousarray(translation)
         largest = CORE.skin_indentations(
-            self._packed.address, address(turned), address(moved), address(depth)
+            self.packed.address, address(turned), address(moved), address(depth)
         )
         return depth, largest
 
@@ -130,12 +130,13 @@ class LayerResponse(StoredArrays):
         """Return the pressures (P,) [Pa] of overlaps (P,) [m] and of the `bed` (P, 7) of a skin."""
         pressure = np.empty(len(depth))
         CORE.layer_pressures(
-            self._packed.address, len(depth), address(depth), address(bed), address(pressure)
+            self.packed.address, len(depth), address(depth), address(bed), address(pressure)
         )
         return pressure
 
     @cached_property
-    def _packed(self) -> Struct:
+    def packed(self) -> Struct:
+        """The field as a struct of the library."""
         named = {each.name: getattr(self, each.name) for each in fields(self)}
         return Struct("layer", named | {"samples": self.points.shape[1]})
 
@@ -190,9 +191,11 @@ class SpringResponse(StoredArrays):
         # springs.
         known, number = np.unique(place, return_inverse=True)
         telling = pressure > _LEAST * pressure.max(initial=0.0)
-        chosen = number[telling], depth[telling], largest[telling], pressure[telling]
+        at, d, p, count = number[telling], depth[telling], pressure[telling], len(known)
+        moduli = _MODULI * p.max(initial=1e-300)
         error, constants, law = min(
-            (_power_law(*chosen, len(known)), _logarithmic_law(*chosen, len(known))),
+            _best(lambda share: _power_law(share, at, d, largest[telling], p, count), _SHARES),
+            _best(lambda modulus: _logarithmic_law(modulus, at, d, p, count), moduli),
             key=lambda found: found[0],
         )
         if not error <= LARGEST_ERROR:
@@ -204,21 +207,16 @@ class SpringResponse(StoredArrays):
 _Found = tuple[float, FloatArray, FloatArray]
 
 
-def _power_law(
-    place: IntArray, depth: FloatArray, largest: FloatArray, pressure: FloatArray, count: int
-) -> _Found:
-    """Return relative RMS error, constants and law (T, 2) of c (d - share d0)^m."""
-    shares = _SHARES
-    best: _Found = (np.inf, np.zeros(3), np.empty((0, 2)))
+def _best(law: Callable[[float], _Found], grid: FloatArray) -> _Found:
+    """Return the law with the least error over a grid (G,) [any unit], refined about the least."""
     for _ in range(_ROUNDS):
-        found = [_power_of(s, place, depth, largest, pressure, count) for s in shares]
-        best = min([best, *found], key=lambda each: each[0])
-        step, centre = shares[1] - shares[0], best[1][2]
-        shares = np.unique(np.clip(centre + np.linspace(-step, step, 21), 0.0, 0.95))
-    return best
+        found = [law(value) for value in grid.tolist()]
+        k = int(np.argmin([error for error, _, _ in found]))
+        grid = np.linspace(grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)], 21)
+    return found[k]
 
 
-def _power_of(
+def _power_law(
     share: float,
     place: IntArray,
     depth: FloatArray,
@@ -226,6 +224,7 @@ def _power_of(
     pressure: FloatArray,
     count: int,
 ) -> _Found:
+    """Return relative RMS error, constants and law (T, 2) of c (d - share d0)^m."""
     bearing = depth - share * largest
     if bearing.min(initial=np.inf) <= 0.0:
         return np.inf, np.zeros(3), np.empty((0, 2))
@@ -242,22 +241,14 @@ def _power_of(
 
 
 def _logarithmic_law(
-    place: IntArray, depth: FloatArray, __: FloatArray, pressure: FloatArray, count: int
+    modulus: float, place: IntArray, depth: FloatArray, pressure: FloatArray, count: int
 ) -> _Found:
     """Return relative RMS error, constants and law (T, 2) of -c ln(1 - d/h)."""
-    moduli = _MODULI * pressure.max(initial=1e-300)
-    best: tuple[float, float, FloatArray] = (float("inf"), 0.0, np.empty(0))
-    for _ in range(_ROUNDS):
-        for modulus in moduli:
-            thickness = _means(place, depth / -np.expm1(-pressure / modulus), count)
-            strain = np.minimum(depth / thickness[place], 0.99)
-            error = _error(-modulus * np.log1p(-strain), pressure)
-            if error < best[0]:
-                best = (error, float(modulus), thickness)
-        ratio = (moduli[1] / moduli[0]) ** np.linspace(-1.0, 1.0, 21)
-        moduli = best[1] * ratio
-    law = np.column_stack([np.full(count, max(best[1], 1e-300)), best[2]])
-    return best[0], np.array([float(LOGARITHMIC), 1.0, 0.0]), law
+    thickness = _means(place, depth / -np.expm1(-pressure / modulus), count)
+    strain = np.minimum(depth / thickness[place], 0.99)
+    law = np.column_stack([np.full(count, max(modulus, 1e-300)), thickness])
+    error = _error(-modulus * np.log1p(-strain), pressure)
+    return error, np.array([float(LOGARITHMIC), 1.0, 0.0]), law
 
 
 def _means(place: IntArray, values: FloatArray, count: int) -> FloatArray:
@@ -386,10 +377,6 @@ class PairFields:
                 raise InputError(
                     f"triangles: expected 0 to {self.faces - 1}, found {own.min()} to {own.max()}"
                 )
-
-    def compartment(self, name: str) -> CompartmentField:
-        """Return the field of one compartment; raise `InputError` for another name."""
-        return self.by_name[check_in("name", name, tuple(self.by_name))]
 
     def pressure(self, poses: FloatArray) -> FloatArray:
         """Return the pressures (F,) [Pa] at poses (C, 6) or (1, 6) [rad, m], held in the boxes."""

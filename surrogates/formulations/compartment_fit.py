@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.checks import FloatArray, check_in, check_number
-from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
+from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.training_data import FORMULATIONS, Formulation, Samples, TrainingData
@@ -27,8 +27,6 @@ class Fitter(NamedTuple):
         Fits a regressor to inputs (N, d), outputs (N, k) [any unit], weights (N,), (N, k) or None.
     joint : bool
         Whether one regressor takes all outputs, or each group of like outputs its own.
-    folds : int
-        Folds of a cross-validation by repeated fits, besides the fit's own check; 0 for none.
     peak_influence, quantities_influence : float
         Influence, on a joint fit, of the peak pressure over other quantities, and of all quantities
         (area, pressures, centre of pressure) over the other outputs [1].
@@ -36,7 +34,6 @@ class Fitter(NamedTuple):
 
     fit: Callable[[FloatArray, FloatArray, FloatArray | None], Fitted]
     joint: bool = False
-    folds: int = 0
     peak_influence: float = 1.0
     quantities_influence: float = 1.0
 
@@ -97,8 +94,6 @@ def fit_training_data(
         fitted = fitter.fit(data.inputs, outputs, influences(fitter, outputs, weights))
         parts.append(fitted.regressor)
         checks[name] = fitted.check
-        if fitter.folds:
-            checks[f"{name}, {fitter.folds} folds"] = k_fold_check(fitter, data.inputs, outputs)
     return Trained(assembled(formulation, space, data, parts), checks)
 
 
@@ -124,13 +119,6 @@ def influences(
     influence[_QUANTITIES] = fitter.quantities_influence
     influence[_PEAK] *= fitter.peak_influence
     return np.outer(np.ones(len(outputs)) if weights is None else weights, influence)
-
-
-def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> CrossCheck:
-    """Return k-fold residuals of a fit to inputs (N, d) and outputs (N, k) [any unit]."""
-    fit = fitter.fit  # draws from its own generator
-    rng = np.random.default_rng(0)
-    return k_fold(lambda x, y, _: fit(x, y, None), inputs, outputs, fitter.folds, rng)
 
 
 def outputs_of(

@@ -1,4 +1,4 @@
-"""Fits of a compartment over pose and design, and of its trained domain."""
+"""Fits of a compartment over pose and design."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from surrogates.families.fixed_inputs import with_parameters
 from surrogates.families.smooth_array import SmoothArray
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_training_data
-from surrogates.formulations.domain_fit import DomainSamples, fit_domain
 from surrogates.formulations.training_data import FORMULATIONS, Samples, middle_and_half
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, closest_point
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -152,14 +151,3 @@ class OverDesigns:
         for rows, own in self._designs:
             found[rows] = method(own)(points[rows])
         return found
-
-
-def fit_parametric_domain(
-    part: CompartmentSurrogate,
-    z: FloatArray,
-    samples: DomainSamples,
-    limits: FloatArray,
-    margin: float,
-) -> CompartmentSurrogate:
-    """Return a compartment with the domain of `fit_domain`, of samples at designs z (N, P) [1]."""
-    return replace(part, domain=fit_domain(OverDesigns(part, z), samples, limits, margin))

@@ -21,7 +21,7 @@ from dynamics.mechanics.ground import (
     striking_legs,
 )
 from dynamics.motion.motion_tables import read_motion_table
-from foundation.contact_laws import CompliantFriction, ContactLaw
+from foundation.contact_laws.normal import CompliantFriction, ContactLaw
 from tests.oracles.heel_strike import (
     FRICTION,
     heel_strike,

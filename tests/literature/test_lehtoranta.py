@@ -28,25 +28,29 @@ from dynamics.mechanics.planar_knee import (
     simulate_planar_knee,
 )
 from dynamics.mechanics.planar_knee.machado import machado_laws
-from foundation import CondylarImplant, ElasticFoundation
 from foundation.base.pose import SUPERIOR, Pose
-from foundation.contact_laws import (
+from foundation.contact_laws.hertz import (
+    EllipticContact,
+    effective_modulus,
+    exact_factors,
+    relative_radii,
+    sphere_stiffness,
+)
+from foundation.contact_laws.normal import (
     CompliantFriction,
     ConstantHuntCrossleyLaw,
-    EllipticContact,
     FloresLaw,
     HertzLaw,
     HookeLaw,
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    effective_modulus,
+    LinearHysteresisLaw,
     returned_restitution,
-    sphere_stiffness,
 )
-from foundation.contact_laws.hertz import exact_factors, relative_radii
-from foundation.contact_laws.normal import LinearHysteresisLaw
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact, press_ball
 from tests.oracles.exact_layer_compliance import Layer

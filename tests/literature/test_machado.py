@@ -28,7 +28,8 @@ from dynamics.mechanics.planar_knee import (
 from dynamics.mechanics.planar_knee.knee import PROXIMAL, Pull
 from dynamics.mechanics.planar_knee.machado import machado_data, machado_laws
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, ContactLocation
-from foundation.contact_laws import LankaraniNikraveshLaw, returned_restitution, sphere_stiffness
+from foundation.contact_laws.hertz import sphere_stiffness
+from foundation.contact_laws.normal import LankaraniNikraveshLaw, returned_restitution
 
 #: Table 2: insertions on femur and tibia, rest length [m], k [N/m²], limits of strain and force.
 LIGAMENTS = {

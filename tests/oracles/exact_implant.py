@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation import LinearLaw
 from foundation.base.checks import check_in, check_number
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LinearLaw
 from foundation.implant.condyle import Condyle, Dish
 
 #: Polyethylene 8 mm thick under a rigid femur [Pa, -, m].

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation import CoupledLaw, ElasticFoundation, TriangleMesh
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import CoupledLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.layer import ElasticLayer, PlaneBase
 from foundation.finite_element.model import FiniteElementContact
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import Case
 from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact
 from tests.oracles.exact_layer_compliance import Layer

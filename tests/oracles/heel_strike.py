@@ -18,7 +18,7 @@ from dynamics.mechanics.ground import (
 from dynamics.mechanics.ground.impact import jump
 from dynamics.mechanics.ground.strike import GroundContacts
 from foundation.base.checks import FloatArray
-from foundation.contact_laws import CompliantFriction
+from foundation.contact_laws.normal import CompliantFriction
 
 #: Of the reversing impact, as in Newton's law.
 FRICTION, RESTITUTION = 0.5, 0.5

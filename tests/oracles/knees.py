@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from foundation import load_mesh
+from foundation.surfaces.mesh import load_mesh
 from pipeline.config.data_folder import data_path
 
 _PLAIN = ("x", "y", "z")

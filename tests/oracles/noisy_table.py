@@ -7,10 +7,9 @@ import tomli_w
 import surrogates
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from pipeline.originals.knee import evaluate_rows
-from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
+from pipeline.simulation import GaitSimulation, cycle_differences
 from pipeline.stages.run_folder import read_path
-from pipeline.store.sample_tables import in_people_units
-from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
+from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, in_people_units
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
 LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
@@ -58,6 +57,5 @@ def write_study(folder, table, *, quantities, **sections):
 def cycle_errors(config, folder, knee):
     """Return RMS over range [%] of the columns of a table's cycle against the original model's."""
     gait = GaitSimulation.of(config.simulation, read_path(folder))
-    models = {"original": knee.model, "surrogate": surrogates.load(folder / "knee.npz")}
-    table = simulation_table({name: gait(model) for name, model in models.items()})
-    return {row.column: 100 * row.rms_over_range for row in compare_cycles(table)}
+    found = cycle_differences(gait(knee.model), gait(surrogates.load(folder / "knee.npz")))
+    return {column: 100.0 * row.rms / row.range for column, row in found.items()}

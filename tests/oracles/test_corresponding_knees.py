@@ -5,8 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from some_slow import first_of
 
 from pipeline.config.reading import load_config
-from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.shape_surfaces import shape_modes
+from pipeline.originals.knee_surfaces import load_surfaces, shape_modes
 from pipeline.originals.spring_bed import layer_thickness
 from tests.oracles.corresponding_knees import corresponding_knees, write_corresponding_knees
 from tests.oracles.knees import load_knee

@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import quad
 from some_slow import first_of
 
-from foundation import CondylarImplant
 from foundation.base.pose import Pose, generalised_force
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.condyle import Condyle, Dish
 from tests.oracles.exact_implant import (
     RULES,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from foundation import CondylarImplant
+from foundation.implant.condylar_implant import CondylarImplant
 from tests.oracles.shells import layers, shell
 
 

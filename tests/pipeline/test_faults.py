@@ -8,7 +8,7 @@ from studies import TINY, run_command
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import FAULT, main
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 
 
 def fault(*_, **__):

@@ -20,8 +20,7 @@ from foundation.surface_contact import SurfaceContact
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.stages.run_folder import Run
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import Run, TrainedRun
 
 FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),

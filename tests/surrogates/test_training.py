@@ -7,10 +7,10 @@ import pytest
 
 import pipeline
 import surrogates
-from foundation import CondylarImplant
 from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
 from foundation.elastic_foundation.laws import LinearLaw
+from foundation.implant.condylar_implant import CondylarImplant
 from surrogates.formulations.training_data import samples_of
 from surrogates.training import space_of
 

@@ -27,7 +27,7 @@ from foundation.base.checks import (
     check_unique,
 )
 from foundation.base.errors import InputError
-from foundation.contact_laws import CompliantFriction, SpringDashpotLaw
+from foundation.contact_laws.normal import CompliantFriction, SpringDashpotLaw
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,8 +44,7 @@ from foundation.base.checks import (
     frozen,
 )
 from foundation.base.errors import InputError
-from foundation.contact_laws import ContactLaw
-from foundation.contact_laws.normal import LinearHysteresisLaw
+from foundation.contact_laws.normal import ContactLaw, LinearHysteresisLaw
 
 #: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
 #: along the shaft of the tibia at the start.

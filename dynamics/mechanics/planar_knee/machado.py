@@ -31,13 +31,13 @@ from dynamics.mechanics.planar_knee.profiles import (
     ProfileContact,
 )
 from foundation.base.checks import FloatArray, check_array, check_in
-from foundation.contact_laws import (
+from foundation.contact_laws.hertz import sphere_stiffness
+from foundation.contact_laws.normal import (
     ContactLaw,
     FloresLaw,
     HertzLaw,
     HuntCrossleyLaw,
     LankaraniNikraveshLaw,
-    sphere_stiffness,
 )
 
 _TABLES = Path(__file__).with_name("tables")

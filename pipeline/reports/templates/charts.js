@@ -1,8 +1,7 @@
 "use strict";
 // Line figures with values under the pointer, zoom and data as CSV, from the numbers in the page.
-const lineChart = (figure) => {
+const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").textContent)) => {
   const { svg, ticks, short, digits, save } = plotParts;
-  const spec = JSON.parse(figure.querySelector("script").textContent);
   const [WIDE, TALL] = spec.size, LEFT = 44, RIGHT = 10, TOP = 8, BOTTOM = 34;
   const lines = spec.lines.map((line) => ({ ...line, x: line.x ?? spec.at }));
   const known = (values) => values.filter((value) => value !== null);
@@ -19,7 +18,6 @@ const lineChart = (figure) => {
     const all = (axis) => known([
       ...lines.flatMap((line) => line[axis]), ...outlines.flatMap((line) => line[axis]),
       ...(axis === "y" && spec.reference ? [spec.reference[1]] : []),
-      ...(spec.boxes ?? []).flatMap((box) => (axis === "x" ? box.slice(0, 2) : box.slice(2))),
       ...(axis === "y" && spec.from_zero ? [0] : []),
     ]);
     const x = spec.x.range ?? spread(all("x"), 0.03);
@@ -46,13 +44,12 @@ const lineChart = (figure) => {
   const [grid, over] = [svg("g", { class: "grid" }), svg("g", { class: "over" })];
   area.append(grid, inner, over);
 
-  const path = ({ x, y, step }) => {
+  const path = ({ x, y }) => {
     let d = "";
     y.forEach((value, k) => {
       if (value === null || x[k] === null) return;
       const begins = k === 0 || y[k - 1] === null || x[k - 1] === null;
       d += `${begins ? "M" : "L"}${px(x[k]).toFixed(2)} ${py(value).toFixed(2)}`;
-      if (step && k + 1 < x.length) d += `H${px(x[k + 1]).toFixed(2)}`;
     });
     return d;
   };
@@ -73,14 +70,12 @@ const lineChart = (figure) => {
     }
     grid.append(svg("path", { d: `M${LEFT} ${TOP}V${foot}H${WIDE - RIGHT}`, class: "axis" }));
     grid.append(svg("text", { x: 0.5 * (LEFT + WIDE - RIGHT), y: TALL - 4, "text-anchor": "middle" }, spec.x.label));
-    for (const [begin, end, low, high] of spec.boxes ?? []) {
-      inner.append(svg("rect", { x: px(begin), y: py(high), width: px(end) - px(begin), height: py(low) - py(high), fill: "#8a8a8a38" }));
-    }
     for (const line of outlines) inner.append(svg("path", { d: `${path(line)}Z`, fill: "#f2efe6", stroke: "#8a8a8a" }));
     if (spec.reference) inner.append(svg("path", { d: `M${LEFT} ${py(spec.reference[1])}H${WIDE}`, stroke: "#d55e00", "stroke-dasharray": "5 3", "stroke-width": 1.5 }));
     for (const line of lines) {
       if (line.points) {
-        line.y.forEach((value, k) => { if (value !== null) inner.append(svg("circle", { cx: px(line.x[k]), cy: py(value), r: line.width, fill: line.colour })); });
+        const fill = line.dash ? "none" : line.colour;
+        line.y.forEach((value, k) => { if (value !== null) inner.append(svg("circle", { cx: px(line.x[k]), cy: py(value), r: line.width, fill, stroke: line.colour })); });
         continue;
       }
       if (!line.shades) { inner.append(svg("path", { d: path(line), ...style(line) })); continue; }
@@ -97,7 +92,12 @@ const lineChart = (figure) => {
   const told = figure.querySelector("output");
   // The first figure of a group tells how all of them are used.
   const rest = figure.matches(":first-child") ? "Point for values; drag to enlarge, double click for all." : "";
-  const still = () => { told.textContent = rest; over.replaceChildren(); };
+  let pinned = null;
+  const still = () => {
+    told.textContent = rest;
+    over.replaceChildren();
+    if (pinned !== null) tellAt(pinned);
+  };
   const withUnit = (value, label) => `${digits(value, 4)}${(/\[(.+)\]/.exec(label) ?? ["", ""])[1].replace(/^/, " ")}`;
   const dot = (x, y, colour) => over.append(svg("circle", { cx: px(x), cy: py(y), r: 3.4, fill: "#fff", stroke: colour, "stroke-width": 2 }));
   const tellAt = (k) => {
@@ -108,8 +108,7 @@ const lineChart = (figure) => {
       if (value !== null) dot(spec.at[k], value, line.colour);
       return `${line.name ? `${line.name} ` : ""}${withUnit(value, spec.y.label)}`;
     });
-    const band = spec.lines[0].step ? ` to ${short(spec.at[k + 1] ?? spec.at[k])}` : "";
-    told.textContent = `${short(spec.at[k])}${band}${withUnit(0, spec.x.label).slice(1)}: ${words.join(", ")}`;
+    told.textContent = `${short(spec.at[k])}${withUnit(0, spec.x.label).slice(1)}: ${words.join(", ")}`;
     Object.assign(told.dataset, { k });
   };
   const axisWord = ({ label }) => label.split(" [")[0];
@@ -130,9 +129,8 @@ const lineChart = (figure) => {
   const nearest = (event) => {
     const [x, y] = inArea(event);
     if (shared) {
-      const stepped = spec.lines[0].step;
-      const away = spec.at.map((value, k) => (stepped ? (px(value) <= x ? x - px(value) : Infinity) : Math.abs(px(value) - x)));
-      chosen = Math.max(0, away.indexOf(Math.min(...away)));
+      const away = spec.at.map((value) => Math.abs(px(value) - x));
+      chosen = away.indexOf(Math.min(...away));
       tellAt(chosen);
       return;
     }
@@ -160,7 +158,10 @@ const lineChart = (figure) => {
   area.addEventListener("pointerup", (event) => {
     const [from, to] = [start, inArea(event)];
     start = null;
-    if (!from || Math.abs(to[0] - from[0]) < 8 || Math.abs(to[1] - from[1]) < 8) return;
+    if (!from || Math.abs(to[0] - from[0]) < 8 || Math.abs(to[1] - from[1]) < 8) {
+      figure.dispatchEvent(new CustomEvent("pick", { detail: chosen }));
+      return;
+    }
     const [a, b] = [fromPx(...from), fromPx(...to)];
     const ordered = (k) => [Math.min(a[k], b[k]), Math.max(a[k], b[k])];
     limits = { x: ordered(0), y: ordered(1) };
@@ -192,11 +193,12 @@ const lineChart = (figure) => {
     for (let k = 0; k < rows; k += 1) text.push(columns.map(([, values]) => values[k] ?? "").join(","));
     return `${text.join("\r\n")}\r\n`;
   };
-  figure.querySelector("button").addEventListener("click", () => save(`${spec.name}.csv`, csv()));
+  figure.querySelector("button").onclick = () => save(`${spec.name}.csv`, csv());
+  // Keeps the values at an instant, unless the pointer is elsewhere.
+  figure.pin = (k) => { pinned = k; still(); };
 
   draw();
   still();
-  figure.querySelector(".drawn").append(area);
+  figure.querySelector(".drawn").replaceChildren(area);
   figure.classList.add("live");
 };
-document.querySelectorAll("figure.chart").forEach(lineChart);

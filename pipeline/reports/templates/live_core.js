@@ -11,6 +11,8 @@ const liveKnee = async (data) => {
   const core = instance.exports;
   const { base, count, free, inertial, times } = data;
   const parts = data.compartments.length, n = free.length, size = n + inertial.length;
+  const [low, high] = data.ranges, wide = 6 + low.length, steep = low.length ? 12 : 6;
+  const expected = data.expected ?? { box: [], outputs: [] }, most = Math.max(0, ...data.pressures.map((own) => own.places));
 
   // ---- memory: the image, then arrays of numbers -------------------------------------------------
   let end = Math.ceil((base + image.length) / 64) * 64;
@@ -19,46 +21,145 @@ const liveKnee = async (data) => {
     return end - 8 * numbers;
   };
   const at = Object.fromEntries(Object.entries({
-    pose: 6, found: 55 * parts + 36, state: size, inputs: 10, rates: 10, force: 6, jacobian: 36, change: 6,
-    wrench: 6, counts: 2, where: 2, states: count * size, values: 10 * count, slopes: 10 * count,
-    poses: 6 * count, loads: 12 * parts * count, variables: 7 * parts * count,
+    pose: wide, own: 12 * parts, slope: steep * wide * parts, variable: 7 * parts, learnt: 3, powers: 20, state: size,
+    inputs: 10, rates: 10, force: 6, jacobian: 36, total: 36, change: 6, wrench: 6, counts: 2, where: 2, states: count * size,
+    values: 10 * count, slopes: 10 * count, poses: wide * count, loads: 12 * parts * count, variables: 7 * parts * count,
+    turn: 12, depth: most, pressure: most, box: wide * expected.box.length, errors: expected.box.length * Math.max(0, ...expected.outputs),
   }).map(([name, numbers]) => [name, place(numbers)]));
   const missing = end - core.memory.buffer.byteLength;
   if (missing > 0) core.memory.grow(Math.ceil(missing / 65536));
   new Uint8Array(core.memory.buffer).set(image, base);
   const numbers = (address, length) => new Float64Array(core.memory.buffer, address, length);
-  const view = Object.fromEntries(["pose", "state", "inputs", "rates", "force", "jacobian", "change", "wrench"].map(
-    (name) => [name, numbers(at[name], { state: size, inputs: 10, rates: 10, jacobian: 36 }[name] ?? 6)]));
+  const view = Object.fromEntries(Object.entries({
+    pose: wide, own: 12 * parts, slope: steep * wide * parts, variable: 7 * parts, state: size, inputs: 10, rates: 10,
+    force: 6, jacobian: 36, total: 36, change: 6, wrench: 6,
+  }).map(([name, length]) => [name, numbers(at[name], length)]));
   const field = (name, length) => numbers(data.problem + data.fields[name], length);
   const reference = field("reference", 6), offset = field("offset", 6), stiffness = field("stiffness", 6);
-  const pieces = numbers(data.pieces, 40 * data.knots);
+  const pieces = numbers(data.pieces, 40 * data.knots), z = numbers(data.design, low.length);
+  const pathPieces = data.path.flexion.length - 1;
+  const neutral = numbers(data.neutral, 20 * (data.neutral_path ? pathPieces : 1));
   const nominal = { reference: reference.slice(), stiffness: stiffness.slice(), pieces: pieces.slice() };
 
+  // ---- design and reference path ------------------------------------------------------------------
+  let path = null;
+  // The reference path (5) at a flexion [rad].
+  const pathAt = (flexion) => {
+    const knots = data.path.flexion, inner = knots.slice(1, -1).filter((knot) => knot <= flexion).length;
+    const t = flexion - knots[inner];
+    return path.reduce((sum, power) => sum.map((value, k) => value * t + power[inner][k]), [0, 0, 0, 0, 0]);
+  };
+  const start = () => pathAt(Math.max(data.path.flexion[0], Math.min(data.path.flexion.at(-1), 0)));
+  // Take the design of values of the parameters, with its path and where its restraints are slack.
+  const design = (values) => {
+    z.set(values.map((value, k) => (2 * (value - low[k])) / (high[k] - low[k]) - 1));
+    view.pose.set(z, 6);
+    path = data.path.pieces;
+    if (!low.length) return;
+    path = Array.from({ length: 4 }, () => []);
+    for (let piece = 0; piece < pathPieces; piece += 1) {
+      core.fill_regressor(data.powers + piece * data.regressor_size, 1, data.design, 0, at.powers, 0, 0, data.scratch);
+      path.forEach((power, e) => power.push(Array.from(numbers(at.powers + 40 * e, 5))));
+    }
+    if (data.neutral_path) { neutral.set(path.flat(2)); return; }
+    const [, , forward, up] = pathAt(data.path.flexion[0]);
+    neutral.set([data.neutral_anterior ?? forward, up], 17);
+  };
+  design(low.map((value, k) => 0.5 * (value + high[k])));
+  const begun = start();
+  // Error that few designs like this one exceed, by quantity: words, unit, limit, value.
+  const errors = () => {
+    const inputs = numbers(at.box, wide * expected.box.length), squares = [];
+    expected.box.forEach((row, k) => inputs.set([...row.slice(0, 5), ...z, row[5]], wide * k));
+    data.regressors.slice(0, data.expected ? parts : 0).forEach((own, c) => {
+      let column = 0;
+      expected.posteriors[c].forEach((posterior, r) => {
+        const outputs = expected.outputs[r], found = numbers(at.errors, outputs * expected.box.length);
+        core.regressor_errors(own[r], posterior, expected.box.length, at.box, at.errors, data.scratch);
+        found.forEach((value, k) => { const to = column + (k % outputs); squares[to] = (squares[to] ?? 0) + value ** 2; });
+        column += outputs;
+      });
+    });
+    const outward = z.reduce((sum, value) => sum + value ** 2, 0) / z.length;
+    return (expected.errors ?? []).map(({ column, size, factor, growth, ...words }) => ({
+      ...words, value: factor * Math.exp(growth * outward) * size * Math.sqrt(squares[column] / parts / expected.box.length) }));
+  };
+
   // ---- loads at a pose ----------------------------------------------------------------------------
-  const found = numbers(at.found, 55 * parts + 36);
   // Loads of each compartment (12) [SI], the derivatives of the whole wrench (6 x 6), and variables (7).
   const loads = (pose) => {
-    view.pose.set(pose);
-    const outside = core.fill_one(data.parts, parts, at.pose, at.found, data.scratch) !== 0;
-    const row = (first, length) => found.subarray(first, first + length);
+    view.pose.set(pose.slice(0, 6));
+    const outside = core.fill_knee(data.parts, parts, 1, at.pose, 1, 0, at.own, at.slope, 0, at.variable, data.scratch) !== 0;
+    const slope = (c, i, j) => view.slope[(c * steep + i) * wide + j];
     return {
       outside,
-      loads: data.compartments.map((_, k) => row(12 * k, 12)),
-      total: row(12 * parts, 36),
-      variables: data.compartments.map((_, k) => row(12 * parts + 36 + 7 * k, 7)),
+      loads: data.compartments.map((_, k) => view.own.slice(12 * k, 12 * k + 12)),
+      total: Float64Array.from({ length: 36 }, (_, k) => data.compartments.reduce((sum, _side, c) => sum + slope(c, Math.floor(k / 6), k % 6), 0)),
+      variables: data.compartments.map((_, k) => view.variable.slice(7 * k, 7 * k + 7)),
     };
   };
-  // How the pose of an answer leaves the trained domain of a compartment: kind, text, value.
+  const worded = (text, values) => {
+    const rest = [...values];
+    return text.replace(/\{:\.?(\d*)([gf])\}/g, (_, digits, kind) => {
+      const value = rest.shift();
+      return (kind === "f" ? value.toFixed(digits) : String(Number(value.toPrecision(digits || 6)))).replace("-", "−");
+    });
+  };
+  const BOX = ["flexion", "adduction", "rotation", "anterior", "lateral"];
+  const LEARNT = ["ap_ratio", "ml_ratio", "peak_pressure", "ap_samples", "ml_samples", "errors"];
+  // Why the samples did not train the pose of an answer: kind and numbers of the largest criterion.
+  const untrained = (x, load, k) => {
+    const limits = data.limits_of[k], shares = [Math.abs(load[0]) / load[1], Math.abs(load[2]) / load[1], load[7]];
+    const criteria = shares.map((share, i) => (load[1] > 0 ? share / limits[i] : 0));
+    if (data.domains[k]) {
+      const held = Array.from(x.slice(0, 6), (value) => Math.max(-1, Math.min(1, value)));
+      view.pose.set([...held.slice(0, 5), ...z, held[5]]);
+      core.fill_regressor(data.domains[k], 1, at.pose, 0, at.learnt, 0, 0, data.scratch);
+      view.pose.set(z, 6);
+      const [ap, ml, log] = numbers(at.learnt, 3);
+      criteria.push(Math.abs(ap), Math.abs(ml), 1 + log);
+    }
+    const worst = criteria.indexOf(Math.max(...criteria)), size = worst === 2 ? 1e-6 : 1;
+    if (worst === 5 && criteria[5] > 25) return ["too_few_samples", []];
+    if (worst < 3) return [LEARNT[worst], [size * criteria[worst] * limits[worst], size * limits[worst]]];
+    return [LEARNT[worst], [worst === 5 ? Math.exp(criteria[5] - 1) : criteria[worst]]];
+  };
+  // How the pose of an answer leaves the trained domain of a compartment: kind and text.
   const flags = (answer, k) => {
-    const x = answer.variables[k], half = data.half[k], load = answer.loads[k][1];
+    const x = answer.variables[k], load = answer.loads[k];
     const beyond = (value) => !(Math.abs(value) <= 1 + data.tolerance);
     return Array.from(x.entries()).filter(([, value]) => beyond(value)).map(([place, value]) => {
-      let kind = data.kinds[place], found = (Math.abs(value) - 1) * half[place] * (place < 3 ? 180 / Math.PI : 1e3);
-      if (place === 5 && value < -1) [kind, found] = ["outside_superior", -1e3 * data.farthest * (1 + value)];
-      else if (place === 5) found = load - data.load[k];
-      else if (place === 6) found = value;
-      return { kind, value: found, text: data.words[kind].replace("{}", Number(found.toPrecision(3))) };
+      let [name, values] = [BOX[place], [(Math.abs(value) - 1) * (data.half[k][place] ?? 0) * (place < 3 ? 180 / Math.PI : 1e3)]];
+      if (place === 5 && value < -1) [name, values] = ["superior", [-1e3 * data.farthest * (1 + value)]];
+      else if (place === 5) [name, values] = ["load", [load[1], load[1] - data.load[k]]];
+      else if (place === 6) [name, values] = untrained(x, load, k);
+      return { kind: `outside_${name}`, text: worded(data.words[`outside_${name}`], values) };
     });
+  };
+  // Rotation of the femur by rows, and its position [m].
+  const placed = ([flexion, adduction, internal, ...position]) => {
+    const [cf, sf, ca, sa, ci, si] = [flexion, -adduction, -internal].flatMap((angle) => [Math.cos(angle), Math.sin(angle)]);
+    return [
+      ci * cf + si * sa * sf, -ci * sf + si * sa * cf, si * ca,
+      ca * sf, ca * cf, -sa,
+      -si * cf + ci * sa * sf, si * sf + ci * sa * cf, ci * ca, ...position.slice(0, 3)];
+  };
+  // Pressures of the triangles of the tibial side [Pa] at a pose of the domain; null without fields.
+  const pressures = (pose) => {
+    if (!data.pressures.length) return null;
+    const found = [], whole = (address, length) => new Int32Array(core.memory.buffer, address, length);
+    numbers(at.turn, 12).set(placed(pose));
+    for (const own of data.pressures) {
+      const largest = core.skin_indentations(own.skin, at.turn, at.turn + 72, at.depth);
+      if (own.layer) core.layer_pressures(own.layer, own.places, at.depth, own.bed, at.pressure);
+      else core.spring_pressures(own.places, at.depth, largest, ...own.springs, at.pressure);
+      const values = numbers(at.pressure, own.places), corners = whole(own.of_corner, 3 * own.corners), shares = numbers(own.shares, 3 * own.corners);
+      whole(own.of_triangle, own.triangles).forEach((triangle, k) => {
+        const mixed = [0, 1, 2].reduce((sum, c) => sum + shares[3 * k + c] * values[corners[3 * k + c]], 0);
+        found[triangle] = (found[triangle] ?? 0) + (own.corners ? Math.max(mixed, 0) : values[k]);
+      });
+    }
+    return found;
   };
   const axial = (answer) => answer.loads.reduce((sum, own) => sum + own[1], 0);
 
@@ -107,12 +208,13 @@ const liveKnee = async (data) => {
     view.state.fill(0);
     view.state.set(displacements);
     core.pose_at(data.problem, 0, at.state, at.pose);
-    const pose = view.pose.slice();
+    const pose = view.pose.slice(0, 6);
     const answer = loads(pose.map((value, k) => value + offset[k]));
+    view.total.set(answer.total);
     view.wrench.fill(0);
     for (const own of answer.loads) for (let k = 0; k < 6; k += 1) view.wrench[k] += own[k];
     view.pose.set(pose);
-    core.forces_at(data.problem, at.pose, at.inputs + 48, at.wrench, answer.total.byteOffset, 1, at.force, at.jacobian);
+    core.forces_at(data.problem, at.pose, at.inputs + 48, at.wrench, at.total, 1, at.force, at.jacobian);
     return {
       force: free.map((row) => view.force[row]),
       slopes: free.flatMap((row) => free.map((column) => view.jacobian[6 * row + column])),
@@ -141,7 +243,8 @@ const liveKnee = async (data) => {
   const COLUMNS = { flexion: 0, axial: 6, ap: 7, torque: 8 };
 
   // Simulate the cycle with factors on inputs and restraints, and the contact offset [rad, m].
-  const cycle = ({ factors = {}, alignment = [0, 0, 0, 0, 0, 0], restraints = {} } = {}) => {
+  const cycle = ({ factors = {}, alignment = [0, 0, 0, 0, 0, 0], restraints = {}, parameters = null } = {}) => {
+    if (parameters) design(parameters);
     pieces.set(nominal.pieces);
     for (const [name, factor] of Object.entries(factors)) {
       for (let k = COLUMNS[name]; k < pieces.length; k += 10) pieces[k] *= factor;
@@ -149,10 +252,18 @@ const liveKnee = async (data) => {
     stiffness.set(nominal.stiffness);
     for (const [row, factor] of Object.entries(restraints)) stiffness[row] *= factor;
     offset.set(alignment);
-    reference.set(nominal.reference.map((value, k) => value - alignment[k]));
+    const shift = start().map((value, k) => value - begun[k]);
+    reference.set(nominal.reference.map((value, k) => value - alignment[k] + (k ? shift[k - 1] : 0)));
     numbers(at.where, 1)[0] = 0;
     core.inputs_over_time(data.problem, 1, at.where, at.inputs, at.rates);
-    const rest = settled();
+    let rest = settled();
+    if (!rest) { // again from the height that carries the load
+      view.state.fill(0);
+      core.pose_at(data.problem, 0, at.state, at.pose);
+      const pose = view.pose.slice(0, 6).map((value, k) => value + offset[k]), carried = carrying(pose, view.inputs[COLUMNS.axial]);
+      if (carried) reference[4] += carried[4] - pose[4];
+      rest = settled();
+    }
     if (!rest) return { ended: "no equilibrium at the beginning" };
     const { slopes } = balance(rest);
     core.forces_by_time(data.problem, at.pose, at.rates, at.jacobian, at.change);
@@ -163,16 +274,16 @@ const liveKnee = async (data) => {
     const ended = core.integrate_trained(data.problem, data.trained, data.tableau, data.limits, size, data.mass, at.state, count, times, at.counts, at.where, at.states);
     if (ended) return { ended: data.outcomes[ended] };
     core.inputs_over_time(data.problem, count, times, at.values, at.slopes);
-    const poses = numbers(at.poses, 6 * count), states = numbers(at.states, count * size);
-    const values = numbers(at.values, 10 * count);
+    const poses = numbers(at.poses, wide * count), states = numbers(at.states, count * size);
+    const values = numbers(at.values, 10 * count), kept = new Float64Array(6 * count);
     for (let i = 0; i < count; i += 1) {
-      for (let k = 0; k < 6; k += 1) poses[6 * i + k] = values[10 * i + k];
-      free.forEach((row, k) => { poses[6 * i + row] = reference[row] + states[size * i + k]; });
+      kept.set(values.subarray(10 * i, 10 * i + 6), 6 * i);
+      free.forEach((row, k) => { kept[6 * i + row] = reference[row] + states[size * i + k]; });
+      poses.set(kept.subarray(6 * i, 6 * i + 6).map((value, k) => value + offset[k]), wide * i);
+      poses.set(z, wide * i + 6);
     }
-    const kept = poses.slice();
-    for (let k = 0; k < poses.length; k += 1) poses[k] += offset[k % 6];
     const outside = core.fill_knee(data.parts, parts, count, at.poses, 0, 0, at.loads, 0, 0, at.variables, data.scratch);
     return { poses: kept, loads: numbers(at.loads, 12 * parts * count).slice(), outside };
   };
-  return { loads, flags, axial, carrying, cycle };
+  return { design, path: pathAt, errors, loads, flags, placed, pressures, axial, carrying, cycle };
 };

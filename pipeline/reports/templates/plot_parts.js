@@ -23,7 +23,7 @@ const plotParts = (() => {
   const short = (value) => minus(String(Number(value.toPrecision(6))));
   const digits = (value, count = 3) => {
     if (value === null || !Number.isFinite(value)) return "–";
-    if (Math.abs(value) >= 10 ** count) return minus(String(Math.round(value)));
+    if (Math.abs(Number(value.toPrecision(count))) >= 10 ** count) return minus(String(Math.round(value)));
     return minus(value === 0 ? "0" : value.toPrecision(count));
   };
   const save = (name, text) => {
@@ -33,5 +33,16 @@ const plotParts = (() => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
-  return { svg, ticks, short, digits, save };
+  // A button that plays: calls `step` every so many milliseconds; returns how to stop.
+  const player = (button, step, pause) => {
+    let timer = null;
+    const stop = () => { clearInterval(timer); timer = null; button.textContent = "▶ Play"; };
+    button.addEventListener("click", () => {
+      if (timer !== null) { stop(); return; }
+      button.textContent = "❚❚ Pause";
+      timer = setInterval(step, pause);
+    });
+    return stop;
+  };
+  return { svg, ticks, short, digits, save, player };
 })();

@@ -43,11 +43,11 @@ from pipeline.originals.spring_bed import LARGEST_RATIO, build_bed, layer_thickn
 from pipeline.progress import bar, say
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import read_document
+from pipeline.store.job import changed_keys
 from pipeline.store.run_documents import RunRecord, StageTimes
 from pipeline.store.samples import OK, candidate_table, loads_of, poses_of
-from pipeline.store.workspace_lock import changed_keys
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from dynamics.laxity.parameters import Answer
 from dynamics.laxity.states import DIRECTIONS, LaxityKnee
 from dynamics.ligaments.bundles import ligament_forces
+from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from pipeline.config.laxity_schema import LaxityTestConfig
 from pipeline.reports import figures as fig
@@ -89,9 +91,11 @@ def _curves(page: Page) -> Iterator[Picture]:
             if test.direction != name:
                 continue
             states = page.answer.states[k]
-            fine = page.knee.refined(states, _BETWEEN)
+            # A finer path may end where the loads of the test do not.
+            with suppress(EquilibriumError):
+                states = page.knee.refined(states, _BETWEEN)
             colour = _COLOURS[len(curves) % len(_COLOURS)]
-            curves.append(line(test.title, fine.displacement, x=fine.test.loads, colour=colour))
+            curves.append(line(test.title, states.displacement, x=states.test.loads, colour=colour))
             if test.measured:
                 moved = np.array(test.measured) - test.measured[0]
                 dots.append(line("", moved, x=test.loads, colour=colour, points=True, width=_DOT))

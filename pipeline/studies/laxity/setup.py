@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.laxity.parameters import LaxityModel, Spreads, UncertainKnee, groups_of
 from dynamics.laxity.posterior import Measured
@@ -19,7 +21,7 @@ from pipeline.config.schema import Config, require_knee
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee
 from pipeline.simulation import gait_ligaments
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.job import Job
 
 _DIRECTIONS = tuple(UNITS)
@@ -37,30 +39,52 @@ class LaxitySetup:
     #: The contact model, unless a surrogate stands for it.
     original: Knee | None = None
 
-    @property
-    def measured(self) -> list[bool]:
-        """Whether each test has measured displacements."""
-        return [bool(test.measured) for test in self.tests]
+    @cached_property
+    def measured(self) -> NDArray[np.bool_]:
+        """Whether each test has measured displacements, (T,)."""
+        return np.array([bool(test.measured) for test in self.tests])
 
-    def part(self, chosen: list[bool]) -> LaxitySetup:
-        """Return the setup of the chosen tests alone."""
-        tests = tuple(test for test, c in zip(self.tests, chosen, strict=True) if c)
-        own = tuple(test for test, c in zip(self.model.tests, chosen, strict=True) if c)
-        return replace(self, tests=tests, model=replace(self.model, tests=own))
+    @cached_property
+    def fitted(self) -> NDArray[np.bool_]:
+        """Whether each test is fitted, (T,)."""
+        return self.measured & [not test.held_out for test in self.tests]
 
+    @cached_property
+    def flexion(self) -> FloatArray:
+        """Mean flexion of each test, (T,) [deg]."""
+        return np.array([np.degrees(test.flexion.mean()) for test in self.model.tests])
+
+    @cached_property
+    def test_of(self) -> NDArray[np.int64]:
+        """Number of the test of each displacement, (N,)."""
+        return np.repeat(np.arange(len(self.tests)), [len(test.loads) - 1 for test in self.tests])
+
+    @cached_property
+    def last(self) -> NDArray[np.int64]:
+        """Number of the last displacement of each test, (T,)."""
+        return np.searchsorted(self.test_of, np.arange(len(self.tests)), side="right") - 1
+
+    def model_of(self, chosen: NDArray[np.bool_]) -> LaxityModel:
+        """Return the model of the chosen tests (T,) alone."""
+        return replace(self.model, tests=tuple(np.array(self.model.tests, object)[chosen]))
+
+    @cached_property
     def measurements(self) -> Measured:
-        """Return the measured displacements of the tests, all of which are measured."""
-        values, errors, kinds = [], [], []
-        for test in self.tests:
-            moved = np.array(test.measured[1:]) - test.measured[0]
-            values.append(moved)
-            errors.append(np.full(len(moved), test.error))
-            kinds.append(np.full(len(moved), _DIRECTIONS.index(test.direction)))
+        """The displacements of all tests, NaN where they are not measured."""
+        values, errors, kinds, places = [], [], [], []
+        for test, own in zip(self.tests, self.model.tests, strict=True):
+            moved = np.array(test.measured or np.full(len(own.loads), np.nan))
+            flexion = np.degrees(own.flexion) / self.settings.model_error_length_deg
+            places.append(np.column_stack([flexion, own.loads / np.abs(own.loads).max()])[1:])
+            values.append(moved[1:] - moved[0])
+            errors.append(np.full(len(own.loads) - 1, test.error))
+            kinds.append(np.full(len(own.loads) - 1, _DIRECTIONS.index(test.direction)))
         return Measured(
             np.concatenate(values),
             np.concatenate(errors),
             np.concatenate(kinds),
             self.scales,
+            np.concatenate(places),
         )
 
     @property

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dynamics.laxity.parameters import MENISCI, OF_GROUP, Answer
-from dynamics.laxity.posterior import Draws, Fit, draw, fit, linear_covariance
+from dynamics.laxity.posterior import Draws, Fit, draw, fit, linear_covariance, predict
 from dynamics.laxity.states import DIRECTIONS, LaxityKnee, LaxityStates
 from dynamics.ligaments.bundle_tables import DRAW, MENISCI_COLUMN, ligament_rows
-from dynamics.ligaments.bundles import ligament_forces, ligament_strains
+from dynamics.ligaments.bundles import Ligament, ligament_forces, ligament_strains
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.flags import worded
-from foundation.base.pose import FLEXION, POSE_COLUMNS, Pose
+from foundation.base.pose import FLEXION, POSE_COLUMNS, POSITION, Pose, rotation_matrix
 from foundation.base.threads import one_thread
-from pipeline.config.laxity_schema import LaxityTestConfig
+from foundation.surface_contact import SurfaceContact
+from foundation.surfaces.femur_patches import LineTracer
+from foundation.surfaces.smooth_surface import flat_surface
 from pipeline.config.schema import Config
 from pipeline.progress import say
 from pipeline.reports.units import number
@@ -58,8 +61,9 @@ class Calibration(NamedTuple):
     #: Answers of all tests of the configuration: of the fit, and of the draws.
     answer: Answer
     drawn: tuple[Answer, ...]
-    #: Standard deviations of the model's errors by direction of the fit (3,) or draws (M, 3).
-    model_errors: FloatArray
+    #: Means and standard deviations (N,) of measurements of all displacements.
+    means: FloatArray
+    deviations: FloatArray
     held_out: list[HeldOut]
 
 
@@ -78,27 +82,35 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
 
 
 def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
-    settings = setup.settings
-    fitted = [m and not t.held_out for m, t in zip(setup.measured, setup.tests, strict=True)]
-    part = setup.part(fitted)
-    say(f"ligaments fitted to {sum(fitted)} tests")
-    measured = part.measurements()
-    found = fit(part.model, measured)
+    settings, known = setup.settings, setup.fitted[setup.test_of]
+    say(f"ligaments fitted to {setup.fitted.sum()} tests")
+    model, measured = setup.model_of(setup.fitted), setup.measurements.rows(known)
+    found = fit(model, measured)
     answer = setup.model(found.answer.z)
-    draws, errors = None, found.model_errors
-    drawn: tuple[Answer, ...] = ()
+    predicted = _predicted(setup, found, answer, known)
+    draws, drawn = None, tuple[Answer, ...]()
     if settings.draws:
         say(f"{settings.draws} draws of the posterior")
-        rng = np.random.default_rng(settings.seed)
-        draws = draw(part.model, measured, found, settings.draws, rng)
+        draws = draw(model, measured, found, settings.draws, np.random.default_rng(settings.seed))
         drawn, errors = _followed(setup, draws, answer)
+        values = np.array([each.values for each in drawn])
+        predicted = predict(setup.measurements, known, errors, values)
     held_out: list[HeldOut] = []
     for split in settings.splits_deg:
         try:
             held_out += _split(setup, split)
         except EquilibriumError as error:
             job.note(f"laxity.splits_deg: {split[0]:g} to {split[1]:g} deg: {error}")
-    return Calibration(found, draws, answer, drawn, errors, held_out)
+    return Calibration(found, draws, answer, drawn, *predicted, held_out)
+
+
+def _predicted(
+    setup: LaxitySetup, found: Fit, answer: Answer, known: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of all displacements (N,) for a linear model."""
+    slope = answer.jacobian
+    at_prior = answer.values - slope @ answer.z
+    return predict(setup.measurements, known, found.drawn_errors, at_prior, slope)
 
 
 def _followed(
@@ -117,65 +129,37 @@ def _followed(
 
 def _split(setup: LaxitySetup, split: tuple[float, float]) -> list[HeldOut]:
     """Return the predictions of the measured tests in a range of flexion [deg] by all others."""
-    flexion = np.array([np.degrees(test.flexion.mean()) for test in setup.model.tests])
-    inside = (flexion >= split[0]) & (flexion <= split[1])
-    known = np.array(setup.measured)
-    others, own = setup.part((known & ~inside).tolist()), setup.part((known & inside).tolist())
-    if not own.tests or not others.tests:
+    inside = (setup.flexion >= split[0]) & (setup.flexion <= split[1])
+    others, own = setup.measured & ~inside, setup.measured & inside
+    if not own.any() or not others.any():
         return []
     say(f"tests of {split[0]:g} to {split[1]:g} deg predicted by the others")
-    measured = others.measurements()
-    found = fit(others.model, measured)
-    answer = own.model(found.answer.z)
-    return [
-        HeldOut(
-            test=row.name, split=f"{split[0]:g} to {split[1]:g}°", measured=row.measured,
-            predicted=row.value, sd=row.sd, z=row.z, trivial=_trivial(others, test, row.flexion),
-        )
-        for row, test in zip(_predicted(own, answer, found), own.tests, strict=True)
-    ]  # fmt: skip
-
-
-class _Prediction(NamedTuple):
-    """Laxity of a test with the standard deviation of its measurement."""
-
-    name: str
-    flexion: float
-    measured: float
-    value: float
-    sd: float
-
-    @property
-    def z(self) -> float:
-        return (self.value - self.measured) / self.sd
-
-
-def _predicted(setup: LaxitySetup, answer: Answer, found: Fit) -> list[_Prediction]:
-    """Return the predictions of measured tests by a fit, for a linear model."""
-    rows, end = [], 0
-    kinds = list(DIRECTIONS)
-    for test, states in zip(setup.tests, answer.states, strict=True):
-        end += len(test.loads) - 1
-        slope = answer.jacobian[end - 1]
-        error = found.model_errors[kinds.index(test.direction)]
-        sd = float(np.sqrt(slope @ found.covariance @ slope + error**2 + test.error**2))
-        flexion = float(np.degrees(states.test.flexion.mean()))
-        moved = test.measured[-1] - test.measured[0]
-        rows.append(_Prediction(test.title, flexion, moved, states.laxity, sd))
+    known = others[setup.test_of]
+    found = fit(setup.model_of(others), setup.measurements.rows(known))
+    means, deviations = _predicted(setup, found, setup.model(found.answer.z), known)
+    rows = []
+    for k in np.flatnonzero(own).tolist():
+        last = setup.last[k]
+        measured, mean, sd = setup.measurements.values[last], means[last], deviations[last]
+        rows.append(
+            HeldOut(
+                test=setup.tests[k].title, split=f"{split[0]:g} to {split[1]:g}°",
+                measured=measured, predicted=mean, sd=sd, z=(mean - measured) / sd,
+                trivial=_trivial(setup, others, k),
+            )
+        )  # fmt: skip
     return rows
 
 
-def _trivial(others: LaxitySetup, test: LaxityTestConfig, flexion: float) -> float | None:
-    """Return the laxity of a test [mm or deg] by interpolation of those measured in others."""
-    known = sorted(
-        (float(own.flexion.mean()), each.measured[-1] - each.measured[0])
-        for each, own in zip(others.tests, others.model.tests, strict=True)
-        if each.direction == test.direction
-    )
-    if not known:
+def _trivial(setup: LaxitySetup, others: NDArray[np.bool_], k: int) -> float | None:
+    """Return the laxity of test k [mm or deg] by interpolation of those measured in others (T,)."""
+    alike = np.array([test.direction == setup.tests[k].direction for test in setup.tests])
+    known = np.flatnonzero(others & alike)
+    if not len(known):
         return None
-    at, values = np.array(known).T
-    return float(np.interp(np.radians(flexion), at, values))
+    known = known[np.argsort(setup.flexion[known])]
+    values = setup.measurements.values[setup.last[known]]
+    return float(np.interp(setup.flexion[k], setup.flexion[known], values))
 
 
 def _document(
@@ -187,6 +171,8 @@ def _document(
         knee = setup.model.uncertain.at(calibration.found.answer.z)
         states = calibration.answer.states
     notes = [*job.notes, *(note for each in states for note in _state_notes(knee, each))]
+    if setup.original is not None:
+        notes += _passing_notes(setup.original.model, knee, states)
     tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
     return LaxityDocument(
         name=setup.config.run.name,
@@ -214,6 +200,47 @@ def _state_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
         )
 
 
+def _passing_notes(
+    contact: SurfaceContact, knee: LaxityKnee, tests: Sequence[LaxityStates]
+) -> Iterator[str]:
+    """Yield which bundles pass through the surfaces of the bones in states of tests."""
+    for bone, mesh in (("femoral", contact.femur), ("tibial", contact.tibia)):
+        tracer = LineTracer(flat_surface(mesh), curved=False)
+        found: dict[str, dict[str, None]] = {}
+        for states in tests:
+            for row in states.poses:
+                for k in passing(tracer, knee.ligaments, row, in_femur=bone == "femoral"):
+                    found.setdefault(knee.ligaments[k].name, {})[states.test.name] = None
+        if found:
+            where = "; ".join(f"{name} in {', '.join(names)}" for name, names in found.items())
+            yield (
+                f"expected bundles outside the bones, found bundles that pass through the {bone} "
+                f"surface ({where}): straight lines pull there in another direction than ligaments "
+                "that wrap; move the attachments in simulation.ligaments"
+            )
+
+
+def passing(
+    tracer: LineTracer, ligaments: Sequence[Ligament], pose: FloatArray, *, in_femur: bool
+) -> list[int]:
+    """Return the numbers of bundles that cross the surface of a bone at a pose (6,) [rad, m]."""
+    turn, at = rotation_matrix(*pose[:3].tolist()), pose[POSITION]
+    femoral = np.array([each.femoral for each in ligaments])
+    tibial = np.array([each.tibial for each in ligaments])
+    if in_femur:
+        tibial = (tibial - at) @ turn
+    else:
+        femoral = femoral @ turn.T + at
+    length = np.linalg.norm(tibial - femoral, axis=1)
+    way = (tibial - femoral) / length[:, None]
+    # A tracer finds where a line leaves a body: what one way enters, the other way leaves.
+    ways = ((femoral, way), (tibial, -way))
+    hits = [tracer.exits(start, along, float(length.max())) for start, along in ways]
+    crossed = [(each.facet >= 0) & (each.distance < length) for each in hits]
+    found: list[int] = np.flatnonzero(crossed[0] | crossed[1]).tolist()
+    return found
+
+
 def _test(
     setup: LaxitySetup, knee: LaxityKnee, given: Answer, calibration: Calibration | None, k: int
 ) -> TestedLaxity:
@@ -227,29 +254,15 @@ def _test(
     if test.measured:
         row.measured = test.measured[-1] - test.measured[0]
     if calibration is not None:
-        states = calibration.answer.states[k]
+        states, last = calibration.answer.states[k], setup.last[k]
         row.calibrated = states.laxity
-        middle, sd = _spread_of(setup, calibration, k)
+        middle, sd = calibration.means[last], calibration.deviations[last]
         row.low, row.high = middle - NORMAL_90 * sd, middle + NORMAL_90 * sd
         if row.measured is not None:
             row.z = (middle - row.measured) / sd
     row.secant = (test.loads[-1] - test.loads[0]) / states.laxity
     row.tangent_first, row.tangent_last = (knee.stiffness(states, s) for s in (0, -1))
     return row
-
-
-def _spread_of(setup: LaxitySetup, calibration: Calibration, k: int) -> tuple[float, float]:
-    """Return mean and standard deviation of the predicted measurement of test k [mm or deg]."""
-    test = setup.tests[k]
-    kind = list(DIRECTIONS).index(test.direction)
-    if calibration.drawn:
-        values = np.array([each.states[k].laxity for each in calibration.drawn])
-        own = values.var() + np.mean(calibration.model_errors[:, kind] ** 2)
-        return float(values.mean()), float(np.sqrt(own + test.error**2))
-    end = sum(len(each.loads) - 1 for each in setup.tests[: k + 1])
-    slope, found = calibration.answer.jacobian[end - 1], calibration.found
-    own = slope @ found.covariance @ slope + found.model_errors[kind] ** 2
-    return calibration.answer.states[k].laxity, float(np.sqrt(own + test.error**2))
 
 
 def _calibration(setup: LaxitySetup, calibration: Calibration) -> Calibrated:
@@ -294,13 +307,11 @@ def _parameters(setup: LaxitySetup, found: Fit, deviation: FloatArray) -> list[P
 
 def _information(setup: LaxitySetup, found: Fit) -> list[Information]:
     """Return what each fitted test would teach alone, for a linear model at the fit."""
-    chosen = [m and not t.held_out for m, t in zip(setup.measured, setup.tests, strict=True)]
-    part, information, begin = setup.part(chosen), [], 0
-    spread = part.measurements().spread(found.model_errors)
-    for test in part.tests:
-        rows = slice(begin, begin + len(test.loads) - 1)
-        begin = rows.stop
-        own = linear_covariance(found.answer.jacobian[rows], spread[rows])
+    known, information = setup.test_of[setup.fitted[setup.test_of]], []
+    for k in np.flatnonzero(setup.fitted):
+        test, slope = setup.tests[k], found.answer.jacobian[known == k]
+        measured = setup.measurements.rows(setup.test_of == k)
+        own = linear_covariance(slope, measured.covariance(found.model_errors))
         narrower = 1.0 - np.sqrt(np.diag(own))
         best = [k for k in np.argsort(-narrower)[:_NAMED] if narrower[k] > _NARROWED]
         words = [

@@ -18,7 +18,7 @@ from foundation.base.errors import InputError
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
-from pipeline.store.sample_tables import write_csv
+from pipeline.store.samples import write_csv
 from pipeline.studies.muscle_walks.frames import FrameCharts
 from pipeline.studies.muscle_walks.setup import WalkSetup
 

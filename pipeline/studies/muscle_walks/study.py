@@ -32,9 +32,8 @@ from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
 from pipeline.stages.model_cycles import Output
-from pipeline.store.job import Job
+from pipeline.store.job import Job, RunError
 from pipeline.store.samples import OK
-from pipeline.store.workspace_lock import RunError
 from pipeline.studies.experiment import Experiment, study_of_runs
 from pipeline.studies.factors import Catalogue, Factor
 from pipeline.studies.muscle_walks.frames import (

@@ -28,7 +28,7 @@ from pipeline.reports.charts import chart, line
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.store.job import Job, JobKind
-from pipeline.store.sample_tables import write_csv
+from pipeline.store.samples import write_csv
 from pipeline.studies.conduct import Outcome, Study, Table
 from pipeline.studies.implant_forces import (
     PARTS,

@@ -12,9 +12,9 @@ from tqdm import tqdm
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.errors import ACCEPTED, expected_errors
-from pipeline.execution.backends import Execution
+from pipeline.design_space.sampling import infeasible
+from pipeline.execution import Execution
 from pipeline.stages.model_cycles import FAILURES
 from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore
 from pipeline.store.samples import FAILED, OK

@@ -10,6 +10,8 @@ import pandas as pd
 
 from foundation.base.wording import counted
 from pipeline.design_space.errors import LIMITS, TOLD, error_of
+from pipeline.design_space.run import live_designs
+from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, line, lines_of
 from pipeline.reports.figures import Picture
@@ -129,8 +131,11 @@ def told_first(document: OptimisationDocument) -> list[str]:
     return told
 
 
-def optimisation_page(document: OptimisationDocument, front: pd.DataFrame) -> dict[str, Any]:
+def optimisation_page(
+    document: OptimisationDocument, front: pd.DataFrame, run: TrainedDesigns
+) -> dict[str, Any]:
     """Return the content of `optimisation.html`, from the table of the front."""
+    chosen = {each.name: each.values for each in document.chosen}
     labels = {each.column: f"{each.label} [{each.unit}]" for each in document.objectives}
     expected = {f"{EXPECTED}{key}": key for key in TOLD if f"{EXPECTED}{key}" in front}
     return {
@@ -143,6 +148,7 @@ def optimisation_page(document: OptimisationDocument, front: pd.DataFrame) -> di
         "limits": {column: LIMITS[key] for column, key in expected.items()},
         "outputs": {name: DESIGN_OUTPUTS[name] for name in document.outputs},
         "error_of": error_of,
+        "live": live_designs(run.knee, run.config, chosen),
         "pictures": list(_pairs(document, front, labels)),
     }
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from foundation.base.wording import counted
 from pipeline.design_space.errors import expected_errors
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.progress import bar, say
 from pipeline.store.job import Job, JobKind
 from pipeline.store.sample_store import SAMPLE_FILES
@@ -172,7 +172,7 @@ def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     return Outcome(
         document,
         summary_lines(document),
-        page=optimisation_page(document, table),
+        page=optimisation_page(document, table, setup.run),
         tables={"front.csv": Table(table)},
     )
 

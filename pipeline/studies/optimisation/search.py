@@ -24,11 +24,11 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.design_space.drawn_designs import STATED, base_values, infeasible
 from pipeline.design_space.errors import error_of
+from pipeline.design_space.sampling import STATED, base_values, infeasible
 from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.files import write_text
 from pipeline.progress import bar
 from pipeline.store.samples import OK

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from dynamics import AppliedLoads, EquilibriumError, Ligament, settle
 from dynamics.laxity.parameters import Answer, LaxityModel, Spreads, UncertainKnee, groups_of
-from dynamics.laxity.posterior import Measured, draw, fit, linear_covariance
+from dynamics.laxity.posterior import Measured, draw, fit, linear_covariance, predict
 from dynamics.laxity.states import LaxityKnee, LaxityTest
 from dynamics.ligaments.bundles import ligament_potential
 from dynamics.ligaments.derivatives import FEMORAL, REST, STIFFNESS, TIBIAL, force_derivatives
@@ -126,16 +128,24 @@ def test_answers_do_not_depend_on_where_the_search_begins(laxity):
 
 def measured_of(laxity, values, error=0.05):
     kinds = np.repeat([0, 1, 2], [1, 1, 2])
-    return Measured(values, np.full(len(values), error), kinds, np.array([0.05, 0.1, 0.1]))
+    places = np.array([[0.1, 1.0], [0.1, 1.0], [0.1, 0.0], [0.1, 1.0]])
+    scales = np.array([0.05, 0.1, 0.1])
+    return Measured(values, np.full(len(values), error), kinds, scales, places)
+
+
+def apart(count):
+    """Return places of displacements whose errors of the model have nothing in common."""
+    return 100.0 * np.arange(2.0 * count).reshape(-1, 2)
 
 
 def test_a_fit_reproduces_the_laxity_of_other_ligaments(laxity):
     z = np.random.default_rng(3).standard_normal(len(laxity.uncertain.names))
     truth = laxity(0.5 * z).values
     measured = measured_of(laxity, truth)
-    before = np.abs(laxity.base.values - truth) / measured.spread(measured.scales)
+    spread = np.sqrt(np.diag(measured.covariance(measured.scales)))
+    before = np.abs(laxity.base.values - truth) / spread
     found = fit(laxity, measured)
-    after = np.abs(found.answer.values - truth) / measured.spread(measured.scales)
+    after = np.abs(found.answer.values - truth) / spread
     assert before.max() > 3.0
     assert after.max() < 1.0
     assert np.linalg.norm(found.answer.z) < 1.1 * np.linalg.norm(0.5 * z)
@@ -158,11 +168,11 @@ class Line:
 def test_draws_of_a_linear_model_are_those_of_its_posterior():
     """With a known error of the model: mean and covariance of a normal distribution."""
     measured = Measured(
-        np.array([4.0, -1.0]), np.array([0.8, 0.8]), np.array([0, 0]), np.full(1, 1e-3)
+        np.array([4.0, -1.0]), np.array([0.8, 0.8]), np.array([0, 0]), np.full(1, 1e-3), apart(2)
     )
     found = fit(Line(), measured)
     covariance = np.linalg.inv(Line.jacobian.T @ Line.jacobian / 0.64 + np.eye(2))
-    assert_allclose(linear_covariance(Line.jacobian, np.full(2, 0.8)), covariance, rtol=1e-12)
+    assert_allclose(linear_covariance(Line.jacobian, 0.64 * np.eye(2)), covariance, rtol=1e-12)
     mean = covariance @ Line.jacobian.T @ measured.values / 0.64
     assert_allclose(found.answer.z, mean, rtol=0.0, atol=1e-3)
     draws = draw(Line(), measured, found, 600, np.random.default_rng(0))
@@ -178,13 +188,41 @@ def test_the_error_of_the_model_is_learnt():
     line = Line()
     line.jacobian = jacobian
     off = 1.5 * np.tile([1.0, -1.0], 8)
-    kinds = np.zeros(16, dtype=np.int64)
-    learnt = [
-        fit(line, Measured(size * off, np.full(16, 0.1), kinds, np.full(1, 2.0))).model_errors[0]
-        for size in (0.0, 1.0)
-    ]
+    known = np.full(16, 0.1), np.zeros(16, dtype=np.int64), np.full(1, 2.0), apart(16)
+    learnt = [fit(line, Measured(size * off, *known)).model_errors[0] for size in (0.0, 1.0)]
     assert learnt[0] < 0.2
     assert 1.0 < learnt[1] < 2.2
+
+
+def test_predictions_are_those_of_a_gaussian_process():
+    """Of scikit-learn, about zero; of a linear model, whose derivatives add a linear kernel."""
+    flexion = np.array([0.0, 1.0, 1.4, 3.0, 9.0])
+    known = np.array([True, True, False, True, False])
+    values = np.where(known, np.sin(flexion), np.nan)
+    measured = Measured(
+        values, np.full(5, 0.1), np.zeros(5, np.int64), np.ones(1), np.column_stack([flexion] * 2)
+    )
+    slope = np.column_stack([flexion, np.ones(5)])
+    for derivatives in (None, slope):
+        mean, sd = predict(measured, known, np.full((3, 1), 0.7), np.zeros(5), derivatives)
+        kernel = 0.49 * RBF(1.0 / np.sqrt(2.0))
+        if derivatives is not None:
+            kernel += DotProduct(1.0)
+        process = GaussianProcessRegressor(kernel, alpha=0.01, optimizer=None)
+        process.fit(flexion[known, None], values[known])
+        expected, deviation = process.predict(flexion[:, None], return_std=True)
+        assert_allclose(mean, expected, rtol=0.0, atol=1e-10)
+        assert_allclose(sd, np.hypot(deviation, 0.1), rtol=1e-8)
+    assert sd[2] < 0.4 < 0.7 < sd[4]
+
+
+def test_other_directions_and_draws_widen_a_prediction():
+    kinds, places = np.array([0, 1]), np.zeros((2, 2))
+    measured = Measured(np.array([1.0, np.nan]), np.full(2, 0.1), kinds, np.ones(2), places)
+    known = np.array([True, False])
+    mean, sd = predict(measured, known, np.full((2, 2), 0.7), np.array([[0.0, 3.0], [0.0, 5.0]]))
+    assert_allclose(mean[1], 4.0, rtol=1e-12)
+    assert_allclose(sd[1], np.sqrt(0.49 + 0.01 + 1.0), rtol=1e-12)
 
 
 def test_groups_are_the_beginnings_of_names():
@@ -218,7 +256,8 @@ def test_a_fit_turns_back_where_the_knee_has_no_state():
             return super().__call__(z)
 
     values = Line.jacobian @ [1.2, -0.7]
-    measured = Measured(values, np.full(2, 0.05), np.array([0, 0]), np.full(1, 1e-3))
+    known = np.full(2, 0.05), np.array([0, 0]), np.full(1, 1e-3), apart(2)
+    measured = Measured(values, *known)
     assert fit(Line(), measured).answer.z[0] > 1.1
     found = fit(Cliff(), measured).answer
     assert 0.3 < found.z[0] <= 0.9

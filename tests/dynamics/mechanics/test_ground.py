@@ -14,7 +14,7 @@ from dynamics.mechanics.ground import (
     standing_start,
     striking_legs,
 )
-from foundation.contact_laws import CompliantFriction
+from foundation.contact_laws.normal import CompliantFriction
 from tests.oracles.heel_strike import (
     heel_strike,
     kinetic,

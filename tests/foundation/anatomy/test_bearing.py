@@ -15,7 +15,6 @@ from solids import (
     whole_femur,
 )
 
-from foundation import CondylarImplant
 from foundation.anatomy.bearing_search import (
     BONE,
     OPEN,
@@ -26,6 +25,7 @@ from foundation.anatomy.bearing_search import (
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.anatomy.walls import on_columns, without_risers
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.surface_shape import is_closed, selected
 from foundation.surfaces.triangle_mesh import TriangleMesh

@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
-from foundation import CondylarImplant
 from foundation.anatomy.mode_fit import fit_surfaces, fit_vertices
 from foundation.anatomy.shape_modes import ShapeModes
 from foundation.base.errors import InputError
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 WEIGHTS = np.array([1.2, -0.7])

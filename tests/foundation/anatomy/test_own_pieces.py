@@ -5,8 +5,8 @@ import pytest
 import trimesh
 from solids import joined
 
-from foundation import CondylarImplant
 from foundation.anatomy.own_pieces import own_pieces
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import TriangleMesh

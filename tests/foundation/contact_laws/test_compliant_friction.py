@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
-from foundation.contact_laws import CompliantFriction
+from foundation.contact_laws.normal import CompliantFriction
 
 FRICTION = CompliantFriction(stiffness=2e4, damping=30.0, coefficient=0.4)
 

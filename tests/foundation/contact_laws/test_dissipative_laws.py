@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.contact_laws import (
+from foundation.contact_laws.hertz import sphere_stiffness
+from foundation.contact_laws.normal import (
     ConstantHuntCrossleyLaw,
     FloresLaw,
     HertzLaw,
@@ -14,10 +15,9 @@ from foundation.contact_laws import (
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
+    LinearHysteresisLaw,
     returned_restitution,
-    sphere_stiffness,
 )
-from foundation.contact_laws.normal import LinearHysteresisLaw
 from tests.oracles.free_impact import free_impact
 
 K = 2e5

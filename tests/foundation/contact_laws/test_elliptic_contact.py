@@ -8,8 +8,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.special import ellipe, ellipk
 
-from foundation.contact_laws import EllipticContact, HertzLaw, sphere_stiffness
-from foundation.contact_laws.hertz import approximate_factors, exact_factors, relative_radii
+from foundation.contact_laws.hertz import (
+    EllipticContact,
+    approximate_factors,
+    exact_factors,
+    relative_radii,
+    sphere_stiffness,
+)
+from foundation.contact_laws.normal import HertzLaw
 
 RATIOS = np.geomspace(1.0, 10.0, 60)
 CARTILAGE = (5e6, 0.46)

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from foundation.contact_laws import (
+from foundation.contact_laws.normal import (
     FloresLaw,
     HertzLaw,
     HookeLaw,
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
+    LinearHysteresisLaw,
 )
-from foundation.contact_laws.normal import LinearHysteresisLaw
 
 K = 3e5
 LAWS = [

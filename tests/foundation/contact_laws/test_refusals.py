@@ -7,22 +7,26 @@ from functools import partial
 import numpy as np
 import pytest
 
-from foundation.contact_laws import (
+from foundation.contact_laws.hertz import (
+    EllipticContact,
+    approximate_factors,
+    effective_modulus,
+    exact_factors,
+    relative_radii,
+    sphere_stiffness,
+)
+from foundation.contact_laws.normal import (
     CompliantFriction,
     ConstantHuntCrossleyLaw,
-    EllipticContact,
     FloresLaw,
     HertzLaw,
     HookeLaw,
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
-    effective_modulus,
+    LinearHysteresisLaw,
     returned_restitution,
-    sphere_stiffness,
 )
-from foundation.contact_laws.hertz import approximate_factors, exact_factors, relative_radii
-from foundation.contact_laws.normal import LinearHysteresisLaw
 
 K = 3e5
 #: Constructors that take stiffness and restitution.

@@ -10,18 +10,12 @@ from beds import IMPLANT, implant_model
 from scipy.optimize import brentq
 from some_slow import first_of, first_rows
 
-from foundation import (
-    CoupledLaw,
-    ElasticFoundation,
-    LinearLaw,
-    ModifiedLaw,
-    SeriesLaw,
-)
 from foundation.base.errors import InputError, PoseError
 from foundation.base.flags import FlagKind
 from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
 from foundation.base.pose import Pose, twist_jacobian
-from foundation.elastic_foundation.model import Dissipation
+from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.model import Dissipation, ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import CASES, exact_contact, paraboloid
 from tests.oracles.flat_layer import ball, flat_bed

@@ -7,7 +7,6 @@ import pytest
 from plates import H, covered_plate, round_implant
 from shapes import plate, swept
 
-from foundation import ElasticFoundation
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import (
@@ -17,7 +16,7 @@ from foundation.elastic_foundation.laws import (
     ModifiedLaw,
     SeriesLaw,
 )
-from foundation.elastic_foundation.model import vertex_depths, worn_model
+from foundation.elastic_foundation.model import ElasticFoundation, vertex_depths, worn_model
 
 TIBIA = plate(0.03, 12)
 FEMUR = swept(lambda x, z: 18.0 * x**2 + 9.0 * z**2, 0.014, 14, 14, 0.014)

@@ -8,15 +8,11 @@ import pytest
 import shapes
 from solids import joined
 
-from foundation import (
-    ElasticLayer,
-    FiniteElementContact,
-    PlaneBase,
-    ThicknessBase,
-    TriangleMesh,
-)
 from foundation.base.errors import InputError
 from foundation.finite_element import model as model_module
+from foundation.finite_element.layer import ElasticLayer, PlaneBase, ThicknessBase
+from foundation.finite_element.model import FiniteElementContact
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 LAYER = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
 

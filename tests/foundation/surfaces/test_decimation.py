@@ -5,7 +5,7 @@ import pytest
 import trimesh
 from numpy.testing import assert_allclose
 
-from foundation import CondylarImplant
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smoothing import moved_outwards

@@ -9,9 +9,11 @@ import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
 from solids import bone, closed_insert, joined, shell
 
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.decimation import without_flat
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired

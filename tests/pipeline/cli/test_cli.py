@@ -17,7 +17,7 @@ from pipeline.advice import PROGRAM
 from pipeline.cli.app import Answer, app
 from pipeline.cli.main import main, parse
 from pipeline.config.reading import ConfigError, find_config
-from pipeline.stages import StageError
+from pipeline.errors import StageError
 
 COMMANDS = tuple(name for name in app if not name.startswith("-"))
 PAGES = [(), *((name,) for name in COMMANDS)]

@@ -45,7 +45,6 @@ MEANT = r"\(did you mean (\w+)\?\)"
         ("run.sede=1", MEANT, "run.{}=1"),
         ("contact.thickness_mm='insert'", r"or '(\w+)', found", "contact.thickness_mm='{}'"),
         ("design.budget=39", r"expected at least first \((\d+)\)", "design.budget={}"),
-        ("validation.folds=1", r"expected 0 or at least (\d)", "validation.folds={}"),
     ],
 )
 def test_keys(wrong, remedy, right):

@@ -55,7 +55,6 @@ def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
         ("knee.placement.tibia_slope_deg=20.5", "tibia_slope_deg", "than or equal to 20", "20.5"),
         ("knee.placement.femur_varus_deg=nan", "femur_varus_deg", "equal to 20", "nan"),
         ("surrogate.polynomial.degree=[0]", "degree.0", "than or equal to 1", "0"),
-        ("validation.folds=1", "folds", "0 or at least 2", "1"),
         ("simulation.period_s=2020-01-01", "simulation.period_s", "number", "datetime.date(2020"),
         *(
             (

@@ -10,11 +10,16 @@ from surrogate_arrays import arrays
 
 import surrogates
 from pipeline.cli.main import main
-from pipeline.config.designs import check_designs, design_config
-from pipeline.config.reading import ConfigError, checked_section, load_config
+from pipeline.config.reading import (
+    ConfigError,
+    check_designs,
+    checked_section,
+    design_config,
+    load_config,
+)
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import compared_cycles
-from pipeline.design_space.drawn_designs import (
+from pipeline.design_space.sampling import (
     CANDIDATES_EACH,
     HELD_OUT,
     LEARNT,

@@ -10,14 +10,13 @@ from numpy.testing import assert_allclose
 from studies import TINY_DESIGNS, export
 
 import surrogates
-from foundation import CondylarImplant
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.design_space.errors import sample_errors
-from pipeline.design_space.fitted_knee import fit_knee
 from pipeline.design_space.sampling import candidates_within
-from pipeline.design_space.taken_design import TrainedDesigns
+from pipeline.design_space.taken_design import TrainedDesigns, fit_knee
 from pipeline.originals.knee import evaluate_rows
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,9 @@ import jobs
 import pytest
 from studies import ROOT, TINY, assert_same_run, run_command, stored_samples
 
+from pipeline import execution as module
 from pipeline.cli.main import main
-from pipeline.execution import dask_cluster as module
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 
 #: How long a process may take to start on a busy machine [s].
 PATIENCE = 60.0

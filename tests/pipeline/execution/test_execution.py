@@ -20,12 +20,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.errors import ExecutionError
-from pipeline.execution.backends import Execution
-from pipeline.execution.dask_cluster import environment, environment_error
+from pipeline.execution import Execution, environment, environment_error
 from pipeline.stages.run_folder import Run
+from pipeline.store.job import locked
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import RESULT_COLUMNS
-from pipeline.store.workspace_lock import locked
 from pipeline.studies import dispatch
 
 JOBS = [(number,) for number in range(6)]
@@ -105,7 +104,7 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
     """The lock of a process that lives is kept, that of one that was killed is not."""
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from pipeline.store.workspace_lock import locked\n"
+        "from pipeline.store.job import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen(

@@ -22,7 +22,6 @@ from pipeline.originals.knee_surface_checks import check_sides
 from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.originals.spring_bed import build_law
 from pipeline.preparation.checkup import check_study
-from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 
 
@@ -219,8 +218,7 @@ def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
 
 def study(name):
     """Return the smallest study with a contact model; nodes, if there are any, are far apart."""
-    spacing = CONTACT_WORDS[name].spacing_key
-    coarse = [f"{spacing}=2.0"] if spacing else []
+    coarse = ["contact.finite_element.node_spacing_mm=2.0"] if name == "finite_element" else []
     return load_config(SMOKE, (*TINY, f"contact.model='{name}'", *coarse))
 
 

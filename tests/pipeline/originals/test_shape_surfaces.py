@@ -15,8 +15,7 @@ from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
-from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.shape_surfaces import shape_modes
+from pipeline.originals.knee_surfaces import load_surfaces, shape_modes
 from pipeline.preparation import checkup, shape_picture
 from pipeline.preparation.checkup import check_study
 from tests.oracles.corresponding_knees import corresponding_knees

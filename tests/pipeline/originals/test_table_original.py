@@ -19,10 +19,10 @@ from pipeline.originals.reference_path import tabulated_path
 from pipeline.originals.table_original import build_original, completed
 from pipeline.stages.assessment import feasible
 from pipeline.store.figures import AT_POSE, Figures
-from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import (
     OK,
     POSE_COLUMNS,
+    in_people_units,
     line_of_action,
     loads_of,
     poses_of,

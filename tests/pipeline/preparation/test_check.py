@@ -14,7 +14,7 @@ from pipeline.config.reading import load_config
 from pipeline.preparation import domain_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
-from pipeline.store.sample_tables import export_tables
+from pipeline.store.samples import export_tables
 
 
 @pytest.fixture(autouse=True)

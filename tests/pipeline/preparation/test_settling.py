@@ -10,9 +10,10 @@ from beds import LAW
 from solids import joined
 from studies import SMOKE, TINY
 
-from foundation import ElasticFoundation, LinearLaw
 from foundation.base.loads import MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config, tuples_of
 from pipeline.config.schema import Config

@@ -55,16 +55,6 @@ def test_third_mark_stands_in_verdict_and_summary(report):
     assert any(text.startswith(line) and text.isascii() for text in content["summary"])
 
 
-def test_budget_has_a_row_for_every_source(report):
-    content = report(entry())
-    rows = {row["source"]: row for row in content["error_budget"]}
-    assert {"surrogate", "layer model, medial", "linear elasticity"} < set(rows)
-    medial = rows["layer model, medial"]
-    assert (medial["peak_pressure_percent"], medial["loads_percent"]) == pytest.approx((38.6, 58.0))
-    assert medial["signed"]
-    assert 0.0 < rows["linear elasticity"]["peak_pressure_percent"] < 0.5
-
-
 @pytest.mark.parametrize(
     ("peak", "level", "words"),
     [(-0.05, "trust", "peak −5.0 %"), (-0.15, "care", "peak −15 %"), (0.08, "trust", "peak +8.0")],
@@ -93,8 +83,8 @@ def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report):
     }
     content = report(entry(**coupled, reason="elements folded"))
     assert content["verdict"]["parts"][-1]["text"] == "contact model: trust, peak ±3.0 %"
-    rows = {row["source"]: row for row in content["error_budget"]}
-    assert rows["layer model"]["peak_pressure_percent"] == pytest.approx(3.0)
+    (finding,) = content["verdict"]["parts"][-1]["findings"]
+    assert finding["figure_percent"] == pytest.approx(3.0)
 
 
 def test_errors_of_the_node_spacing_stand_in_json_and_verdict(light_run):

@@ -11,7 +11,6 @@ from studies import SMOKE
 from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
-from pipeline.reports.contact_figures import CONTACT_WORDS
 from pipeline.reports.evidence import more_samples
 from pipeline.reports.model_section import layer_of
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict
@@ -26,7 +25,7 @@ GOOD = Evidence(
     held_out_percent=0.5,
     resolution={"medial": SMOOTH, "lateral": SMOOTH},
     least_across=6.0,
-    spacing_key=CONTACT_WORDS["finite_element"].spacing_key,
+    spacing_key="contact.finite_element.node_spacing_mm",
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
 SHARES = ("peak_pressure", "mean_pressure", "area", "stiffness", "approach")

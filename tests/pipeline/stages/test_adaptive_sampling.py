@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, ContactLoads
-from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import (
     Config,
@@ -20,18 +19,18 @@ from pipeline.config.schema import (
     PolynomialConfig,
     SurrogateConfig,
 )
-from pipeline.execution.backends import IN_THIS_PROCESS
+from pipeline.execution import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
-from pipeline.stages import feasibility
+from pipeline.stages import fitting
 from pipeline.stages.adaptive_sampling import (
     candidates_along_gait,
     learning_point,
     round_sizes,
     sample_knee,
 )
-from pipeline.stages.feasibility import with_gait_bounds
+from pipeline.stages.fitting import fit_surrogates, with_gait_bounds
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.files.persistence import load
@@ -205,9 +204,7 @@ def test_learning_curve_counts_what_was_fitted(space):
     _, sampled = carry_out(space)
     assert [point.samples for point in sampled.curve] == [80, 100, 120]
     assert all(point.load_error_share > 0.0 for point in sampled.curve)
-    (final,) = stages.fit_surrogates(
-        sampled.training, space, SETTINGS, [("inverted", "polynomial")], 1
-    )
+    (final,) = fit_surrogates(sampled.training, space, SETTINGS, [("inverted", "polynomial")], 1)
     last = learning_point(final, sampled.training)
     assert last.samples == 140
     residuals = [check["height"].residuals for check in final.checks.values()]
@@ -276,7 +273,7 @@ def cycle(monkeypatch):
         return SimpleNamespace(poses=np.zeros((2, 6)))
 
     monkeypatch.setattr(
-        feasibility, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
+        fitting, "GaitSimulation", SimpleNamespace(of=lambda config, path: simulated)
     )
 
 

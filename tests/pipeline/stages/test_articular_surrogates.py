@@ -14,7 +14,7 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.stages.articular_surrogates import newest_runs, runs_of, with_surrogates
-from pipeline.stages.trained_run import TrainedRun
+from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.samples import poses_of
 
 AXES = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)

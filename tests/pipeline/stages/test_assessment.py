@@ -9,23 +9,21 @@ from studies import SMOKE
 
 import surrogates
 from dynamics.simulator.result import SimulationResult, Statistics
-from foundation import (
-    CondylarImplant,
-    CoupledLaw,
-    ElasticFoundation,
-    LinearLaw,
-)
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.files import json_text
-from pipeline.originals import layer_reference
+from pipeline.originals.finite_element_layer import element_layer
 from pipeline.reports.accuracy import worst_load
 from pipeline.stages import elastic_layer as layer_stage
 from pipeline.stages.assessment import (
     assess,
+    errors_of,
     feasible,
     held_out_point,
     prediction_table,
@@ -37,7 +35,6 @@ from pipeline.stages.elastic_layer import (
     equal_loads,
     node_spacing,
 )
-from pipeline.stages.pressure_fields import errors_of
 from pipeline.store.figures import AT_LOAD, AT_POSE, AT_POSE_ALL, Figures
 from pipeline.store.run_documents import NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
@@ -305,7 +302,7 @@ def test_deep_layers_are_finite_elements(monkeypatch, linear):
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch):
-    coarse = partial(layer_reference.element_layer, finest=2.0)
+    coarse = partial(element_layer, finest=2.0)
     monkeypatch.setattr(layer_stage, "element_layer", coarse)
     config = load_config(SMOKE, ("contact.law='coupled'",))
     found = elastic_layer(config, model := bed(CoupledLaw(*POLYETHYLENE)), driven(model, pressed()))

@@ -22,12 +22,10 @@ from pipeline.reports.gait_section import (
     wear_of,
 )
 from pipeline.reports.inputs import read_run
-from pipeline.stages import frames
-from pipeline.stages.frames import thinned
-from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations
+from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations, frames_of, thinned
 from pipeline.stages.model_cycles import ModelCycle
 from pipeline.store.documents import read_document
-from pipeline.store.run_documents import LOADS, Change, Combinations, Failed
+from pipeline.store.run_documents import COMPARED, LOADS, PRESSURES, Combinations, Difference
 
 INSTANTS = 21
 STATISTICS = Statistics(**{each.name: 7 for each in fields(Statistics)})
@@ -102,21 +100,21 @@ def test_waveforms_are_multiplied(combination):
 def test_differences():
     rows, _ = compared(drive_both)
     assert [row.name for row in rows] == [c.name for c in COMBINATIONS]
-    axial = rows[0].loads["total_force_y_N"]
+    axial = rows[0].differences["total_force_y_N"]
     assert_allclose(axial.peak, 2000.0, rtol=1e-12)
     # The root mean square of a half sine over its 21 samples.
     shape = np.sqrt(np.mean(np.sin(np.pi * np.linspace(0.0, 1.0, INSTANTS)) ** 2))
     assert_allclose(axial.rms, 0.01 * 2000.0 * shape, rtol=1e-9)
-    anterior = rows[0].motion["anterior_m"]
+    anterior = rows[0].differences["anterior_m"]
     assert_allclose([anterior.rms, anterior.range], [1e-4, 4e-3], rtol=1e-9)
-    pressure = rows[0].pressure["lateral_peak_pressure_Pa"]
+    pressure = rows[0].differences["lateral_peak_pressure_Pa"]
     assert_allclose([pressure.peak, pressure.surrogate_peak], [15e6, 15.15e6], rtol=1e-9)
     assert rows[0].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
     assert rows[0].flags["surrogate"] == [
         "medial: contact reaches the rim, where the peak pressure has no limit at 0.500 s, the "
         "first of 3 instants (14 % of the cycle)"
     ]
-    assert set(rows[0].loads) == set(LOADS)
+    assert set(rows[0].differences) == set(COMPARED)
     json.dumps([row.content() for row in rows], allow_nan=False)
 
 
@@ -137,9 +135,8 @@ def test_known_results_are_not_simulated_again():
     rows, _ = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
     assert len(driven) == 20
     assert len(done) == 11
-    for group in (rows[0].loads, rows[0].motion, rows[0].pressure):
-        assert {difference.rms for difference in group.values()} == {0.0}
-    assert rows[1].loads["total_force_y_N"].rms > 0.0
+    assert {difference.rms for difference in rows[0].differences.values()} == {0.0}
+    assert rows[1].differences["total_force_y_N"].rms > 0.0
     assert rows[0].wear == {"original": [5e-15, 4e-15], "surrogate": [3e-15, 2e-15]}
     assert rows[1].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
 
@@ -152,7 +149,7 @@ def test_failure_of_one_is_told_and_the_others_go_on():
         return drive_both(model, cycle)
 
     rows, table = compared(drive)
-    (failed,) = (row for row in rows if isinstance(row, Failed))
+    (failed,) = (row for row in rows if row.failure is not None)
     assert failed.name == "flexion +10 %"
     reason = "the pose left the domain at 0.7 s"
     assert failed.failure.content() == {"model": "surrogate", "reason": reason}
@@ -191,11 +188,14 @@ def test_each_bar_is_kept_up_to_its_figure(change, missed, columns):
 
 
 def test_small_load_is_shown_but_not_judged():
-    loads = {name: Change(rms=1.0, peak=100.0) for name in LOADS}
-    loads["total_force_y_N"] = Change(rms=2.0, peak=2000.0)
-    loads["total_force_z_N"] = Change(rms=0.1, peak=0.4)
-    loads["total_moment_x_Nm"] = Change(rms=0.01, peak=10.0)
-    loads["total_moment_y_Nm"] = Change(rms=0.01, peak=0.09)
+    def off(rms, peak):
+        return Difference(rms=rms, largest=rms, range=peak, peak=peak, surrogate_peak=peak)
+
+    loads = {name: off(1.0, 100.0) for name in LOADS}
+    loads["total_force_y_N"] = off(2.0, 2000.0)
+    loads["total_force_z_N"] = off(0.1, 0.4)
+    loads["total_moment_x_Nm"] = off(0.01, 10.0)
+    loads["total_moment_y_Nm"] = off(0.01, 0.09)
     shown = {row["column"]: row for row in load_rows(loads)}
     silent = {column for column, row in shown.items() if not row["judged"]}
     # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
@@ -222,7 +222,7 @@ def test_of_two_results():
     state = SimpleNamespace(pressure=np.arange(50.0))
     model = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
     results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
-    found = frames.frames_of(model, results)
+    found = frames_of(model, results)
     # The results have an instant every 5 %.
     assert_allclose(found.gait_percent, np.linspace(0.0, 100.0, 21), rtol=0.0, atol=1e-12)
     at = np.sin(0.01 * np.pi * found.gait_percent)
@@ -238,11 +238,12 @@ def test_figures_are_those_of_the_document(tiny_run):
     document = read_document(tiny_run / "combinations.json", Combinations)
     found = combinations_of(document)
     for row, stored in zip(found["rows"], document.combinations, strict=True):
-        anterior, rotation = (stored.motion[key] for key in ("anterior_m", "rotation_rad"))
+        anterior, rotation = (stored.differences[key] for key in ("anterior_m", "rotation_rad"))
         assert_allclose(row["anterior_um"], 1e6 * anterior.rms, rtol=1e-12)
         assert_allclose(row["anterior_percent"], 100.0 * anterior.rms / anterior.range)
         assert_allclose(row["rotation_deg"], np.degrees(rotation.rms), rtol=1e-12)
-        off = [100.0 * (p.surrogate_peak / p.peak - 1.0) for p in stored.pressure.values()]
+        pressures = [stored.differences[name] for name in PRESSURES]
+        off = [100.0 * (p.surrogate_peak / p.peak - 1.0) for p in pressures]
         assert_allclose(row["peak_difference_percent"], max(off, key=abs), rtol=1e-9)
         truth, other = (sum(stored.wear[model]) for model in ("original", "surrogate"))
         assert_allclose(row["wear_percent"], 100.0 * (other / truth - 1.0), rtol=1e-9)

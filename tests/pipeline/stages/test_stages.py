@@ -9,7 +9,6 @@ from some_slow import first_of
 from studies import SMOKE
 
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
-from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import (
     DesignConfig,
@@ -19,15 +18,31 @@ from pipeline.config.schema import (
     SurrogateConfig,
     ValidationConfig,
 )
-from pipeline.config.surrogate_schema import AUTO
-from pipeline.execution.backends import Execution
-from pipeline.originals.candidates import sample_space
+from pipeline.config.stage_schema import AUTO
+from pipeline.errors import StageError
+from pipeline.execution import Execution
+from pipeline.originals.candidates import (
+    choose_samples,
+    domain_candidates,
+    evaluate_first,
+    held_out_samples,
+    sample_space,
+)
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.table_original import TableOriginal
-from pipeline.stages import StageError, fitting
-from pipeline.stages.adaptive_sampling import Sampled
-from pipeline.stages.domains import learn_domains, limits_of
+from pipeline.stages import fitting
+from pipeline.stages.adaptive_sampling import (
+    ERROR_COLUMNS,
+    Sampled,
+    bookkeeping,
+    choose_kept,
+    predict_candidates,
+    screen_candidates,
+    training_samples,
+)
+from pipeline.stages.assessment import learn_domains, limits_of
+from pipeline.stages.fitting import Candidates, fit_surrogates, fitted_rows, infeasibility
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
@@ -76,7 +91,7 @@ def design(**changes):
 
 
 def fit(samples, space, pair=PAIR, settings=SETTINGS):
-    return stages.fit_surrogates(samples, space, settings, [pair], 1)[0]
+    return fit_surrogates(samples, space, settings, [pair], 1)[0]
 
 
 @dataclass
@@ -88,23 +103,21 @@ class Stages:
     training: pd.DataFrame
 
     def counts(self):
-        return stages.bookkeeping(
-            self.candidates, self.first, self.screened, self.kept, self.training
-        )
+        return bookkeeping(self.candidates, self.first, self.screened, self.kept, self.training)
 
 
 @pytest.fixture
 def carried_out(space):
-    candidates = stages.choose_samples(space, design(), 1)
-    first = stages.evaluate_first(candidates, answer)
+    candidates = choose_samples(space, design(), 1)
+    first = evaluate_first(candidates, answer)
     early = fit(first, space)
     bounds = FeasibilityConfig(peak_pressure_MPa=25.0, margin=0.0)
     remaining = candidates[~candidates["first"]].drop(columns="first")
-    screened = stages.screen_candidates(stages.predict_candidates(remaining, early.knee), bounds)
-    chosen = stages.choose_kept(screened, early, design(), 64)
+    screened = screen_candidates(predict_candidates(remaining, early.knee), bounds)
+    chosen = choose_kept(screened, early, design(), 64)
     kept = answer(chosen[list(CANDIDATE_COLUMNS)])
     done = screened.assign(screening=screened["screening"].replace("kept", "evaluated"))
-    training = stages.training_samples([first, kept], bounds)
+    training = training_samples([first, kept], bounds)
     return Stages(candidates, first, done, kept, training)
 
 
@@ -112,9 +125,9 @@ def carried_out(space):
     "kind", first_of(["sobol", "lhs", "halton", "hammersley", "lhs_optimised"], 4)
 )
 def test_stage_a_is_deterministic_and_marks_n_of_m(space, kind):
-    one = stages.choose_samples(space, design(kind=kind), 1)
-    assert digest(one) == digest(stages.choose_samples(space, design(kind=kind), 1))
-    assert digest(one) != digest(stages.choose_samples(space, design(kind=kind), 2))
+    one = choose_samples(space, design(kind=kind), 1)
+    assert digest(one) == digest(choose_samples(space, design(kind=kind), 1))
+    assert digest(one) != digest(choose_samples(space, design(kind=kind), 2))
     assert tuple(one.columns) == (*CANDIDATE_COLUMNS, "first")
     for name in ("medial", "lateral"):
         rows = one[one["compartment"] == name]
@@ -126,12 +139,12 @@ def test_stage_a_is_deterministic_and_marks_n_of_m(space, kind):
 
 @pytest.mark.parametrize("spread", [1.0, 2.0, 4.0])
 def test_load_spread_fills_the_root_of_that_degree_evenly(space, spread):
-    table = stages.choose_samples(space, design(candidates=512, load_spread=spread), 1)
+    table = choose_samples(space, design(candidates=512, load_spread=spread), 1)
     root = np.sort(table["load_N"].to_numpy() ** (1.0 / spread))
     low, high = np.array([4.0, 2500.0]) ** (1.0 / spread)
     even = np.linspace(low, high, len(root))
     assert np.abs(root - even).max() < 0.02 * (high - low)
-    held = stages.held_out_samples(space, ValidationConfig(points=400, load_spread=spread), table)
+    held = held_out_samples(space, ValidationConfig(points=400, load_spread=spread), table)
     middle = (0.5 * (low + high)) ** spread
     assert abs((held["load_N"] < middle).mean() - 0.5) < 0.01
 
@@ -139,36 +152,36 @@ def test_load_spread_fills_the_root_of_that_degree_evenly(space, spread):
 def test_held_out_samples_depend_on_their_own_seed_alone(space):
     validation = ValidationConfig(points=50)
     few, many = (
-        stages.choose_samples(space, design(candidates=m), seed) for m, seed in ((64, 1), (256, 9))
+        choose_samples(space, design(candidates=m), seed) for m, seed in ((64, 1), (256, 9))
     )
-    held = stages.held_out_samples(space, validation, few)
+    held = held_out_samples(space, validation, few)
     assert held.groupby("compartment").size().tolist() == [50, 50]
-    assert digest(held) == digest(stages.held_out_samples(space, validation, many))
-    other = stages.held_out_samples(space, ValidationConfig(points=50, seed=3), few)
+    assert digest(held) == digest(held_out_samples(space, validation, many))
+    other = held_out_samples(space, ValidationConfig(points=50, seed=3), few)
     assert digest(held) != digest(other)
 
 
 @pytest.mark.parametrize("kind", ["sobol", "lhs"])
 def test_held_out_samples_share_no_point_with_the_training_set(space, kind):
     """Not even with the same design and seed."""
-    table = stages.choose_samples(space, design(kind=kind), 1)
-    held = stages.held_out_samples(space, ValidationConfig(points=50, kind=kind, seed=1), table)
+    table = choose_samples(space, design(kind=kind), 1)
+    held = held_out_samples(space, ValidationConfig(points=50, kind=kind, seed=1), table)
     assert not np.isin(held["flexion_rad"], table["flexion_rad"]).any()
     assert not np.isin(held["load_N"], table["load_N"]).any()
 
 
 def test_held_out_grid_on_the_training_grid_is_refused(space):
-    table = stages.choose_samples(space, design(kind="full_factorial"), 1)
+    table = choose_samples(space, design(kind="full_factorial"), 1)
     with pytest.raises(StageError, match="64 of 64 medial points are also candidates"):
-        stages.held_out_samples(space, ValidationConfig(points=64, kind="full_factorial"), table)
+        held_out_samples(space, ValidationConfig(points=64, kind="full_factorial"), table)
 
 
 def test_held_out_points_that_are_candidates_are_left_out(space):
     validation = ValidationConfig(points=50)
-    table = stages.choose_samples(space, design(), 1)
-    held = stages.held_out_samples(space, validation, table)
+    table = choose_samples(space, design(), 1)
+    held = held_out_samples(space, validation, table)
     known = pd.concat([table, held[held["index"] < 5].assign(first=False)])
-    rest = stages.held_out_samples(space, validation, known)
+    rest = held_out_samples(space, validation, known)
     assert rest.groupby("compartment").size().tolist() == [45, 45]
     assert rest["index"].min() == 5
 
@@ -192,7 +205,7 @@ def assert_same_knee(one, other):
 def test_workers_and_company_change_no_number(carried_out, space):
     """Pairs fitted at once, in two processes, are those fitted by themselves."""
     pairs = [PAIR, ("direct", "polynomial")]
-    together = stages.fit_surrogates(carried_out.first, space, SETTINGS, pairs, 1, Execution(2))
+    together = fit_surrogates(carried_out.first, space, SETTINGS, pairs, 1, Execution(2))
     for pair, trained in zip(pairs, together, strict=True):
         assert_same_knee(trained.knee, fit(carried_out.first, space, pair).knee)
         assert trained.knee.header["family"] == trained.family == "polynomial"
@@ -205,9 +218,9 @@ def test_stored_fits_are_read_and_damaged_ones_repeated(
     family, carried_out, space, tmp_path, monkeypatch
 ):
     def fitted(samples):
-        return stages.fit_surrogates(
+        return fit_surrogates(
             samples, space, SETTINGS, [("inverted", family)], 1, stored=tmp_path,
-            candidates=stages.Candidates(carried_out.candidates, BOUNDS),
+            candidates=Candidates(carried_out.candidates, BOUNDS),
         )[0]  # fmt: skip
 
     first = fitted(carried_out.first)
@@ -233,25 +246,6 @@ def test_stored_fits_are_read_and_damaged_ones_repeated(
     assert len(count) == 2
 
 
-def test_folds_add_a_cross_validation_of_every_group(carried_out, space):
-    line = PolynomialConfig(basis="total_degree", degree=(1,), ridge=(1e-8,))
-    settings = SurrogateConfig(polynomial=line)
-    trained = stages.fit_surrogates(carried_out.first, space, settings, [PAIR], 1, folds=3)[0]
-    plain = fit(carried_out.first, space, settings=settings)
-    assert_same_knee(trained.knee, plain.knee)
-    for name, checks in trained.checks.items():
-        assert list(checks) == [
-            *("height", "height, 3 folds", "ratios", "ratios, 3 folds"),
-            *("quantities", "quantities, 3 folds"),
-        ]
-        again = checks["height, 3 folds"]
-        assert again.kind == "k-fold"
-        # Every sample once, by a fit to two thirds of them, which is worse than to all but one.
-        assert again.rows.tolist() == list(range(40))
-        left_out = plain.checks[name]["height"].residuals
-        assert (again.residuals**2).mean() > (left_out**2).mean()
-
-
 # ---- weights ---------------------------------------------------------
 
 
@@ -263,12 +257,12 @@ def weighted_samples(carried_out):
 def test_rows_of_less_weight_are_for_joint_fits_alone(carried_out):
     rows = weighted_samples(carried_out)
     for family in ("network", "spline"):
-        assert len(stages.fitted_rows(rows, family)) == len(rows)
+        assert len(fitted_rows(rows, family)) == len(rows)
     for family in ("kriging", "polynomial", "poly_fourier"):
-        fitted = stages.fitted_rows(rows, family)
+        fitted = fitted_rows(rows, family)
         assert fitted["index"].tolist() == rows.loc[rows["weight"] == 1.0, "index"].tolist()
         assert "weight" not in fitted.columns
-    assert stages.fitted_rows(carried_out.first, "kriging") is carried_out.first
+    assert fitted_rows(carried_out.first, "kriging") is carried_out.first
 
 
 def test_stage_d_predicts_the_remaining_at_their_load(carried_out):
@@ -291,7 +285,7 @@ def test_stage_d_predicts_standard_errors(carried_out, space):
     _, errors = early.knee.compartment("lateral").errors_at_load(
         poses_of(rows), rows["load_N"].to_numpy()
     )
-    np.testing.assert_allclose(rows[list(stages.ERROR_COLUMNS)], errors, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(rows[list(ERROR_COLUMNS)], errors, rtol=1e-6, atol=1e-12)
     assert rows["error_force_y_N"].eq(0.0).all()
 
 
@@ -319,7 +313,7 @@ HAND_MADE = [
 
 def test_stage_e_names_the_first_bound_that_is_broken():
     table = loads_table(*(row for row, _ in HAND_MADE))
-    screened = stages.screen_candidates(certain(table), BOUNDS)
+    screened = screen_candidates(certain(table), BOUNDS)
     assert screened["drop_reason"].tolist() == [reason for _, reason in HAND_MADE]
     assert screened["screening"].tolist() == [
         "dropped" if reason else "kept" for _, reason in HAND_MADE
@@ -328,7 +322,7 @@ def test_stage_e_names_the_first_bound_that_is_broken():
 
 def certain(table, **errors):
     """Return predictions with standard errors, 0 unless told."""
-    return table.assign(**dict.fromkeys(stages.ERROR_COLUMNS, 0.0) | errors)
+    return table.assign(**dict.fromkeys(ERROR_COLUMNS, 0.0) | errors)
 
 
 DOUBTFUL = [
@@ -344,7 +338,7 @@ DOUBTFUL = [
 def test_stage_e_gives_the_benefit_of_two_standard_errors(column, row, error):
     table = loads_table(row)
     for size, state in ((0.0, "dropped"), (0.85 * error, "dropped"), (error, "kept")):
-        screened = stages.screen_candidates(certain(table, **{column: size}), BOUNDS)
+        screened = screen_candidates(certain(table, **{column: size}), BOUNDS)
         assert screened["screening"].tolist() == [state]
 
 
@@ -354,7 +348,7 @@ def test_stage_f_chooses_the_kept_in_the_order_of_the_design(carried_out, space)
     kept = screened[screened["screening"] == "kept"]
     assert 0 < len(kept) < len(screened)
     for count in (3, 64):
-        chosen = stages.choose_kept(screened, early, design(), count)
+        chosen = choose_kept(screened, early, design(), count)
         for name in ("medial", "lateral"):
             wanted = kept.loc[kept["compartment"] == name, "index"].sort_values().tolist()[:count]
             assert chosen.loc[chosen["compartment"] == name, "index"].tolist() == wanted
@@ -364,7 +358,7 @@ def test_training_samples_are_answered_and_feasible():
     table = loads_table(*(row for row, _ in HAND_MADE))
     first, kept = table.iloc[:4].copy(), table.iloc[4:].copy()
     first.loc[0, "status"] = "failed"
-    training = stages.training_samples([first, kept], BOUNDS)
+    training = training_samples([first, kept], BOUNDS)
     assert training["index"].tolist() == [1, 7]
     assert training.index.tolist() == [0, 1]
     assert training["weight"].tolist() == [1.0, 1.0]
@@ -374,7 +368,7 @@ def test_infeasible_samples_may_have_a_weight():
     table = loads_table(*(row for row, _ in HAND_MADE))
     table.loc[0, "status"] = "failed"
     bounds = BOUNDS.model_copy(update={"outside_weight": 0.25})
-    training = stages.training_samples([table], bounds)
+    training = training_samples([table], bounds)
     assert training["index"].tolist() == list(range(1, 9))
     feasible = [reason == "" for _, reason in HAND_MADE[1:]]
     assert training["weight"].tolist() == [1.0 if good else 0.25 for good in feasible]
@@ -395,14 +389,6 @@ def test_counts_add_up(carried_out):
     assert counts["total"].dropped > 0
 
 
-@pytest.mark.parametrize("table", ["candidates", "first", "screened", "kept", "training"])
-def test_lost_and_invented_rows_are_found(carried_out, table):
-    rows = getattr(carried_out, table)
-    setattr(carried_out, table, pd.concat([rows] * 2) if table == "training" else rows.iloc[1:])
-    with pytest.raises(StageError, match="stage counts of medial do not add up"):
-        carried_out.counts()
-
-
 #: Of the largest load: off by more is wrong, off by so much is far off.
 WRONG, FAR = 0.02, 0.1
 FEW = {"first": 260, "budget": 260, "domain_samples": 400, "candidates": 512}
@@ -418,11 +404,11 @@ def study(tmp_path_factory):
     run.prepare(resume=False)
     knee = build_knee(config)
     space = sample_space(config, stored_path(run, knee))
-    candidates = stages.choose_samples(space, design, config.run.seed)
-    first = stages.evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
-    training = stages.training_samples([first], config.feasibility)
+    candidates = choose_samples(space, design, config.run.seed)
+    first = evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
+    training = training_samples([first], config.feasibility)
     pairs = [("inverted", "kriging"), ("direct", "polynomial")]
-    trained = stages.fit_surrogates(training, space, config.surrogate, pairs, 1)
+    trained = fit_surrogates(training, space, config.surrogate, pairs, 1)
     sampled = Sampled(candidates, training, first, trained[0], {}, [], [], training.head(0))
     told = learn_domains(run, knee, space, trained, sampled)
     yield run, knee, space, sampled, trained, told
@@ -433,7 +419,7 @@ def study(tmp_path_factory):
 def fresh(study):
     """Samples over the whole box that nothing was fitted to."""
     run, knee, space, *_ = study
-    drawn = stages.domain_candidates(space, run.config.design, seed=77)
+    drawn = domain_candidates(space, run.config.design, seed=77)
     return evaluate_rows(knee.model, drawn, "load")
 
 
@@ -444,7 +430,7 @@ def judged(surrogate, rows, feasibility):
     error = np.abs(loads.array - truth)[:, :3] / surrogate.space.load[1]
     expected = surrogate.standard_error(poses_of(rows))[:, :3] / surrogate.space.load[1]
     wrong = ((error > WRONG) & (error > 3.0 * expected)).any(axis=1)
-    feasible = stages.infeasibility(truth, feasibility, 0.0) == ""
+    feasible = infeasibility(truth, feasibility, 0.0) == ""
     return flagged, wrong, (error > FAR).any(axis=1), feasible
 
 

@@ -12,8 +12,7 @@ from pipeline.cli.main import main
 from pipeline.config.contact_schema import ComparisonConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config, RunConfig
-from pipeline.store.job import RUN, Job, configuration_digest
-from pipeline.store.workspace_lock import LOCK_FILE, RunError
+from pipeline.store.job import LOCK_FILE, RUN, Job, RunError, configuration_digest
 from pipeline.studies.dispatch import STUDIES
 
 COMPARISON, CALIBRATION = (STUDIES[name].kind for name in ("comparison", "calibration"))

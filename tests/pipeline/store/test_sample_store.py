@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from studies import stored_samples
 
-from pipeline.execution.backends import Execution
+from pipeline.execution import Execution
 from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore, chunk_size
 from pipeline.store.samples import RESULT_COLUMNS, DamagedTableError, candidate_table
 

@@ -17,11 +17,11 @@ from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
-from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import (
     LOAD_COLUMNS,
     POSE_COLUMNS,
     StoreError,
+    in_people_units,
     read_table,
     unit_of,
     write_table,

@@ -9,13 +9,9 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 from studies import SMOKE, TINY
 
-from foundation import (
-    CoupledLaw,
-    ElasticFoundation,
-    LinearLaw,
-    ModifiedLaw,
-)
 from foundation.base.loads import COMPARTMENTS
+from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw, ModifiedLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config

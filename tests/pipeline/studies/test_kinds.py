@@ -9,9 +9,8 @@ from studies import SMOKE
 from pipeline.cli.main import main
 from pipeline.config.schema_base import Section
 from pipeline.errors import StageError
-from pipeline.store.job import JobKind
+from pipeline.store.job import JobKind, RunError
 from pipeline.store.run_documents import Computed
-from pipeline.store.workspace_lock import RunError
 from pipeline.studies.conduct import Outcome, Study, Table, conduct
 from pipeline.studies.dispatch import STUDIES, load_study, study_of
 

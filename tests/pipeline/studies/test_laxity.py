@@ -10,10 +10,15 @@ from pydantic import ValidationError
 
 from dynamics import Ligament
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, ligament_rows, load_ligaments
+from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.mesh import placement
+from foundation.surfaces.smooth_surface import flat_surface
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.laxity_schema import LaxityTestConfig
+from pipeline.studies.laxity.study import passing
 
 CONFIG = """
 [run]
@@ -154,6 +159,24 @@ def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path):
         assert run["given"] != model["given"]
     assert by_model["notes"] == []
     assert all("outside" in note for note in by_run["notes"])
+
+
+def test_bundles_pass_through_a_plate_from_either_side():
+    corners = np.array([[-1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
+    mesh = TriangleMesh(0.01 * corners, np.array([[0, 1, 2], [0, 2, 3]]))
+    tracer = LineTracer(flat_surface(mesh), curved=False)
+    ends = {"down": (5, -5), "up": (-5, 5), "above": (9, 1), "below": (-1, -9)}
+    pose = Pose(0.3, 0.02, 0.1, 0.01, 0.03, 0.0)
+    for in_femur in (True, False):
+        bundles = []
+        for name, (first, second) in ends.items():
+            femoral, tibial = ([0.002, 1e-3 * height, 0.001] for height in (first, second))
+            if in_femur:
+                tibial = pose.rotation_matrix @ tibial + pose.translation
+            else:
+                femoral = (femoral - pose.translation) @ pose.rotation_matrix
+            bundles.append(Ligament(name, femoral, tibial, 0.01, 1e3, "linear"))
+        assert passing(tracer, bundles, pose.array, in_femur=in_femur) == [0, 1]
 
 
 DRAWER = {"direction": "anterior", "flexion_deg": 10.0, "load_N": (-50.0, 50.0)}

@@ -143,7 +143,7 @@ def fields():
 def test_springs_are_found(fields):
     state = spheres.springs(BED)
     for name in spheres.NAMES:
-        assert isinstance(fields.compartment(name).response, SpringResponse)
+        assert isinstance(fields.by_name[name].response, SpringResponse)
     for place in spheres.poses(15, seed=1):
         truth = state(Pose.from_array(place)).pressure
         found = fields.pressure(place[None])
@@ -152,7 +152,7 @@ def test_springs_are_found(fields):
 
 def test_groups_change_nothing(fields):
     """The kernel skips triangles that the femur cannot reach."""
-    skin = fields.compartment("medial").skin
+    skin = fields.by_name["medial"].skin
     limits = np.ones_like(skin.outline.limits)
     plain = replace(skin)
     plain.__dict__["outline"] = skin.outline._replace(limits=limits)
@@ -168,7 +168,7 @@ def test_the_load_and_pressures_of_a_layer_are_learnt():
     state = spheres.layer(bed)
     samples = spheres.samples(state, bed, spheres.poses(120))
     found = fit_fields(samples, spheres.places_of(bed), len(bed.areas), SPACING)
-    assert isinstance(found.compartment("medial").response, LayerResponse)
+    assert isinstance(found.by_name["medial"].response, LayerResponse)
     loads, errors = [], []
     for place in spheres.poses(10, seed=1):
         truth = state(Pose.from_array(place)).pressure

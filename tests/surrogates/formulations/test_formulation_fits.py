@@ -43,29 +43,6 @@ def test_one_regressor_of_all_outputs_gives_the_same_numbers(formulation):
             np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("joint", [False, True])
-def test_folds_check_every_regressor_by_fitting_again(joint):
-    """Every row is predicted once by fits without it; the surrogate is the same."""
-    true = truth()
-    samples = true.samples(manufactured.design())
-    fit = manufactured.fitter("kriging", joint)
-    bare = fit_compartment("inverted", true.space, samples, fit, true.degree)
-    folded = fit_compartment("inverted", true.space, samples, fit._replace(folds=3), true.degree)
-    names = ["height+ratios+quantities"] if joint else ["height", "ratios", "quantities"]
-    assert list(bare.checks) == names
-    assert set(folded.checks) == {*names, *(f"{name}, 3 folds" for name in names)}
-    for name in names:
-        check = folded.checks[f"{name}, 3 folds"]
-        assert check.kind == "k-fold"
-        assert sorted(check.rows.tolist()) == list(range(240))
-        assert check.residuals.shape == bare.checks[name].residuals.shape
-    poses = poses_of(bare.surrogate)
-    for ours, theirs in zip(
-        arrays(bare.surrogate, poses), arrays(folded.surrogate, poses), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
-
-
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])

@@ -24,7 +24,7 @@ from dynamics.mechanics.planar_knee.profiles import (
     ProfileContact,
 )
 from dynamics.simulator.equations import SimulationError
-from foundation.contact_laws import HertzLaw
+from foundation.contact_laws.normal import HertzLaw
 
 MASS, INERTIA, STIFFNESS = 3.75, 0.165, 8e5
 R, H = 0.04, 0.2255
