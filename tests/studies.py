@@ -54,7 +54,7 @@ TINY_DESIGNS = {
     "design_space": {
         "designs": 8,
         "poses": 40,
-        "rounds": 1,
+        "rounds": 2,
         "unseen": 2,
         "held_out": 1,
         "constraints": ["dish_sagittal_radius_mm < 88"],

@@ -2,17 +2,12 @@
 
 import shutil
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from pipeline.config.reading import checked_section
-from pipeline.config.schema import Config
 from pipeline.design_space import sampling
 from pipeline.design_space.design_contact import compared_cycles, design_knee
 from pipeline.design_space.errors import (
@@ -26,49 +21,14 @@ from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 
-#: Keys of the run: coarse surfaces, few designs, a small network.
-KEYS = {
-    "run": {"name": "tiny", "workers": 1},
-    "knee": {"implant": {"edge_mm": 2.0, "femur_edge_mm": 3.0}},
-    "space": {"flexion_deg": [-3.0, 63.0], "path": {"step_deg": 30.0}},
-    "feasibility": {"peak_pressure_MPa": 200.0, "ap_ratio": 1.0, "ml_ratio": 1.0},
-    "surrogate": {"network": {"hidden": 8, "networks": 1, "steps": 300}},
-    "design_space": {
-        "designs": 8,
-        "poses": 40,
-        "rounds": 2,
-        "unseen": 3,
-        "held_out": 2,
-        "constraints": ["dish_sagittal_radius_mm > 2 * dish_coronal_radius_mm"],
-        "parameter": [
-            {"key": "knee.implant.dish_sagittal_radius_mm", "range": [45.0, 60.0]},
-            {"key": "knee.implant.dish_coronal_radius_mm", "range": [22.0, 25.0]},
-        ],
-    },
-}
-
-
-def config_of(**sections):
-    """Configuration of the tiny run with other keys of its sections."""
-    tree = {name: KEYS.get(name, {}) | sections.get(name, {}) for name in {*KEYS, *sections}}
-    return checked_section(tree, Config, "tiny")
-
-
-@cache
-def made():
-    """Folder and document of the tiny run."""
-    folder = Path(mkdtemp()) / "tiny"
-    return folder, run_designs(config_of(), folder)
-
-
 pytestmark = pytest.mark.delicate
 
-BASE = {"dish_sagittal_radius_mm": 52.0, "dish_coronal_radius_mm": 23.5}
+BASE = {"dish_sagittal_radius_mm": 70.0, "youngs_modulus_MPa": 650.0}
 
 
 @pytest.fixture(scope="module")
-def run():
-    return TrainedDesigns.open(made()[0])
+def run(tiny_designs):
+    return TrainedDesigns.open(tiny_designs)
 
 
 def table(run, name):
@@ -126,7 +86,7 @@ def test_an_interrupted_run_continues(run, tmp_path):
     for name in ("knee.npz", "designs.json", "report.html"):
         (folder / name).unlink()
     before = {file.name: file.stat().st_mtime_ns for file in (folder / "samples").iterdir()}
-    run_designs(config_of(), folder, resume=True)
+    run_designs(run.config, folder, resume=True)
     assert {f.name: f.stat().st_mtime_ns for f in (folder / "samples").iterdir()} == before
     assert (folder / "knee.npz").read_bytes() == (run.folder / "knee.npz").read_bytes()
 
