@@ -53,6 +53,8 @@ FLAGGED = (50.0, 95.0)
 #: Columns of the comparison of both cycles that judge loads and motion.
 JUDGED = ("medial_force_y_N", "lateral_force_y_N", "anterior_m", "rotation_rad")
 
+#: Figure below which the text of a part says 0 [%].
+_LEAST = 5e-3
 #: Least node spacing of a configuration [mm].
 _LEAST_SPACING_MM = 0.1
 #: Keys by which a surrogate learns the ridges of a mesh: many samples of one evaluation, networks.
@@ -290,9 +292,9 @@ def part_of(what: str, findings: list[RuleFinding], sign: str) -> JudgedPart:
     figure = (max(known) if sign else findings[0].figure_percent) if known else None
     wrong = [finding for finding in findings if level and finding.level == level]
     reasons = [_words(finding, figure) for finding in wrong]
-    text = f"{what}: {LEVELS[level]}" + (
-        "" if figure is None else f", {sign}{number(round(figure, 2), 2)} %"
-    )
+    text = f"{what}: {LEVELS[level]}"
+    if figure is not None:
+        text += f", {sign}{number(figure if abs(figure) >= _LEAST else 0.0, 2)} %"
     if level:
         text += f": {'; '.join(reasons)}"
     return JudgedPart(
