@@ -8,13 +8,13 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 19_150,
-    "surrogates": 13_640,
-    "dynamics": 19_970,
-    "pipeline": 39_370,
+    "foundation": 19_120,
+    "surrogates": 13_290,
+    "dynamics": 18_680,
+    "pipeline": 35_340,
     "benchmarks": 1_690,
     "examples": 1_630,
-    "tests": 52_230,
+    "tests": 46_830,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
 WORDS = 45_000
