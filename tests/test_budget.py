@@ -17,7 +17,7 @@ LINES = {
     "tests": 46_830,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
-WORDS = 45_000
+WORDS = 44_500
 
 
 def lines_in(folder):
