@@ -85,11 +85,9 @@ def test_changes_of_later_stages_keep_the_samples(run_copy, asked, change, added
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
-def test_samples_of_another_model_are_evaluated_again(run_copy, asked, capsys):
+def test_samples_of_another_model_are_evaluated_again(run_copy, asked):
     before = json.loads((run_copy / "path.json").read_text())
     assert resume(run_copy, "contact.youngs_modulus_MPa=500.0") == 0
-    told = "continuing: contact.youngs_modulus_MPa is 500.0, and the run was made with 463.0"
-    assert told in capsys.readouterr().err
     assert sum(map(len, asked)) >= len(table_of(run_copy, "first"))
     after = json.loads((run_copy / "path.json").read_text())
     assert after["coordinates_rad_m"] != before["coordinates_rad_m"]
