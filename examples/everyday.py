@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 import pipeline
 import surrogates
 from dynamics import KneeSimulator, gait, height_at_load, settle
-from foundation.base.loads import ContactLoads
-from foundation.base.pose import Pose
+from foundation import ContactLoads, Pose
 
 
 def main(folder: Path) -> dict[str, float]:

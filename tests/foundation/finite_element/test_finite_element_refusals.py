@@ -103,3 +103,18 @@ REFUSED = [
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_normals_that_point_down_are_refused(unmeshed):
+    tibia, labels = layers.two_plates()
+    down = TriangleMesh(tibia.vertices, tibia.faces[:, ::-1], "plates")
+    with pytest.raises(InputError, match=r"plates: the mean normal of the medial .* -1\.00 \(exp"):
+        contact(down, labels)
+
+
+@pytest.mark.parametrize("options", [{"layer": None}, {"femur_layer": 3e-3}])
+def test_a_layer_is_an_elastic_layer(unmeshed, options):
+    tibia, labels = layers.two_plates()
+    (name,) = options
+    with pytest.raises(InputError, match=f"^{name}: expected an ElasticLayer, found"):
+        contact(tibia, labels, **options)

@@ -155,3 +155,8 @@ def test_wrong_axes_are_found(implant):
     z_up = changed(implant[1], vertices=implant[1].vertices[:, [2, 0, 1]])
     with pytest.raises(MeshError, match=r"this tibia faces \+z, expected \+y .*the file's axes"):
         check_orientation(z_up, "tibia")
+
+
+def test_scale_of_no_knee_in_any_unit(implant):
+    finding = only_finding(changed(implant[1], vertices=1e9 * implant[1].vertices))
+    assert "whether the mesh is a knee" in finding.text

@@ -13,6 +13,7 @@ from foundation import CondylarImplant, ElasticFoundation, LinearLaw
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.surfaces.decimation import without_flat
+from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.spikes import level_spikes
@@ -335,3 +336,36 @@ def test_a_spike_that_hangs_by_one_vertex_is_left():
     sides = [[[k, (k + 1) % 6, 6], [(k + 1) % 6, k, 7]] for k in range(6)]
     mesh = TriangleMesh(np.vstack([ring, ends]), np.vstack([*sides, [[7, 8, 9]]]), "hanging")
     assert np.isfinite(level_spikes(mesh).mesh.vertices).all()
+
+
+def test_everything_at_once_is_repaired_the_same_way_every_time(sound, sound_model):
+    mesh = sound["tibia"]
+    wrong = np.random.default_rng(3).random(len(mesh.faces)) < 0.1
+    damaged = soup(turned(mesh, wrong), 2e-6)
+    kept = np.ones(len(mesh.faces), dtype=bool)
+    kept[[200, 700]] = False
+    faces = np.concatenate([damaged.faces[kept], damaged.faces[:40]])
+    first, second = (repaired(changed(damaged, faces), TOLERANCE, "tibia") for _ in range(2))
+    assert len(first.repairs) == 4
+    assert first.repairs == second.repairs
+    assert_array_equal(first.mesh.vertices, second.mesh.vertices)
+    assert_array_equal(first.mesh.faces, second.mesh.faces)
+    assert check_mesh(first.mesh, "tibia") == []
+    assert_loads_between(sound_model, model_of(sound["femur"], first.mesh), 4e-6)
+
+
+@pytest.mark.parametrize("name", ["medial", "lateral"])
+def test_without_repair_the_piece_to_flip_is_named(sound, name):
+    mesh = sound["tibia"]
+    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
+    (finding,) = check_mesh(turned(mesh, which), "tibia")
+    assert (finding.code, finding.is_error) == ("inverted", True)
+    place = finding.text.split("on the piece about (")[1].split(")")[0]
+    assert float(place.split(", ")[2]) * (-1.0 if name == "medial" else 1.0) > 5.0
+
+
+def test_the_repair_tells_height_and_place():
+    mesh = spiked(5e-3, 0.0)
+    (text,) = repaired(mesh, 20e-6, "tibia").repairs
+    place = ", ".join(f"{1e3 * x:.1f}" for x in mesh.vertices[TIP])
+    assert re.fullmatch(rf"1 spike levelled, .* (4\.9|5) mm off .*, at \({place}\) mm", text)

@@ -1,5 +1,6 @@
 """Proposed frames and side of a pair of meshes: placements, mirrored knees, open questions."""
 
+import json
 import re
 import tomllib
 
@@ -11,10 +12,13 @@ from solids import joined, shell
 from some_slow import first_of
 from studies import export
 
+from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     frame_keys,
     propose_alignment,
@@ -237,3 +241,79 @@ def test_values_are_replaced_and_other_lines_stay():
     }
     assert tree["knee"]["tibia"] == {"origin_mm": [1.0, 2.0, 3.0]}
     assert {"# mine", "# a comment", 'law = "linear"'} <= set(changed.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--unit", "m"], ["in m, bounding box diagonal", "use --femur-unit mm"]),
+        (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
+        (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
+        (["--axes", "x,y,z", "--slope-deg", "5"], ["--slope-deg has no effect with --axes"]),
+    ],
+)
+def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    for body, mesh in shapes.items():
+        export(mesh, tmp_path / f"{body}.stl", scale=1e3)
+    assert main(["init", "--material", "polyethylene", *arguments]) == 2
+    told = capsys.readouterr().err
+    for word in words:
+        assert word in told
+    assert not (tmp_path / "mine.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"), [(0.05, r"lies 4\d mm from .*--femur-bone"), (0.0, "no shaft is seen")]
+)
+def test_bones_that_tell_no_zero_are_refused(shapes, shift, words):
+    femur = shapes["femur"]
+    bone = TriangleMesh(femur.vertices + np.array([0.0, shift, 0.0]), femur.faces, "bone")
+    with pytest.raises(MeshError, match=words):
+        propose_alignment(shapes, {body: np.array([1.0, 0.0, 0.0]) for body in shapes}, bone=bone)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch, knee_data):
+    """Return a folder with the coarse cartilage in scanner coordinates [mm]."""
+    monkeypatch.chdir(tmp_path)
+    turn, shift = PLACEMENTS["scanner"][0]
+    for body, mesh in pair_of(knee_data, LENHART).items():
+        export(placed(mesh, turn, shift), tmp_path / f"{body}.stl", scale=1e3)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_align_mends_a_configuration(study, capsys):
+    """The lines that `align` prints replace those of the configuration."""
+    assert main(["init", "--material", "cartilage", "--axes", "x,y,z"]) == 0
+    capsys.readouterr()
+    assert main(["align", "mine.toml"]) == 0
+    told = capsys.readouterr().out
+    assert "tibia: the configured frame is 1" in told
+    keys = tomllib.loads(told[told.index("\n[knee]\n") :])["knee"]
+    tree = tomllib.loads((study / "mine.toml").read_text())
+    for body in ("femur", "tibia"):
+        tree["knee"][body] |= keys[body]
+    overrides = [
+        f"knee.{body}.{key}={json.dumps(value)}"
+        for body in ("femur", "tibia")
+        for key, value in keys[body].items()
+    ]
+    config = load_config(study / "mine.toml", tuple(overrides))
+    surface = load_surface(config.knee.tibia, "right", "tibia").mesh
+    assert np.abs(surface.vertices.mean(axis=0)).max() < 5e-3
+    assert surface.normals[:, 1].mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[knee]\nside = "right"\nfemur = { file = "f.stl" }\n',
+        '[knee]\nside = "right"\nfemur.file = "f.stl"\n',
+        '[knee]\nside = "right"\n[knee.femur]\naxes = [\n  "x",\n  "y",\n  "z",\n]\n',
+    ],
+)
+def test_text_of_another_form_is_refused_whole(text):
+    with pytest.raises(InputError, match="copy the lines that `knee-contact align` prints"):
+        with_values(text, {"knee.femur": {"axes": ["-x", "y", "-z"]}})

@@ -6,14 +6,18 @@ import re
 import numpy as np
 import pytest
 import tomli_w
+from solids import shell
 from studies import WAVEFORMS, export
 
 from foundation.finite_element.condensed_layer import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.originals.candidates import sample_space
+from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import domain_checkup
-from pipeline.preparation.checkup import check_study
+from pipeline.preparation.checkup import check_study, run_findings
 from pipeline.preparation.expected_time import stages_of
+from pipeline.preparation.findings import Findings
 from pipeline.store.samples import export_tables
 
 
@@ -204,3 +208,41 @@ def test_expected_time_counts_what_a_run_evaluates(tiny_run):
     assert evaluated == counts["first"] + counts["evaluated"]
     seconds = json.loads((tiny_run / "run.json").read_text())["seconds"]
     assert {s.name for s in stages} == seconds.keys()
+
+
+@pytest.mark.parametrize("other", ["femur.ply", "copy.ply"])
+def test_one_mesh_for_both_bodies_is_an_error(study, tmp_path, shapes, other, capsys):
+    """A closed body faces both ways, so that no other check tells."""
+    path = study(knee={"tibia": {"file": other}})
+    (tmp_path / "femur.ply").write_bytes(closed(shapes["tibia"], tmp_path).read_bytes())
+    (tmp_path / "copy.ply").write_bytes((tmp_path / "femur.ply").read_bytes())
+    errors = texts_of(path, "error")
+    assert any("femur and tibia are the same mesh" in text for text in errors)
+    assert main(["run", str(path), "--out", str(tmp_path / "run"), "--quiet"]) == 2
+    assert "femur and tibia are the same mesh" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def closed(mesh, folder):
+    """Write a closed body between a surface and its copy 8 mm below; return its file."""
+    return export(shell(mesh, 8e-3), folder / "closed.ply")
+
+
+@pytest.mark.slow
+def test_a_run_keeps_the_findings_of_check(study, tmp_path):
+    """A run has the findings of `check` but the expected time, and peaks and offsets of its own."""
+    (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
+    path = study(knee={"femur": {"file": "femur_L.ply"}, "split_lateral_mm": 20.0})
+    config, heard = load_config(path), Findings()
+    with heard.hearing("[knee], [contact]"):
+        knee = build_knee(config)
+    with heard.hearing("[space.path], [simulation]"):
+        space = sample_space(config, knee.reference_path(config))
+    found = run_findings(config, knee, space, heard)
+    told, _ = check_study(path)
+    own = ("gait deviates", "peak pressures under")
+    of_both = {f for f in told if f.about != "run" and not f.text.startswith(own)}
+    assert set(found) == of_both
+    warned = {finding.about for finding in found if finding.level == "warning"}
+    assert {"knee.split_lateral_mm", "knee.side"} <= warned
+    assert any("border of the compartments" in finding.text for finding in found)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +179,61 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     # The femur neither slides off nor leaves the ranges; so few samples may leave larger errors.
     flags = simulation["flags"]["surrogate"]
     assert [flag for flag in flags if "errors near this pose" not in flag] == []
+
+
+@pytest.mark.slow
+def test_every_flag(folder):
+    (folder / "femur.stl").rename(folder / "f.stl")
+    command = [
+        *("init", "studies/left.toml", "--femur", "f.stl", "--tibia", "tibia.stl", "--unit", "mm"),
+        *("--axes=-x,y,-z", "--side", "left", "--name", "other", "--material", "polyethylene"),
+        *("--modulus-MPa", "800", "--poissons-ratio", "0.4", "--thickness-mm", "9.5"),
+        *("--law", "logarithmic"),
+    ]
+    assert main(command) == 0
+    tree = tomllib.loads((folder / "studies" / "left.toml").read_text())
+    assert tree["run"]["name"] == "other"
+    assert tree["knee"]["side"] == "left"
+    for body, file in (("femur", "../f.stl"), ("tibia", "../tibia.stl")):
+        assert tree["knee"][body] == {"file": file, "unit": "mm", "axes": ["-x", "y", "-z"]}
+    assert tree["contact"] == {
+        **{"law": "logarithmic", "youngs_modulus_MPa": 800.0, "poissons_ratio": 0.4},
+        "thickness_mm": 9.5,
+    }
+
+
+@pytest.mark.slow
+def test_surfaces_too_rough_to_smooth_get_linear_springs_and_a_next_command(folder, capsys, shapes):
+    for body, mesh in shapes.items():
+        export(roughened(mesh, 200e-6), folder / f"{body}.stl", scale=1e3)
+    remarks, config = law_of(folder, capsys)
+    assert (config.contact.law, config.knee.femur.smooth_um) == ("linear", 100.0)
+    assert "the surfaces are rough" in remarks[-2]
+    assert "calibration={}" in remarks[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["init cannot find, so please state: --material polyethylene or cartilage, that of"]),
+        (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
+        (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
+    ],
+)
+def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
+    before = sorted(folder.iterdir())
+    assert main(["init", *arguments]) == 2
+    captured = capsys.readouterr()
+    for word in words:
+        assert word in captured.err
+    assert captured.err.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_all_that_cannot_be_found_is_listed_at_once(folder, capsys):
+    for body in ("femur", "tibia"):
+        (folder / f"{body}.stl").rename(folder / f"{body[0]}.stl")
+    assert main(["init"]) == 2
+    told = capsys.readouterr().err
+    assert re.search(r"state: --femur FILE, .*; --tibia FILE, .*; --material polyethylene or", told)
+    assert not (folder / "mine.toml").exists()

@@ -19,7 +19,9 @@ from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import load_body, load_surface
+from pipeline.originals.roughness import coarse_surfaces
+from pipeline.preparation import law_choice
 from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.init_options import InitOptions
@@ -181,3 +183,32 @@ def test_thin_closed_shells_are_cartilage(shapes):
     ]
     with pytest.raises(InputError, match="please state: --material polyethylene or cartilage"):
         _material({**closed, "tibia": shapes["tibia"]}, told)
+
+
+def test_all_ways_smooth_a_tibia_before_its_risers_are_left_out(folder, shapes, monkeypatch):
+    """In a run, on coarse surfaces, and in the trials of the law."""
+    export(shell(shapes["tibia"], 2e-3), folder / "tibia.stl", scale=1e3)
+    assert main(["init", "mine.toml", *INIT]) == 0
+    config = load_config(folder / "mine.toml")
+    whole = load_body(config.knee, "tibia").part.mesh
+    seen = []
+    keep = mesh_loading.smoothed
+
+    def smooth(mesh, *args, **options):
+        seen.append(len(mesh.faces))
+        return keep(mesh, *args, **options)
+
+    def fewer(mesh):
+        return selected(mesh, np.arange(len(mesh.faces)) > 9)
+
+    monkeypatch.setattr(mesh_loading, "without_risers", fewer)
+    monkeypatch.setattr(mesh_loading, "smoothed", smooth)
+    monkeypatch.setattr("pipeline.originals.roughness._ENOUGH", 100)
+    monkeypatch.setattr(law_choice, "roughness", lambda _, surfaces, __: len(surfaces.tibia.faces))
+    mesh_loading._loaded.cache_clear()
+    surfaces = load_surfaces(config)
+    coarse_surfaces(config, surfaces)
+    trial = law_choice._trial(config, surfaces, None, 20.0)
+    assert seen[1::2] == [len(whole.faces)] * 2  # femur and tibia in turn
+    assert trial.found == len(surfaces.tibia.faces) == len(whole.faces) - 10
+    mesh_loading._loaded.cache_clear()
