@@ -120,9 +120,10 @@ def fit(model: LaxityModel, measured: Measured) -> Fit:
     # Both the parameters and their covariance depend on the errors.
     means, parts = [], []
     for row in drawn:
-        gram = slope @ slope.T + measured.covariance(row)
+        covariance = measured.covariance(row)
+        gram = slope @ slope.T + covariance
         means.append(slope.T @ np.linalg.solve(gram, residual + slope @ answer.z))
-        parts.append(linear_covariance(slope, measured.covariance(row)))
+        parts.append(linear_covariance(slope, covariance))
     spread = np.mean(parts, axis=0) + np.cov(means, rowvar=False)
     return Fit(answer, errors, drawn, spread, misfit, count + used)
 

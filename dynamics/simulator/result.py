@@ -27,6 +27,13 @@ def find_column(name: str, columns: Iterable[str]) -> str:
     return found[0] if len(found) == 1 else check_in("column", name, known)
 
 
+def current_axes(axes: Any) -> Any:
+    """Return axes of matplotlib, by default the current ones."""
+    import matplotlib.pyplot as plt
+
+    return plt.gca() if axes is None else axes
+
+
 @dataclass(frozen=True)
 class CountedFlag:
     """A flag during a simulation, its first instant [s] and number of reported instants."""
@@ -129,9 +136,7 @@ class SimulationResult:
         self, column: str = "total_force", over: str = "gait_percent", axes: Any = None
     ) -> Any:
         """Draw a column over another one (`find_column`); return the axes of matplotlib."""
-        import matplotlib.pyplot as plt
-
-        axes = plt.gca() if axes is None else axes
+        axes = current_axes(axes)
         table = self.columns()
         names = [find_column(name, table) for name in (over, column)]
         axes.plot(*(table[name] for name in names))

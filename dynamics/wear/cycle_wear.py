@@ -8,7 +8,7 @@ of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -201,7 +201,7 @@ def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> We
         )
         for i, pose in enumerate(result.poses)
     )
-    both = _integrals(tibia, result, enumerate(pressures))
+    (both,) = _integrals(tibia, result, [enumerate(pressures)])
     return _worn(law, tibia, [np.where(sides == side, both, 0.0) for side in range(2)])
 
 
@@ -246,10 +246,8 @@ def surrogate_wear(
     aspects = check_array("aspect", aspect, (2,), above=0.0)
     force = load_carried(result, ratio)
     if tibia is not None:
-        return _worn(law, tibia, [
-            _integrals(tibia, result, _pressed(result, side, force[side], aspects[side], tibia))
-            for side in range(2)
-        ])  # fmt: skip
+        pressed = [_pressed(result, k, force[k], aspects[k], tibia) for k in range(2)]
+        return _worn(law, tibia, _integrals(tibia, result, pressed))
     if law.by_point:
         raise InputError(
             "tibia: expected the mesh of the insert, as cross-shear and area count at each point, "
@@ -274,20 +272,21 @@ def _pressed(
 
 
 def _integrals(
-    tibia: Surface, result: SimulationResult, pressed: Iterable[tuple[int, FloatArray]]
-) -> FloatArray:
-    """Return the integrals (5, F) of `Sliding` under the pressures (F,) [Pa] of instants."""
+    tibia: Surface, result: SimulationResult, fields: Sequence[Iterable[tuple[int, FloatArray]]]
+) -> list[FloatArray]:
+    """Return the integrals (5, F) of `Sliding` of each of some fields, pressures (F,) [Pa]."""
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
-    lines, total = _tangent_lines(tibia), np.zeros((5, len(tibia.areas)))
-    for i, pressure in pressed:
-        at = np.flatnonzero(pressure)
-        p, (u, v) = pressure[at], lines[:, at] @ twists[i]
-        speed = np.hypot(u, v)
-        power = p / np.maximum(speed, 1e-300)
-        terms = [p * speed, power * (u * u - v * v), 2.0 * power * u * v, speed, p]
-        total[:, at] += weights[i] * np.array(terms)
-    total[4] /= weights.sum()
-    return total
+    lines, totals = _tangent_lines(tibia), [np.zeros((5, len(tibia.areas))) for _ in fields]
+    for total, field_of in zip(totals, fields, strict=True):
+        for i, pressure in field_of:
+            at = np.flatnonzero(pressure)
+            p, (u, v) = pressure[at], lines[:, at] @ twists[i]
+            speed = np.hypot(u, v)
+            power = p / np.maximum(speed, 1e-300)
+            terms = [p * speed, power * (u * u - v * v), 2.0 * power * u * v, speed, p]
+            total[:, at] += weights[i] * np.array(terms)
+        total[4] /= weights.sum()
+    return totals
 
 
 def _tangent_lines(tibia: Surface) -> FloatArray:

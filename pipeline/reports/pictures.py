@@ -161,12 +161,6 @@ def peak_pressure(files: RunFiles) -> PeakPressure | None:
     return PeakPressure(float(at[k]), (1e3 * surface[0], surface[1]), 1e-6 * values[k], peaks[k])
 
 
-def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:
-    """Return the instant of the highest peak pressure [% of the cycle] and the map at it."""
-    found = peak_pressure(files)
-    return None if found is None else peak_map(found, *bounds_of([found]))
-
-
 def bounds_of(pressures: Sequence[PeakPressure]) -> tuple[float, FloatArray]:
     """Return the highest pressure [MPa] and the corners (2, 3) of the box of plateaus [mm]."""
     limit = max(float(found.pressure.max()) for found in pressures)

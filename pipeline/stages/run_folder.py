@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 import surrogates
-from dynamics.simulator.result import find_column
+from dynamics.simulator.result import current_axes, find_column
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
@@ -238,13 +238,6 @@ def opened(
     return config, surrogates.load(folder / "knee.npz")
 
 
-def _current(axes: Any) -> Any:
-    """Return axes of matplotlib, by default the current ones."""
-    import matplotlib.pyplot as plt
-
-    return plt.gca() if axes is None else axes
-
-
 @dataclass(frozen=True, eq=False)
 class PressureMap:
     """Pressure on a tibial surface."""
@@ -258,7 +251,7 @@ class PressureMap:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the pressure [MPa] on the plateau seen from above; return the axes of matplotlib."""
-        axes = _current(axes)
+        axes = current_axes(axes)
         x, z = 1e3 * self.tibia.vertices[:, 0], 1e3 * self.tibia.vertices[:, 2]
         shades = axes.tripcolor(z, x, self.tibia.faces, facecolors=1e-6 * self.pressure)
         axes.figure.colorbar(shades, ax=axes, label="pressure [MPa]")
@@ -315,7 +308,7 @@ class TrainedRun:
 
         Names may lack the unit (`dynamics.simulator.result.find_column`).
         """
-        axes = _current(axes)
+        axes = current_axes(axes)
         cycle = read_table(self.folder / "simulation.parquet", ("model",))
         x, y = (find_column(name, cycle.columns) for name in (over, column))
         for model, rows in cycle.groupby("model", sort=False):
@@ -329,7 +322,7 @@ class TrainedRun:
 
         Raises `InputError` if the column is not one of `foundation.base.loads.LOAD_COLUMNS`.
         """
-        axes = _current(axes)
+        axes = current_axes(axes)
         predicted = f"predicted_{check_in('column', column, LOAD_COLUMNS)}"
         file = self.folder / "samples" / "heldout_prediction.parquet"
         table = read_table(file, ("compartment", column, predicted))

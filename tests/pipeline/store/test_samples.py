@@ -37,12 +37,3 @@ def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
     assert digest(table) == digest(table.copy())
     others = (table.rename(columns={"n": "m"}), table.assign(t=["x", "y"]), table.iloc[::-1])
     assert len({digest(table), *map(digest, others)}) == 4
-
-
-def rewritten(path, change, **told):
-    """Write a table's file again with another content or other metadata, as a stranger might."""
-    table = pq.read_table(path)
-    table = change(table)
-    changed = {key.encode(): value.encode() for key, value in told.items()}
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **changed})
-    pq.write_table(table, path)
