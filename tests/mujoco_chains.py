@@ -171,7 +171,8 @@ class Tree:
         """
         out = np.zeros(self.model.nv)
         absolute = dict(zip(self.assembly.columns, angles, strict=True)) | {"world": 0.0}
-        displaced = dict(zip(self.assembly.slide_names, slides, strict=True))
+        names = [self.assembly.columns[k] for k in self.assembly.tree.slides]
+        displaced = dict(zip(names, slides, strict=True))
         for name, joint in self.joint.items():
             if isinstance(joint, SlidingJoint):
                 out[self.at(name)] = displaced[name]

@@ -16,6 +16,8 @@ they are draws of the posterior; otherwise they approach them.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import emcee
@@ -37,7 +39,8 @@ _WALKERS, _TURN, _TURNS, _LENGTHS = 8, 1000, 10, 50
 _THINNED = 100
 
 
-class Measured(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Measured:
     """Measured displacements of N states from the first state of their test."""
 
     #: Displacements and standard deviations of their errors (N,) [mm or deg].
@@ -52,20 +55,23 @@ class Measured(NamedTuple):
 
     def rows(self, chosen: NDArray[Any]) -> Measured:
         """Return the displacements [mm or deg] that are chosen, (N,) bool."""
-        values, errors, kinds, places = (
-            each[chosen] for each in (self.values, self.errors, self.kinds, self.places)
-        )
-        return Measured(values, errors, kinds, self.scales, places)
+        by_row = ("values", "errors", "kinds", "places")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in by_row})
+
+    @cached_property
+    def _alike(self) -> FloatArray:
+        """Correlations of the model's errors (N, N) [1]."""
+        apart = self.places[:, None] - self.places
+        same: FloatArray = np.exp(-0.5 * np.sum(apart**2, axis=2))
+        return same * (self.kinds[:, None] == self.kinds)
 
     def covariance(self, model_errors: FloatArray) -> FloatArray:
         """Return the covariance (..., N, N) [mm, deg] of both errors.
 
         For the deviations of the model's errors (..., K) [mm or deg].
         """
-        apart = self.places[:, None] - self.places
-        alike = np.exp(-0.5 * np.sum(apart**2, axis=2)) * (self.kinds[:, None] == self.kinds)
         sizes = model_errors[..., self.kinds]
-        found: FloatArray = sizes[..., :, None] * sizes[..., None, :] * alike
+        found: FloatArray = sizes[..., :, None] * sizes[..., None, :] * self._alike
         return found + np.diag(self.errors**2)
 
 

@@ -130,11 +130,6 @@ class Assembly:
         """Names `chain.segment` of all segments."""
         return tuple(f"{each.name}.{name}" for each in self.chains for name in each.segment_names)
 
-    @property
-    def slide_names(self) -> tuple[str, ...]:
-        """Names `chain.segment` of the M segments on sliding joints."""
-        return tuple(self.columns[k] for k in self.tree.slides)
-
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the F free coordinates, such as "leg.thigh" and "pelvis base x"."""

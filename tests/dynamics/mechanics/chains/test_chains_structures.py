@@ -201,7 +201,7 @@ def test_accelerations_of_free_trees(seed):
     tree.set(*joints_of(tree, found))
     expected = tree.absolute(tree.data.qacc)
     assert_allclose(found.accelerations, expected, rtol=0.0, atol=1e-10 * np.abs(expected).max())
-    slides = [tree.data.qacc[tree.at(name)] for name in assembly.slide_names]
+    slides = [tree.data.qacc[tree.at(assembly.columns[k])] for k in assembly.tree.slides]
     assert_allclose(found.slide_accelerations, slides, rtol=1e-9, atol=1e-8)
 
 
@@ -246,7 +246,7 @@ def assert_same_motion(assembly, found, start, step=5e-4, atol=1e-9):
     moved = positions - positions[0]
     angles = np.array([tree.absolute(each) for each in moved])
     assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=atol)
-    for m, name in enumerate(assembly.slide_names):
+    for m, name in enumerate(assembly.columns[k] for k in assembly.tree.slides):
         assert_allclose(found.slides[:, m], positions[:, tree.at(name)], rtol=0.0, atol=atol)
     for name in tree.moving:
         chain = [each.name for each in assembly.chains].index(name.split(".")[0])
