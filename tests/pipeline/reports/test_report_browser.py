@@ -147,23 +147,70 @@ def test_pictures_are_embedded_and_whole(drawn_run):
             assert ElementTree.fromstring(raw).tag.endswith("svg")
 
 
+#: Presses Tab's next control; returns it, and the value of a slider.
+CONTROL = """() => {
+  const control = document.activeElement, all = [...document.querySelectorAll("#live :is(input, button, svg[tabindex])")];
+  return [all.indexOf(control), all.length, control.type === "range" ? Number(control.value) : null];
+}"""
+#: Changes of two sliders in one task; returns how often a frame then draws, simulates, writes the address.
+FRAME = """async () => {
+  const counts = { fields: 0, cycles: 0, addresses: 0 };
+  for (const [own, name, key] of [[WebGL2RenderingContext.prototype, "bufferSubData", "fields"],
+      [Worker.prototype, "postMessage", "cycles"], [history, "replaceState", "addresses"]]) {
+    const made = own[name];
+    own[name] = function (...values) { counts[key] += 1; return made.apply(this, values); };
+  }
+  for (const name of ["[data-group=pose][data-name=flexion]", "[data-group=gait][data-name=flexion]"]) {
+    const slider = document.querySelector(`#live ${name}`), low = Number(slider.min), size = Number(slider.max) - low;
+    for (let k = 0; k <= 50; k += 1) {
+      slider.value = low + (size * k) / 60;
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  }
+  for (let k = 0; k < 2; k += 1) await new Promise(requestAnimationFrame);
+  return counts;
+}"""
+
+
+def test_a_frame_shows_all_changes_once(screen):
+    screen.wait_for_selector("#live[data-ready][data-walked]")
+    counts = screen.evaluate(FRAME)
+    assert counts == {"fields": 1, "cycles": 1, "addresses": 0}
+    screen.wait_for_url("**#flexion=*gait_flexion=*")
+
+
+def test_every_control_of_the_knee_is_reached_and_moved_by_keys(screen):
+    screen.wait_for_selector("#live[data-ready][data-walked]")
+    screen.locator("#live input").first.focus()
+    place, count, value = screen.evaluate(CONTROL)
+    for k in range(count):
+        assert place == k
+        if value is not None:
+            screen.keyboard.press("ArrowLeft")
+            assert screen.evaluate(CONTROL)[2] < value
+        screen.keyboard.press("Tab")
+        place, _, value = screen.evaluate(CONTROL)
+    assert place == -1
+
+
 def test_knee_moves_by_sliders_alone(browser, address):
     """By the keyboard: the numbers follow, the domain is told, the cycle is simulated again."""
     wrong = []
     desk = browser.new_page(viewport={"width": 1280, "height": 900})
     desk.on("pageerror", lambda error: wrong.append(str(error)))
     desk.goto(address)
-    desk.wait_for_selector(".live-charts svg.area")
+    desk.wait_for_selector("#live[data-ready][data-walked]")
     slider = desk.locator("#move [data-group=pose][data-name=load]")
     total = desk.locator("#move .readout tbody tr").first.locator("td").last
     before = float(total.text_content().replace("−", "-"))
     slider.focus()
     desk.keyboard.press("End")
+    desk.wait_for_url("**load=*")
     assert float(total.text_content()) > 2.0 * before
-    assert "load=" in desk.url
     assert "without pressures" in desk.locator("#viewer .instant").text_content()
     desk.locator("#move [data-group=pose][data-name=anterior]").focus()
     desk.keyboard.press("End")
+    desk.wait_for_url("**anterior=*")
     assert "outside the trained domain" in desk.locator("#move .outside").text_content()
     curves = desk.locator(".live-charts svg.area").first.locator("path[stroke='#0072B2']")
     as_in_run = curves.get_attribute("d")
@@ -174,6 +221,7 @@ def test_knee_moves_by_sliders_alone(browser, address):
         ".getAttribute('d') !== before",
         arg=as_in_run,
     )
+    assert "Wear over that of the run" in desk.locator("#move .cycle-state").text_content()
     desk.locator("[data-do=nominal]").click()
     desk.wait_for_function(
         "before => document.querySelector(\".live-charts .area path[stroke='#0072B2']\")"
