@@ -125,12 +125,12 @@ def _headline(files: RunFiles, gait: Gait) -> dict[str, Any]:
 
 
 def _combinations_headline(varied: dict[str, Any], *, worn: bool) -> dict[str, Any]:
-    """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
-    worst = varied["worst"]["wear_percent"] if worn else None
-    wear = {row["name"]: row.get("wear_percent") for row in varied["rows"]}
+    """Return the number of combinations, the worst wear if it is shown, the ratio of times."""
+    wear = {row["name"]: row["wear_percent"] for row in varied["rows"] if worn}
+    known = {name: abs(value) for name, value in wear.items() if value is not None}
+    worst = max(known, key=lambda name: known[name], default=None)
     return {
-        "total": len(varied["rows"]),
-        "within": varied["within"],
+        "total": varied["total"],
         "worst_wear_combination": worst,
         "worst_wear_difference_percent": None if worst is None else wear[worst],
         "median_cycle_ratio": varied["median_cycle_ratio"],
@@ -229,7 +229,7 @@ def summary_lines(overview: Overview, files: RunFiles, gait: Gait) -> list[str]:
         off = number(varied["worst_wear_difference_percent"])
         most = varied["worst_wear_combination"]
         lines.append(
-            f"combinations: {varied['within']} of {varied['total']} within all bars; "
+            f"combinations of inputs: {varied['total']}; "
             + ("" if most is None else f"wear at most {off} % off ({most}), ")
             + f"{number(varied['median_cycle_ratio'])} times faster in the median"
         )

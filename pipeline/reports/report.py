@@ -233,9 +233,7 @@ def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[s
         ]
         if worn
         else [],
-        "combinations": [
-            (row["name"], row | row["cost"]) for row in varied["rows"] if row["failure"] is None
-        ],
+        "combinations": [(row["name"], row) for row in varied["rows"]],
         "models": [
             (shown_name(row["formulation"]), row | model_row(files.figures, k))
             for k, row in enumerate(report.validation.models)
