@@ -337,27 +337,3 @@ def _wear_note(files: RunFiles) -> str | None:
 def wears(contact: Mapping[str, Any]) -> bool:
     """Return whether the layer of a section [contact] wears by Archard's law: polyethylene."""
     return bool(contact["youngs_modulus_MPa"] >= WEARS_FROM_MPa)
-
-
-def knee_lines(knee: Mapping[str, Any] | None) -> list[str]:
-    """Return the lines for the terminal, in units of ASCII characters."""
-    if knee is None:
-        return []
-    wear, share = knee["wear_mm3_per_million_cycles"], number(knee["medial_share_percent"])
-    lines = [
-        f"knee: AP travel {number(knee['anterior_range_mm'])} mm, rotation "
-        f"{number(knee['rotation_range_deg'])} deg, medial share of the load {share} %"
-        + ("" if wear is None else f", wear {number(wear)} mm3 per million cycles")
-    ]
-    if knee["medial_peak_pressure_MPa"] is not None:
-        peaks = ", ".join(
-            f"{name} {number(knee[f'{name}_peak_pressure_MPa'])} MPa at "
-            f"{number(knee[f'{name}_peak_pressure_at_percent'], 2)} %"
-            for name in COMPARTMENTS
-        )
-        lines.insert(
-            0,
-            f"knee: peak pressure {peaks} of the cycle; contact area up to "
-            f"{number(knee['largest_area_mm2'])} mm2, mean {number(knee['mean_area_mm2'])} mm2",
-        )
-    return lines

@@ -13,7 +13,7 @@ import numpy as np
 from foundation.base.quantities import QUANTITIES
 from foundation.base.wording import counted
 from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS
-from pipeline.reports.accuracy import Accuracy, height_error, worst_load
+from pipeline.reports.accuracy import Accuracy
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.model_section import model_of
@@ -200,45 +200,7 @@ def warning_lines(run: RunRecord) -> Iterator[str]:
             yield f"warning: {remark.words.translate(ASCII)}"
 
 
-def summary_lines(overview: Overview, files: RunFiles, gait: Gait) -> list[str]:
-    """Return the lines for the terminal, in units of ASCII characters."""
-    head, original = overview.headline, files.run.original
-    worst, height = worst_load(files.validation.figures), height_error(files.figures)
-    compared = []
-    if isinstance(original, FromTable):
-        compared = [_table_line(original)]
-    elif gait.models:
-        compared = [
-            f"gait: RMS difference over range: medial force "
-            f"{number(head['gait_medial_force_rms_over_range_percent'])} %, "
-            f"AP position {number(head['gait_ap_position_rms_over_range_percent'])} %, "
-            f"peak pressure {number(head['gait_peak_pressure_rms_over_range_percent'])} %",
-            f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
-            f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
-        ]
-    lines = [
-        f"accuracy: worst load NRMSE at given pose {number(worst.displayed['value'])} % "
-        f"({worst.part} {CATALOGUE[worst.quantity].label})",
-        *compared,
-        f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
-        f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
-    ]
-    if height is not None:
-        lines[0] += f"; height error at given load {number(height.displayed['value'])} um"
-    if (varied := head["combinations"]) is not None:
-        off = number(varied["worst_wear_difference_percent"])
-        most = varied["worst_wear_combination"]
-        lines.append(
-            f"combinations of inputs: {varied['total']}; "
-            + ("" if most is None else f"wear at most {off} % off ({most}), ")
-            + f"{number(varied['median_cycle_ratio'])} times faster in the median"
-        )
-    if overview.notes:
-        lines.append(f"notes: {len(overview.notes)}, see the top of the report")
-    return lines
-
-
-def _table_line(table: FromTable) -> str:
+def table_line(table: FromTable) -> str:
     """Return the line of the terminal on a table."""
     text = f"original: table {table.file}, {table.rows} rows"
     parts = to_display(table.errors_found or {}).values()

@@ -172,6 +172,5 @@ def test_run_is_complete(finished):
     errors = report["gait"]["node_spacing"]["errors"]
     assert errors["poses"] == 21
     assert 0.0 < errors["force_percent"] < 20.0
-    assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
     assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
     assert isinstance(TrainedRun.open(finished).reference_model, SurfaceContact)
