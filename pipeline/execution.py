@@ -28,7 +28,7 @@ from pipeline.progress import bar, peak_memory
 #: Packages of the project that compute, and packages that they compute with.
 _OWN = ("foundation", "surrogates", "dynamics")
 _SOURCES = ("*.py", "*.[ch]")
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "pandas")
+_PACKAGES = ("numpy", "scipy", "pandas")
 
 Job = tuple[int, tuple[Any, ...]]
 
