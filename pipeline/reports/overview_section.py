@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from foundation.base.quantities import QUANTITIES
 from foundation.base.wording import counted
 from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS
 from pipeline.reports.accuracy import Accuracy
@@ -19,8 +16,8 @@ from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.model_section import model_of
 from pipeline.reports.units import ASCII, kind_of, largest, number
 from pipeline.store.quantities import CATALOGUE, to_display
-from pipeline.store.run_documents import Counts, FromTable, Part, PathKnots, RunRecord
-from pipeline.store.samples import FAILED, POSE_COLUMNS
+from pipeline.store.run_documents import Counts, FromTable, Part, RunRecord
+from pipeline.store.samples import FAILED
 
 _LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 
@@ -224,14 +221,13 @@ _SPACE = {
 
 
 class Stages(Part):
-    """Samples through the stages; `path` has the knots of the reference path by coordinate."""
+    """Samples through the stages."""
 
     counts: dict[str, Counts]
     drop_reasons: list[dict[str, Any]]
     failure_reasons: list[dict[str, Any]]
     sampling: dict[str, Any]
     space: dict[str, Any]
-    path: dict[str, list[float]]
 
 
 def stages_of(files: RunFiles) -> Stages:
@@ -254,7 +250,6 @@ def stages_of(files: RunFiles) -> Stages:
             ),
         },
         space={shown: space[key] for key, shown in _SPACE.items()},
-        path=knots_of(files.path),
     )
 
 
@@ -267,14 +262,3 @@ def _by_kind(reasons: Iterable[str]) -> list[dict[str, Any]]:
         {"kind": kind, "count": len(texts), "example": texts[0]}
         for kind, texts in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
-
-
-def knots_of(path: PathKnots) -> dict[str, list[float]]:
-    """Return the knots of the reference path by coordinate [deg, mm]."""
-    knots = np.column_stack([path.flexion_rad, path.coordinates_rad_m])
-    return {
-        quantity.column_for_people: quantity.for_people(column).tolist()
-        for quantity, column in zip(
-            [QUANTITIES[name] for name in POSE_COLUMNS], knots.T, strict=True
-        )
-    }
