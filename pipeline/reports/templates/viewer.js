@@ -5,9 +5,7 @@ const kneeViewer = (() => {
   const place = document.getElementById("viewer");
   const find = (name) => place.querySelector(name);
   const canvas = find("canvas");
-  // Edges are smooth but where the processor draws: half the time of a frame.
-  const context = (choices) => canvas.getContext("webgl2", { alpha: false, ...choices });
-  const gl = context({ failIfMajorPerformanceCaveat: true }) ?? context({ antialias: false });
+  const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
   if (!gl) return null;
   const data = JSON.parse(document.getElementById("viewer-data").textContent);
   const SIDES = ["medial", "lateral"], WHOLE = 32767;
