@@ -240,7 +240,6 @@ def _validate(
             for fitted in found
         ],
         figures=Figures([*judged[0].figures, *others]),
-        standardised=judged[0].standardised,
         worst=judged[0].worst,
         front=front_rows(trained[0].fronts),
         learning_curve=[

@@ -62,7 +62,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
     "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
-    "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
+    "combinations.json", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
 #: Sections of a configuration that the reference path depends on.
