@@ -14,7 +14,6 @@ from pydantic import Field, model_validator
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
-from pipeline.config.contact_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import ContactConfig as ContactConfig
 from pipeline.config.contact_schema import LayerConfig as LayerConfig
 from pipeline.config.design_space_schema import DesignSpaceConfig as DesignSpaceConfig
@@ -82,12 +81,6 @@ class Config(Section):
     simulation: SimulationConfig = Field(default_factory=SimulationConfig)
     design_space: DesignSpaceConfig | None = Field(
         None, description="parameters of the knees that one surrogate answers for"
-    )
-    calibration: CalibrationConfig | None = Field(
-        None, description="calibration of spring laws, which `run` carries out"
-    )
-    comparison: ComparisonConfig | None = Field(
-        None, description="comparison of contact models, which `run` carries out"
     )
     laxity: LaxityConfig | None = Field(
         None, description="laxity tests and their ligaments, which `run` carries out"

@@ -421,16 +421,12 @@ def speed(original: ContactModel, surrogate: ContactSurrogate, poses: FloatArray
     )  # fmt: skip
 
 
-def median_seconds(
-    function: Callable[..., object],
-    calls: Sequence[tuple[Any, ...]],
-    clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Return the median time of calls of a function [s] by `clock`, after one that is not timed."""
+def median_seconds(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> float:
+    """Return the median time of calls of a function [s], after one that is not timed."""
     function(*calls[0])  # fills caches
     times = []
     for arguments in calls:
-        start = clock()
+        start = time.perf_counter()
         function(*arguments)
-        times.append(clock() - start)
+        times.append(time.perf_counter() - start)
     return float(np.median(times))

@@ -95,11 +95,6 @@ def read_stored(file: Path) -> dict[str, Any]:
         ) from error
 
 
-def changed_keys(stored: Path, current: str, section: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs, but those of `free_keys`."""
-    return differing_keys(read_stored(stored), tomllib.loads(current), section)
-
-
 def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:
     """Return the dotted keys in which two configurations differ, without `free_keys`."""
     before, after = flat_keys(one), flat_keys(other)

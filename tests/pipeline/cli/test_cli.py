@@ -74,7 +74,7 @@ def test_site_has_the_help_and_the_schema():
     )
     for name in COMMANDS:
         assert f"\nUsage: {PROGRAM} {name} " in done.stdout
-    assert "\n## [comparison]\n" in done.stdout
+    assert "\n## [laxity]\n" in done.stdout
     assert "| `seed` | `1` |" in done.stdout
 
 
