@@ -202,7 +202,6 @@ REST = {
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
     "design": ["--out", "design"],
-    "fit": ["femur.ply", "tibia.ply", "--out", "fit"],
     "compare-runs": ["other"],
 }
 
