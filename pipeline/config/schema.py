@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
@@ -40,20 +40,9 @@ OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")
 
 
 class ExecutionConfig(Section):
-    """Where work is carried out in parallel."""
+    """Work in parallel."""
 
-    only_with = (("backend", "dask", ("scheduler",)),)
-    workers: int = Field(
-        0, ge=0, description="number of workers; 0: one per core. A scheduler has its own"
-    )
-    backend: Literal["threads", "dask"] = Field(
-        "threads", description="threads of this process, or processes of Dask"
-    )
-    scheduler: str = Field(
-        "",
-        pattern=r"^([a-z]+://\S+:\d+)?$",
-        description="address of a Dask scheduler, tcp://host:8786; by default on this machine",
-    )
+    workers: int = Field(0, ge=0, description="number of threads; 0: one per core")
 
 
 class RunConfig(ExecutionConfig):

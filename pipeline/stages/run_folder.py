@@ -71,7 +71,7 @@ _KEPT = ("path.json", *SAMPLE_FILES, FITS, CONDENSED)
 
 
 class Run(AbstractContextManager["Run"]):
-    """A run directory and its study; at the end of the context, workers and lock are released."""
+    """A run directory and its study; at the end of the context, the lock is released."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         self.config = config
@@ -84,12 +84,7 @@ class Run(AbstractContextManager["Run"]):
         self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
-        """Close the run."""
-        self.close()
-
-    def close(self) -> None:
-        """Release the workers and the directory."""
-        self.execution.close()
+        """Release the directory."""
         self._held.close()
 
     @property
@@ -101,7 +96,6 @@ class Run(AbstractContextManager["Run"]):
         """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
-        self.execution.open()
         self._held.enter_context(job.held())
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)

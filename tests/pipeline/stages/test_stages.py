@@ -400,19 +400,18 @@ def study(tmp_path_factory):
     config = load_config(SMOKE)
     design = config.design.model_copy(update=FEW)
     config = config.model_copy(update={"design": design})
-    run = Run(config, tmp_path_factory.mktemp("domains"))
-    run.prepare(resume=False)
-    knee = build_knee(config)
-    space = sample_space(config, stored_path(run, knee))
-    candidates = choose_samples(space, design, config.run.seed)
-    first = evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
-    training = training_samples([first], config.feasibility)
-    pairs = [("inverted", "kriging"), ("direct", "polynomial")]
-    trained = fit_surrogates(training, space, config.surrogate, pairs, 1)
-    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], training.head(0))
-    told = learn_domains(run, knee, space, trained, sampled)
-    yield run, knee, space, sampled, trained, told
-    run.close()
+    with Run(config, tmp_path_factory.mktemp("domains")) as run:
+        run.prepare(resume=False)
+        knee = build_knee(config)
+        space = sample_space(config, stored_path(run, knee))
+        candidates = choose_samples(space, design, config.run.seed)
+        first = evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
+        training = training_samples([first], config.feasibility)
+        pairs = [("inverted", "kriging"), ("direct", "polynomial")]
+        trained = fit_surrogates(training, space, config.surrogate, pairs, 1)
+        sampled = Sampled(candidates, training, first, trained[0], {}, [], [], training.head(0))
+        told = learn_domains(run, knee, space, trained, sampled)
+        yield run, knee, space, sampled, trained, told
 
 
 @pytest.fixture(scope="module")
