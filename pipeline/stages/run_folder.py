@@ -34,7 +34,6 @@ from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.fitting import FITS
 from pipeline.store.documents import make_again, read_document, read_json
 from pipeline.store.job import (
     MADE_WITH,
@@ -67,7 +66,7 @@ _FILES = (
 )  # fmt: skip
 #: Sections of a configuration that the reference path depends on.
 _OF_PATH = ("knee.", "contact.", "original.", "space.", "simulation.")
-_KEPT = ("path.json", *SAMPLE_FILES, FITS, CONDENSED)
+_KEPT = ("path.json", *SAMPLE_FILES, CONDENSED)
 
 
 class Run(AbstractContextManager["Run"]):
@@ -81,7 +80,6 @@ class Run(AbstractContextManager["Run"]):
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
-        self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
         """Release the directory."""

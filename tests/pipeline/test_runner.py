@@ -27,7 +27,7 @@ FILES = {
     *("run.json", "samples", "samples.sqlite"),
     *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
     *("combinations.json", "frames.npz", "wear.npz"),
-    *("report.html", "report.json", "fits"),
+    *("report.html", "report.json"),
 }
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 
