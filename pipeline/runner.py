@@ -238,8 +238,7 @@ def _validate(
             for stage, found in knees.items()
             for fitted in found
         ],
-        figures=Figures([*judged[0].figures, *others]),
-        worst=judged[0].worst,
+        figures=Figures([*judged[0].root, *others]),
         front=front_rows(trained[0].fronts),
         learning_curve=[
             point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))
