@@ -155,7 +155,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
         simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
-    (folder / "times.json").unlink()
     say("  report")
     return write_report(folder)
 
