@@ -3,13 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from studies import (
-    TINY,
-    WAVEFORMS,
-    export,
-    mesh_study,
-    run_command,
-)
+from studies import TINY, WAVEFORMS, export, mesh_study, run_command
 
 from pipeline.cli.main import main
 
@@ -52,9 +46,6 @@ def refused_meshes(refused, tmp_path, meshes):
         return err
 
     return check
-
-
-# ---- the configuration ---------------------------------------------------------------------------
 
 
 # ---- meshes --------------------------------------------------------------------------------------
