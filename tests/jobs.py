@@ -6,12 +6,10 @@ from pathlib import Path
 
 
 def double(number):
-    """Return twice a number."""
     return 2 * number
 
 
 def process_of(number):
-    """Return the process that a job is carried out in."""
     del number
     return os.getpid()
 
@@ -29,5 +27,4 @@ def die_once(mark, number):
 
 
 def refuse(number):
-    """Raise an error of the job itself."""
     raise ValueError(f"no answer to {number}")

@@ -86,12 +86,10 @@ def new_knee(folder, lift=0.0, side="right"):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Return meshes of a knee of known weights."""
     return new_knee(tmp_path_factory.mktemp("new"))
 
 
 def answer(capsys, *words):
-    """Return status and JSON document of a command."""
     status = main(["fit", *map(str, words), "--quiet", "--json"])
     return status, json.loads(capsys.readouterr().out)
 

@@ -246,9 +246,6 @@ def test_stored_fits_are_read_and_damaged_ones_repeated(
     assert len(count) == 2
 
 
-# ---- weights ---------------------------------------------------------
-
-
 def weighted_samples(carried_out):
     weight = np.where(carried_out.first["index"] % 4 == 0, 0.2, 1.0)
     return carried_out.first.assign(weight=weight)

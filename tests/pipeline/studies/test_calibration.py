@@ -33,7 +33,6 @@ INDENTATION = 0.1  # mm
 
 @pytest.fixture(scope="module")
 def bed():
-    """Springs of the linear law over the built-in implant."""
     femur, tibia, labels = CondylarImplant().tessellate(2.5e-3)
     return ElasticFoundation(femur, tibia, LinearLaw(E, NU, H), compartments=labels)
 

@@ -104,6 +104,8 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     expected = differences(loads, DESIGN, step)
     sizes = np.abs(expected[touching]).max(axis=0)
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
+    if formulation == "inverted":
+        assert not knee.loads_and_slopes(poses + 5e-3 * np.eye(6)[4], DESIGN)[1].any()
 
 
 def test_loads_over_designs_need_a_design():
