@@ -1,7 +1,5 @@
 """Surrogates over pose and design: parameters, fits, single designs, derivatives, domains."""
 
-from copy import deepcopy
-
 import designed_condyles as made
 import numpy as np
 import pytest
@@ -175,13 +173,3 @@ def test_domain_has_the_parameters_before_the_last_input(rows):
     inputs = over.domain_inputs(variables)
     assert_array_equal(inputs[:, 5:7], z)
     assert_array_equal(np.delete(inputs, [5, 6], axis=1), variables[:, :6])
-
-
-def test_a_copy_gives_the_same_loads():
-    knee = made.knee()
-    copy = deepcopy(knee)
-    poses = poses_in_contact(5)
-    np.testing.assert_array_equal(
-        copy.at(DESIGN).loads(poses).values, knee.at(DESIGN).loads(poses).values
-    )
-    assert "stiffness_GN_per_m2" in repr(copy)
