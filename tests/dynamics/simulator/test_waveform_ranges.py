@@ -93,18 +93,6 @@ RADIANS, DEGREES = np.pi / 180.0, 180.0 / np.pi
         (exchanged(AXIAL, AP), AXIAL, "error.*exchanged with that of ap force"),
         (spike(FLEXION, 85, 55.0), FLEXION, "warning.*about 13.85 deg at 85 %.*found 55 deg"),
         (spike(AP, 20, 0.0), AP, "warning.*about -46.99 N at 20 %.*found 0 N"),
-    ],
-)
-def test_wrong_tables_of_forces_are_told(told, change, column, words):
-    found = told(change(walking()))
-    place = f"column ({column}|{re.escape(ISO[column])}): "
-    assert re.search(words.replace(".*", f".*{place}.*", 1), found), found
-    assert found.count("\n") == ("warning" in words)
-
-
-@pytest.mark.parametrize(
-    ("change", "column", "words"),
-    [
         (factor(rotation_deg=RADIANS), ROTATION, "warning.*at most 0.0995, .* radians"),
         (factor(rotation_deg=DEGREES), ROTATION, "error.*at most 90 deg, found 326"),
         (factor(anterior_mm=1e-3), ANTERIOR, "warning.*at most 0.0052, which look like metres"),
@@ -113,8 +101,8 @@ def test_wrong_tables_of_forces_are_told(told, change, column, words):
         (exchanged(FLEXION, ROTATION), ROTATION, "warning.*exchanged with that of flexion"),
     ],
 )
-def test_wrong_tables_of_motions_are_told(told, change, column, words):
-    found = told(change(walking(moved=True)))
+def test_wrong_tables_are_told(told, change, column, words):
+    found = told(change(walking(moved=column in (ROTATION, ANTERIOR))))
     place = f"column ({column}|{re.escape(ISO[column])}): "
     assert re.search(words.replace(".*", f".*{place}.*", 1), found), found
     assert found.count("\n") == ("warning" in words)

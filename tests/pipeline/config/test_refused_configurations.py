@@ -11,7 +11,6 @@ from pipeline.simulation import build_simulator
 
 
 def refused(*overrides, config=SMOKE):
-    """Return the message about a configuration with overrides."""
     with pytest.raises(ConfigError) as caught:
         load_config(config, overrides)
     return str(caught.value)
