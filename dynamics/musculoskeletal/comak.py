@@ -10,7 +10,7 @@ In an iteration, with muscle forces R a, reserves r, steps s of the secondary co
 C = d(forces)/ds, the accelerations of the motion need R a + r + C s = b. The cost (Smith et al.
 2018)
 
-    sum_i w_i (a_i - d_i)² + sum_k v_k r_k² + g . s
+    sum_i w_i a_i² + sum_k v_k r_k² + g . s
 
 is least where r = b - R a - C s; the steps are free, so that what is left is a bounded linear
 least-squares problem in the activations, with the residuals outside the range of C.
@@ -155,8 +155,6 @@ class FrameProblem(NamedTuple):
     bounds: FloatArray
     #: Largest steps of the secondary coordinates (S,) [rad, m].
     largest_steps: FloatArray
-    #: d (M,): activations that cost nothing [1].
-    desired: FloatArray
 
 
 class FrameSolution(NamedTuple):
@@ -174,7 +172,7 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
     arms, weights = root[:, None] * problem.arms, np.sqrt(_positive(problem.activation_weights))
     # A cost of the steps moves the goal of the residuals, by what their range can follow.
     shift = np.linalg.lstsq(columns.T, -0.5 * problem.energy_gradient, rcond=None)[0]
-    wanted = weights * problem.desired - (arms.T @ shift) / weights
+    wanted = -(arms.T @ shift) / weights
     basis, _ = qr(columns, mode="full")
     outside = basis[:, columns.shape[1] :]
     found = lsq_linear(
@@ -258,8 +256,8 @@ class Comak:
     Raises
     ------
     InputError
-        If coordinates of plant, settings and contacts do not agree, the weight of a muscle is
-        negative at an instant, or the energy has a weight and a contact has no energy gradient.
+        If coordinates of plant, settings and contacts do not agree, or the energy has a weight and
+        a contact has no energy gradient.
     """
 
     def __init__(
@@ -273,14 +271,7 @@ class Comak:
             )
         _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
-        times, muscles = plant.motion.time.tolist(), plant.muscles.names
-        weights = np.array([settings.muscle_weight(muscles, time) for time in times])
-        self._costs = settings.activation_costs(plant.muscles) * weights
-        self._desired = np.array([settings.desired_activation(muscles, time) for time in times])
-        bounds = plant.muscles.bounds
-        self._bounds = np.array(
-            [settings.activation_bounds(muscles, time, bounds) for time in times]
-        )
+        self._costs = settings.activation_costs(plant.muscles)
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
         for contact in self.contacts.contacts:
@@ -471,12 +462,11 @@ class Comak:
             plant.arms * strength,
             columns + contact.columns - self._damping,
             needed,
-            self._costs[frame],
+            self._costs,
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
-            self._bounds[frame],
+            muscles.bounds,
             self._largest,
-            self._desired[frame],
         )
         found = solve_frame(problem)
         values = at.values + found.steps
@@ -515,7 +505,7 @@ class Comak:
         plant, settings = self.plant, self.settings
         activations = np.array([s.activations for s in solutions])
         reserves = np.array([s.reserves for s in solutions])
-        costs = (self._costs * (activations - self._desired) ** 2).sum(axis=1)
+        costs = (self._costs * activations**2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
         values = np.array([s.values for s in solutions])
         outside = plant.outside(values)

@@ -1,4 +1,4 @@
-"""Settings of COMAK, and numbers of single muscles, constant or over time."""
+"""Settings of COMAK."""
 
 from __future__ import annotations
 
@@ -13,69 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 from dynamics.musculoskeletal.plant import MuscleSet
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
-
-#: Quantities of a muscle that are activations it can have.
-_AT_MOST_ONE = ("desired activation", "largest activation")
-
-
-@dataclass(frozen=True)
-class MuscleWeight:
-    """Weight of a muscle in the cost, or another number of a muscle, constant or over time."""
-
-    #: Name of the muscle.
-    name: str
-    #: Instants [s] and the weights there [1]: linear between the instants; outside, the first and
-    #: the last segment are extended, as in OpenSim. A single weight is constant.
-    times: tuple[float, ...]
-    weights: tuple[float, ...]
-    #: Quantity of the numbers: weight, or desired, least or largest activation.
-    quantity: str = "weight"
-
-    def __post_init__(self) -> None:
-        fit = self.times and len(self.times) == len(self.weights)
-        fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
-        if not fit or (self._weighs and min(self.weights) < 0.0):
-            raise InputError(
-                f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
-                f"found times {self.times} and {self.quantity}s {self.weights}"
-            )
-        if self.quantity in _AT_MOST_ONE and max(self.weights) > 1.0:
-            raise InputError(
-                f"{self.name}: expected a {self.quantity} of at most 1, found {max(self.weights):g}"
-            )
-        if (np.diff(self.times) <= 0.0).any():
-            raise InputError(f"{self.name}: expected increasing times, found {self.times}")
-
-    @property
-    def _weighs(self) -> bool:
-        """Whether the numbers cannot be negative, unlike activations that are desired."""
-        return self.quantity == "weight"
-
-    def at(self, time: float) -> float:
-        """Return the weight [1] at an instant [s]; refuse one below 0 beyond the points."""
-        if len(self.times) == 1:
-            return self.weights[0]
-        end = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, len(self.times) - 1))
-        (begin, stop), (first, last) = (
-            each[end - 1 : end + 1] for each in (self.times, self.weights)
-        )
-        weight = first + (time - begin) / (stop - begin) * (last - first)
-        if self._weighs and weight < 0.0:
-            raise InputError(
-                f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
-                f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
-                f"{stop:g} s is extended linearly as in OpenSim; add points at the first and the "
-                "last instant of the walk"
-            )
-        return weight
-
-
-def at_instant(
-    courses: tuple[MuscleWeight, ...], names: tuple[str, ...], time: float, default: FloatArray
-) -> FloatArray:
-    """Return numbers of muscles (M,) at an instant [s], those of `default` where none is stated."""
-    stated = {course.name: course.at(time) for course in courses}
-    return np.array([stated.get(name, own) for name, own in zip(names, default, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -132,11 +69,8 @@ class ComakSettings:
         Names of these reserves; by default the coordinate's followed by "_reserve".
     contact_energy_weight : float
         Weight of the energy that contacts store [1/J].
-    desired_activations, least_activations, largest_activations : tuple of MuscleWeight
-        Activations of single muscles that cost nothing, w (a - d)², and bounds [1]; by default zero
-        and the bounds of the model.
-    muscle_weights : tuple of MuscleWeight
-        Weights that are not 1.
+    muscle_weights : tuple of (str, float)
+        Weights w of single muscles in the cost that are not 1 [1].
     fibre_forces : bool
         Whether muscles pull as length and velocity of their fibres allow, with rigid tendons, or
         with activation times largest force at any length.
@@ -159,10 +93,7 @@ class ComakSettings:
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
     reserve_names: tuple[str, ...] = field(default=())
     contact_energy_weight: float = 0.0
-    muscle_weights: tuple[MuscleWeight, ...] = field(default=())
-    desired_activations: tuple[MuscleWeight, ...] = field(default=())
-    least_activations: tuple[MuscleWeight, ...] = field(default=())
-    largest_activations: tuple[MuscleWeight, ...] = field(default=())
+    muscle_weights: tuple[tuple[str, float], ...] = field(default=())
     fibre_forces: bool = False
 
     def __post_init__(self) -> None:
@@ -175,6 +106,8 @@ class ComakSettings:
         for name in ("step", "lowpass"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), above=0.0)
+        for name, weight in self.muscle_weights:
+            check_number(f"{name}, weight", weight, at_least=0.0)
         for name, force in self.reserve_forces:
             check_number(f"{name}, force of its reserve", force, above=0.0)
         check_distinct(self.primary, tuple(s.name for s in self.secondary))
@@ -202,48 +135,22 @@ class ComakSettings:
             ) from error
         return found
 
-    def muscle_weight(self, names: tuple[str, ...], time: float) -> FloatArray:
-        """Return the weights (M,) [1] of muscles at an instant [s]."""
-        return at_instant(self.muscle_weights, names, time, np.ones(len(names)))
-
-    def desired_activation(self, names: tuple[str, ...], time: float) -> FloatArray:
-        """Return the activations (M,) [1] of muscles that cost nothing at an instant [s]."""
-        return at_instant(self.desired_activations, names, time, np.zeros(len(names)))
-
-    def activation_bounds(
-        self, names: tuple[str, ...], time: float, bounds: FloatArray
-    ) -> FloatArray:
-        """Return least and largest activations (2, M) [1] of muscles at an instant [s].
-
-        `bounds` (2, M) [1] are those of the model. An `InputError` names a muscle whose least
-        activation is above the largest one.
-        """
-        low = at_instant(self.least_activations, names, time, bounds[0])
-        high = at_instant(self.largest_activations, names, time, bounds[1])
-        for k in np.flatnonzero(low >= high)[:1]:
-            raise InputError(
-                f"{names[k]}: expected a least activation below the largest one at {time:g} s, "
-                f"found {low[k]:g} and {high[k]:g}"
-            )
-        return np.stack([low, high])
-
     def reserve_weights(self, names: tuple[str, ...]) -> FloatArray:
         """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""
         forces = dict(self.reserve_forces)
         return np.array([self.reserve_weight / forces.get(name, 1.0) ** 2 for name in names])
 
     def activation_costs(self, muscles: MuscleSet) -> FloatArray:
-        """Return the cost (M,) of a squared activation of each muscle, before its weight [1]."""
-        scale = muscles.volumes() if self.by_volume else np.ones(len(muscles.names))
-        return self.activation_weight * scale
+        """Return the cost (M,) of a squared activation of each muscle [1]."""
+        scale, stated = np.ones(len(muscles.names)), dict(self.muscle_weights)
+        if self.by_volume:
+            scale = muscles.volumes()
+        weights = np.array([stated.get(name, 1.0) for name in muscles.names])
+        return self.activation_weight * scale * weights
 
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names with a weight that are not muscles of the model."""
-        courses = (
-            *(*self.muscle_weights, *self.desired_activations),
-            *(*self.least_activations, *self.largest_activations),
-        )
-        return tuple(dict.fromkeys(w.name for w in courses if w.name not in names))
+        return tuple(name for name, _ in self.muscle_weights if name not in names)
 
 
 def check_distinct(*kinds: tuple[str, ...]) -> None:

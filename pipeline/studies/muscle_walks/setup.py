@@ -28,7 +28,6 @@ from dynamics.musculoskeletal.comak_file import (
 )
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
-    MuscleWeight,
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.forward_simulation import settle
@@ -167,12 +166,8 @@ def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, An
             for name, damping in comak.secondary.items()
         )
     if comak.muscle_weights:
-        kept = () if settings is None else settings.muscle_weights
-        own = comak.muscle_weights
-        changes["muscle_weights"] = (
-            *(weight for weight in kept if weight.name not in own),
-            *(MuscleWeight(name, (0.0,), (weight,)) for name, weight in own.items()),
-        )
+        kept = {} if settings is None else dict(settings.muscle_weights)
+        changes["muscle_weights"] = tuple((kept | comak.muscle_weights).items())
     return changes
 
 
