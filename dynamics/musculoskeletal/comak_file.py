@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from math import hypot
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
@@ -38,56 +37,35 @@ from foundation.base.errors import InputError
 _ACTUATOR = "CoordinateActuator"
 
 
-class Reserve(NamedTuple):
-    """Actuator of a coordinate: its force at full control [N m, N], and its name in a force set."""
-
-    coordinate: str
-    force: float
-    name: str
-
-
-def reserve_fields(reserves: Sequence[Reserve]) -> dict[str, Any]:
-    """Return the fields of `ComakSettings` that reserves determine."""
-    return {
-        "reserve_forces": tuple((r.coordinate, r.force) for r in reserves),
-        "reserve_names": tuple(r.name for r in reserves),
-    }
-
-
-def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
-    """Read the reserve of each coordinate from OpenSim's force set (XML)."""
+def read_reserves(path: str | Path) -> dict[str, float]:
+    """Read the reserve [N m, N] of each coordinate from OpenSim's force set (XML)."""
     forces = read_object(path, "reserves").child("ForceSet")
     if forces is None:
-        return ()
+        return {}
     return reserves_in(f for f in forces.objects() if f.boolean("appliesForce", True))
 
 
-def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
-    """Return the reserve of each coordinate among the forces of a set, of several the last."""
-    found: dict[str, Reserve] = {}
+def reserves_in(forces: Iterable[OsimObject]) -> dict[str, float]:
+    """Return the force at full control [N m, N] of the actuator of each coordinate in a set."""
+    found: dict[str, float] = {}
     for actuator in forces:
         if actuator.tag == _ACTUATOR:
             force = actuator.number("optimal_force", 1.0)
             check_number(f"{actuator.where}, optimal_force", force, above=0.0)
-            coordinate = actuator.last_name("coordinate")
-            found[coordinate] = Reserve(coordinate, force, actuator.name)
-    return tuple(found.values())
+            found[actuator.last_name("coordinate")] = force
+    return found
 
 
-def with_actuators(settings: ComakSettings, actuators: Iterable[Reserve]) -> ComakSettings:
-    """Return settings whose reserves include actuators of the model on coordinates solved for."""
+def with_actuators(settings: ComakSettings, actuators: Mapping[str, float]) -> ComakSettings:
+    """Return settings whose reserves include actuators [N m, N] on coordinates solved for."""
     free = (*settings.primary, *(s.name for s in settings.secondary))
-    own = [each for each in actuators if each.coordinate in free]
+    own = {name: force for name, force in actuators.items() if name in free}
     if not own:
         return settings
     # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
     forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
-    labels = dict(zip(forces, settings.reserve_names, strict=False))
-    reserves = {n: Reserve(n, force, labels.get(n, f"{n}_reserve")) for n, force in forces.items()}
-    for each in own:
-        known = reserves.get(each.coordinate, each._replace(force=0.0))
-        reserves[each.coordinate] = known._replace(force=hypot(known.force, each.force))
-    return replace(settings, **reserve_fields(tuple(reserves.values())))
+    forces |= {name: hypot(forces.get(name, 0.0), force) for name, force in own.items()}
+    return replace(settings, reserve_forces=tuple(forces.items()))
 
 
 _SETTINGS = (
@@ -173,9 +151,11 @@ class ComakFile:
         values, forces = tool.read(_SETTINGS), self.files.forces
         secondary = self._secondary(viscosities or {})
         check_distinct(values["primary"], self._prescribed, tuple(s.name for s in secondary))
-        reserves = reserve_fields(() if forces is None else read_reserves(forces))
+        reserves = () if forces is None else tuple(read_reserves(forces).items())
         weights = _muscle_weights(tool)
-        return ComakSettings(secondary=secondary, muscle_weights=weights, **values, **reserves)
+        return ComakSettings(
+            secondary=secondary, muscle_weights=weights, reserve_forces=reserves, **values
+        )
 
     def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
         found = []

@@ -65,8 +65,6 @@ class ComakSettings:
         `activation_weight` is that of squared activation [1].
     reserve_forces : tuple of (str, float)
         Coordinates whose reserve gives another force than 1 at full control [N m, N].
-    reserve_names : tuple of str
-        Names of these reserves; by default the coordinate's followed by "_reserve".
     contact_energy_weight : float
         Weight of the energy that contacts store [1/J].
     muscle_weights : tuple of (str, float)
@@ -91,7 +89,6 @@ class ComakSettings:
     reserve_weight: float = 1e3
     by_volume: bool = True
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
-    reserve_names: tuple[str, ...] = field(default=())
     contact_energy_weight: float = 0.0
     muscle_weights: tuple[tuple[str, float], ...] = field(default=())
     fibre_forces: bool = False

@@ -23,7 +23,6 @@ from dynamics.musculoskeletal.comak_file import (
     ComakFile,
     check_coordinates,
     read_reserves,
-    reserve_fields,
     with_actuators,
 )
 from dynamics.musculoskeletal.comak_settings import (
@@ -138,7 +137,7 @@ def walk_settings(
         settings, files = source.settings(model.viscosities), source.files
     changes = _changes(file.comak, settings)
     if source is None and walk.reserves is not None:
-        changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
+        changes["reserve_forces"] = tuple(read_reserves(data_file(walk.reserves)).items())
     if settings is not None:
         settings = replace(settings, **changes)
     elif model.contacts:

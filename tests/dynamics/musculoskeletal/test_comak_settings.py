@@ -6,7 +6,6 @@ import pytest
 from dynamics.musculoskeletal import ComakSettings
 from dynamics.musculoskeletal.comak_file import (
     ComakFile,
-    Reserve,
     check_coordinates,
     with_actuators,
 )
@@ -70,7 +69,6 @@ def test_settings_are_those_of_the_file(tool, tmp_path):
         tolerance=0.5,
         reserve_weight=500.0,
         reserve_forces=(("flex", 4.0), ("ty", 1.0)),
-        reserve_names=("a", "b"),
         contact_energy_weight=25.0,
         muscle_weights=(("gas", 3.0), ("ham", 5.0)),
     )
@@ -153,14 +151,13 @@ def test_wrong_settings_are_named(tool, old, new, message):
 
 
 def test_actuators_of_the_model_add_to_the_reserves_of_what_is_solved_for():
-    own = (Reserve("hip", 3.0, "torque"), Reserve("elbow", 9.0, "arm"))
-    assert with_actuators(settings(), own[1:]) == settings()
+    own = {"hip": 3.0, "elbow": 9.0}
+    assert with_actuators(settings(), {"elbow": 9.0}) == settings()
     alone = with_actuators(settings(), own)
     assert dict(alone.reserve_forces) == {"hip": np.hypot(1.0, 3.0), "turn": 1.0, "height": 1.0}
-    given = settings(reserve_forces=(("turn", 4.0), ("height", 4.0)), reserve_names=("a", "b"))
-    both = with_actuators(given, (*own, Reserve("turn", 3.0, "spin")))
+    given = settings(reserve_forces=(("turn", 4.0), ("height", 4.0)))
+    both = with_actuators(given, own | {"turn": 3.0})
     assert dict(both.reserve_forces) == {"turn": 5.0, "height": 4.0, "hip": 3.0}
-    assert both.reserve_names == ("a", "b", "torque")
 
 
 @pytest.fixture
