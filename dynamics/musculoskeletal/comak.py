@@ -67,43 +67,30 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComakResult(SimulatedFrames):
-    """Result of a COMAK simulation of N frames; further fields are those of `SimulatedFrames`.
+    """Result of a COMAK simulation of N frames; further fields are those of `SimulatedFrames`."""
 
-    Parameters
-    ----------
-    free : tuple of str
-        Names of the F free coordinates.
-    reserves : (N, F) float64
-        Forces of the reserves on the free coordinates [N m, N].
-    surplus : (N, F) float64
-        Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²]; NaN where the
-        solution of the previous frame is kept.
-    errors : (N,) float64
-        Largest error of acceleration of each frame [rad/s², m/s²].
-    converged : (N,) bool
-        Whether the error is below the tolerance, or the frame is at a jump of the contact forces.
-    imbalance : (N, F) float64
-        Generalised forces on the free coordinates that jumps of the contact forces leave [N m, N];
-        zero where the forces balance.
-    iterations : (N,) int64
-        Iterations of each frame.
-    costs : (N,) float64
-        Cost of muscles and reserves.
-    outside : (N, S) bool
-        Whether a secondary coordinate is outside the range of a recorded plant.
-    flags : tuple of str
-        A flag for each frame that did not converge, and for each coordinate that is outside.
-    """
-
+    #: Names of the F free coordinates.
     free: tuple[str, ...]
+    #: Forces of the reserves on the free coordinates (N, F) [N m, N].
     reserves: FloatArray
+    #: Accelerations of the free coordinates beyond the wanted ones (N, F) [rad/s², m/s²]; NaN where
+    #: the solution of the previous frame is kept.
     surplus: FloatArray
+    #: Largest error of acceleration of each frame (N,) [rad/s², m/s²].
     errors: FloatArray
+    #: Whether the error is below the tolerance, or the frame is at a jump of the contact forces,
+    #: (N,).
     converged: NDArray[np.bool_]
+    #: Generalised forces on the free coordinates that jumps of the contact forces leave (N, F) [N
+    #: m, N]; zero where the forces balance.
     imbalance: FloatArray
+    #: Iterations of each frame, (N,).
     iterations: IntArray
+    #: Cost of muscles and reserves, (N,).
     costs: FloatArray
+    #: Whether a secondary coordinate is outside the range of a recorded plant, (N, S).
     outside: NDArray[np.bool_]
+    #: A flag for each frame that did not converge, and for each coordinate that is outside.
     flags: tuple[str, ...]
 
     def solution(self, frame: int) -> Solution:
@@ -242,23 +229,7 @@ class _State(NamedTuple):
 
 
 class Comak:
-    """A COMAK simulation: a plant with contacts.
-
-    Parameters
-    ----------
-    plant : Plant
-        The multibody system along a motion.
-    contacts : sequence of JointContact
-        Contacts of joint surfaces.
-    settings : ComakSettings
-        Settings.
-
-    Raises
-    ------
-    InputError
-        If coordinates of plant, settings and contacts do not agree, or the energy has a weight and
-        a contact has no energy gradient.
-    """
+    """A COMAK simulation: a plant along a motion, with contacts of joint surfaces."""
 
     def __init__(
         self, plant: Plant, contacts: Sequence[JointContact], settings: ComakSettings
@@ -300,27 +271,11 @@ class Comak:
         guide: FloatArray | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> ComakResult:
-        """Solve all frames.
+        """Solve all frames from secondary coordinates (S,) [rad, m] before the first one.
 
-        Parameters
-        ----------
-        start : (S,) float64
-            Secondary coordinates before the first frame [rad, m].
-        guide : (N, S) float64, optional
-            Secondary coordinates of a similar walk [rad, m]: each frame starts from the previous
-            one with the change of the guide, which takes fewer iterations.
-        progress : callable, optional
-            Takes the number of frames that are done.
-
-        Returns
-        -------
-        ComakResult
-            The solution; a frame that did not converge has a flag.
-
-        Raises
-        ------
-        InputError
-            If the start is not S finite numbers, or the guide not N by S.
+        With a `guide` (N, S) [rad, m] of a similar walk, each frame starts from the previous one
+        with the change of the guide, which takes fewer iterations. A frame that did not converge
+        has a flag; `progress` takes the number of frames that are done.
         """
         values = check_array("start", start, (len(self.plant.secondary),))
         motion, muscles = self.plant.motion, self.plant.muscles
@@ -350,15 +305,8 @@ class Comak:
     ) -> tuple[Solution, str]:
         """Return the solution of a frame after the previous one, and a flag or an empty text.
 
-        Parameters
-        ----------
-        frame : int
-            Index of the frame.
-        previous : Solution
-            Solution of the previous frame.
-        start : (S,) float64, optional
-            Secondary coordinates of the first iteration [rad, m]; by default those that follow
-            from the previous values and speeds.
+        The first iteration is at secondary coordinates `start` (S,) [rad, m], by default those
+        that follow from the previous values and speeds.
         """
         values = previous.values + self.plant.motion.step * previous.speeds
         if start is not None:

@@ -34,63 +34,44 @@ class SecondaryCoordinate:
 
 @dataclass(frozen=True)
 class ComakSettings:
-    """Settings of a COMAK simulation (Smith et al. 2018, J Knee Surg 31:68-74).
+    """Settings of a COMAK simulation (Smith et al. 2018, J Knee Surg 31:68-74)."""
 
-    Parameters
-    ----------
-    primary : tuple of str
-        Coordinates whose measured accelerations muscles must give.
-    secondary : tuple of SecondaryCoordinate
-        Coordinates that are solved for; without any, the problem of a frame is static optimisation.
-        All other coordinates of the model follow the motion by themselves.
-    start, stop, step : float, optional
-        First and last instant and time step [s]; by default those of the motion.
-    lowpass : float, optional
-        Cut-off frequency of the filter of the motion [Hz]; none by default.
-    settle : bool
-        Whether secondary coordinates settle before the first frame.
-    settle_threshold : float
-        Change within 0.01 s below which secondary coordinates have settled [rad, m].
-    iterations : int
-        Most iterations of a frame.
-    tolerance : float
-        Error of acceleration below which a frame has converged [rad/s², m/s²].
-    worst_tolerance : float
-        Error above which a frame that did not converge takes the solution of the previous one.
-    activation_weight, reserve_weight : float
-        Cost of muscle volume times squared activation [1/m³], and of the squared control of
-        reserves [1].
-    by_volume : bool
-        Whether the cost of an activation is in proportion to the volume of its muscle; if not,
-        `activation_weight` is that of squared activation [1].
-    reserve_forces : tuple of (str, float)
-        Coordinates whose reserve gives another force than 1 at full control [N m, N].
-    contact_energy_weight : float
-        Weight of the energy that contacts store [1/J].
-    muscle_weights : tuple of (str, float)
-        Weights w of single muscles in the cost that are not 1 [1].
-    fibre_forces : bool
-        Whether muscles pull as length and velocity of their fibres allow, with rigid tendons, or
-        with activation times largest force at any length.
-    """
-
+    #: Coordinates whose measured accelerations muscles must give.
     primary: tuple[str, ...]
+    #: Coordinates that are solved for; without any, the problem of a frame is static optimisation.
+    #: All other coordinates of the model follow the motion by themselves.
     secondary: tuple[SecondaryCoordinate, ...]
+    #: First and last instant and time step [s]; by default those of the motion.
     start: float | None = None
     stop: float | None = None
     step: float | None = None
+    #: Cut-off frequency of the filter of the motion [Hz]; none by default.
     lowpass: float | None = None
+    #: Whether secondary coordinates settle before the first frame.
     settle: bool = True
+    #: Change within 0.01 s below which secondary coordinates have settled [rad, m].
     settle_threshold: float = 1e-5
+    #: Most iterations of a frame.
     iterations: int = 25
+    #: Error of acceleration below which a frame has converged [rad/s², m/s²].
     tolerance: float = 1.0
+    #: Error above which a frame that did not converge takes the solution of the previous one.
     worst_tolerance: float = 50.0
+    #: Cost of muscle volume times squared activation [1/m³], and of the squared control of reserves
+    #: [1].
     activation_weight: float = 1e6
     reserve_weight: float = 1e3
+    #: Whether the cost of an activation is in proportion to the volume of its muscle; if not,
+    #: `activation_weight` is that of squared activation [1].
     by_volume: bool = True
+    #: Coordinates whose reserve gives another force than 1 at full control [N m, N].
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
+    #: Weight of the energy that contacts store [1/J].
     contact_energy_weight: float = 0.0
+    #: Weights w of single muscles in the cost that are not 1 [1].
     muscle_weights: tuple[tuple[str, float], ...] = field(default=())
+    #: Whether muscles pull as length and velocity of their fibres allow, with rigid tendons, or
+    #: with activation times largest force at any length.
     fibre_forces: bool = False
 
     def __post_init__(self) -> None:
@@ -117,13 +98,7 @@ class ComakSettings:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the settings of `to_json`.
-
-        Raises
-        ------
-        InputError
-            If the text is not that of settings.
-        """
+        """Return the settings of `to_json`, or raise an `InputError`."""
         try:
             found: Self = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
