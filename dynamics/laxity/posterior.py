@@ -225,7 +225,7 @@ def _nearest(
 
 
 def _drawn_errors(measured: Measured, answer: Answer, count: int) -> FloatArray:
-    """Return evenly spaced draws (M, K) of the posterior of the deviations of the model's errors."""
+    """Return draws (M, K) of the posterior of the deviations of the model's errors."""
     slope = answer.jacobian
     residual = measured.values - answer.values + slope @ answer.z
     gram = slope @ slope.T
@@ -249,5 +249,7 @@ def _drawn_errors(measured: Measured, answer: Answer, count: int) -> FloatArray:
         middle = share @ grid
         half = _WIDTH * np.sqrt(share @ (grid - middle) ** 2)
         low, high = np.maximum(low, middle - half), np.minimum(high, middle + half)
-    drawn: FloatArray = np.exp(grid[np.cumsum(share).searchsorted((np.arange(count) + 0.5) / count)])
+    # At even parts of the probability, so that the draws do not depend on a seed.
+    at = np.cumsum(share).searchsorted((np.arange(count) + 0.5) / count)
+    drawn: FloatArray = np.exp(grid[at])
     return drawn

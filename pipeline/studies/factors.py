@@ -203,8 +203,8 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     own: dict[str, Any] = changes.get("input", {})
     if "wear_factor" in own and nominal.wear_factor is None:
         raise InputError(
-            'expected simulation.wear_law = "factor", found "coefficient", by which the wear factor '
-            "changes nothing; leave the factor out"
+            'expected simulation.wear_law = "factor", found "coefficient", by which this factor '
+            "changes nothing; leave it out"
         )
     cycle = _changed_cycle(nominal.cycle, changes)
     return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)

@@ -51,6 +51,8 @@ _NAMED, _NARROWED = 4, 0.02
 _TOGETHER, _PAIRS, _INFORMED = 0.3, 8, 0.95
 #: Least slack of a bundle that is told [1], and largest error of a surrogate that is not [mm, deg].
 _SLACK, _SURROGATE = 0.05, 0.1
+#: Bundles through a bone that are named.
+_BUNDLES = 4
 LIGAMENTS, PARAMETERS = "ligaments.csv", "parameters.csv"
 #: Draws of the posterior and of the prior.
 DRAWN, PRIOR = "ligament_draws.csv", "prior_draws.csv"
@@ -256,13 +258,14 @@ def _passing_notes(
                 for k in passing(tracer, knee.ligaments, row, in_femur=bone == "femoral"):
                     found.setdefault(knee.ligaments[k].name, {})[states.test.name] = None
         if found:
-            where = ", ".join(
-                f"{name} in {counted(len(names), 'test')}" for name, names in found.items()
-            )
+            worst = sorted(found.items(), key=lambda item: -len(item[1]))[:_BUNDLES]
+            where = ", ".join(f"{name} in {counted(len(names), 'test')}" for name, names in worst)
+            where += ", ..." if len(found) > len(worst) else ""
             yield (
-                f"expected bundles outside the bones, found bundles that pass through the {bone} "
-                f"surface ({where}): straight lines pull there in another direction than ligaments "
-                "that wrap; move the attachments in simulation.ligaments"
+                f"expected bundles outside the bones, found {counted(len(found), 'bundle')} "
+                f"through the {bone} surface ({where}): "
+                "straight lines pull there in another direction than ligaments that wrap; move the "
+                "attachments in simulation.ligaments"
             )
 
 

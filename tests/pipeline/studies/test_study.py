@@ -271,7 +271,7 @@ def test_wear_factor_is_refused_under_a_law_of_area(tiny_run):
     task = study_task(study(tiny_run))
     by_area = task.simulation.model_copy(update={"wear_law": "coefficient"})
     inputs = CycleSetup.of(replace(task, simulation=by_area)).nominal
-    with pytest.raises(InputError, match='wear_factor_mm3_per_Nm: expected .*wear_law = "factor"'):
+    with pytest.raises(InputError, match=r'wear_factor_mm3_per_Nm: expected .*wear_law = "factor"'):
         check_applicable(inputs, ["wear_factor_mm3_per_Nm"])
 
 
