@@ -82,7 +82,6 @@ def unsimulated(monkeypatch):
 
 @pytest.fixture(scope="session")
 def shapes():
-    """Return the surfaces of the built-in implant by body."""
     return implant_meshes()
 
 

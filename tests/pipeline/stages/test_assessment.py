@@ -110,26 +110,14 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
 TRUTH = np.concatenate([np.zeros(50), np.linspace(1e6, 20e6, 100)])
 
 
-def test_a_perfect_field_has_no_error():
+def test_errors_of_a_field_are_those_of_the_patch_of_either_field():
     assert errors_of(TRUTH, TRUTH) == pytest.approx((0.0, 1.0, 1.0, 0.0))
-
-
-def test_a_field_a_tenth_too_large():
-    found = errors_of(1.1 * TRUTH, TRUTH)
     rms = np.sqrt((TRUTH[50:] ** 2).mean())
-    assert found == pytest.approx((0.1 * rms / 20e6, 1.0, 1.0, 0.1))
-
-
-def test_the_patch_of_either_field_counts():
-    predicted = TRUTH.copy()
-    predicted[:50] = 2e6
-    assert errors_of(predicted, TRUTH).nrmse == pytest.approx(0.1 * np.sqrt(50 / 150))
-
-
-def test_half_of_the_top_is_found():
-    predicted = TRUTH.copy()
-    predicted[-5:] = 1e6
-    assert errors_of(predicted, TRUTH).dice == pytest.approx(0.5)
+    assert errors_of(1.1 * TRUTH, TRUTH) == pytest.approx((0.1 * rms / 20e6, 1.0, 1.0, 0.1))
+    wider, lower = TRUTH.copy(), TRUTH.copy()
+    wider[:50], lower[-5:] = 2e6, 1e6
+    assert errors_of(wider, TRUTH).nrmse == pytest.approx(0.1 * np.sqrt(50 / 150))
+    assert errors_of(lower, TRUTH).dice == pytest.approx(0.5)
 
 
 def cycle(instants):

@@ -211,9 +211,6 @@ def test_workers_and_company_change_no_number(carried_out, space):
         assert trained.seconds > 0.0
 
 
-# ---- weights ---------------------------------------------------------
-
-
 def weighted_samples(carried_out):
     weight = np.where(carried_out.first["index"] % 4 == 0, 0.2, 1.0)
     return carried_out.first.assign(weight=weight)

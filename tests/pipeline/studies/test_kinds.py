@@ -70,9 +70,6 @@ def test_a_wrong_key_is_named_and_leaves_no_folder(tmp_path, capsys, section):
     assert not out.exists()
 
 
-# ---- a made-up kind ------------------------------------------------------------------------------
-
-
 class Settings(Section):
     name: str = "made"
     value: int = 1

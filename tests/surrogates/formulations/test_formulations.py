@@ -72,9 +72,6 @@ def test_jacobian_is_the_derivative(model):
     assert_jacobian(model, poses_of(model, 20))
 
 
-# ---- the edges of the domain ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("coordinate", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_outside_the_box_the_pose_is_held(model, coordinate, side):
