@@ -144,6 +144,11 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert max(shares) - min(shares) <= 1
 
 
+def test_without_a_budget_the_samples_grow_by_equal_ratios():
+    # 40 times the cube root of 4 is 63, and again 101; the last round takes all that are left.
+    assert round_sizes(design(budget=0, rounds=3)) == [23, 37, CANDIDATES]
+
+
 def test_no_candidate_is_evaluated_twice(space):
     desk, sampled = carry_out(space)
     parts = [desk.tables[name] for name in ("first", "kept-1", "kept-2", "kept-3")]
