@@ -137,11 +137,3 @@ def test_finds_the_minimum_of_an_ill_conditioned_quadratic(shape):
         turn = 0.5 * (1.0 + np.cos(np.pi * step / 1500))
         optimiser.step(slope(weights[0]).astype(np.float32)[None], 0.03 * turn)
     assert np.abs(weights[0] - best).max() < 0.02 * np.abs(best).max()
-
-
-def test_equal_weights_of_outputs_are_no_weights():
-    x = cube(200)
-    settings = replace(SMALL, steps=50)
-    plain = fit_network(x, truth(x), settings).regressor
-    weighed = fit_network(x, truth(x), settings, weights=np.full((200, 2), 3.0)).regressor
-    np.testing.assert_allclose(weighed.weights, plain.weights, rtol=1e-3, atol=1e-3)
