@@ -147,6 +147,6 @@ def run_copy(tiny_run, tmp_path):
 @pytest.fixture
 def light_run(run_copy):
     """Return a copy of the tiny run without what takes longest of a report and may be absent."""
-    for name in ("knee.npz", "frames.npz", "wear.npz", "combinations.parquet"):
+    for name in ("knee.npz", "frames.npz", "wear.npz"):
         (run_copy / name).unlink()
     return run_copy

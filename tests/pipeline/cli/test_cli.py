@@ -72,7 +72,7 @@ def test_site_has_the_help_and_the_schema():
     )
     for name in COMMANDS:
         assert f"\nUsage: {PROGRAM} {name} " in done.stdout
-    assert "\n## [comparison]\n" in done.stdout
+    assert "\n## [laxity]\n" in done.stdout
     assert "| `seed` | `1` |" in done.stdout
 
 
@@ -190,7 +190,6 @@ REST = {
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
     "design": ["--out", "design"],
-    "fit": ["femur.ply", "tibia.ply", "--out", "fit"],
     "compare-runs": ["other"],
 }
 

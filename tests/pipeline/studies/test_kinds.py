@@ -20,8 +20,6 @@ EXAMPLES = {
     "walk": ["comak_walking"],
     "forward": ["passive_flexion"],
     "optimisation": ["implant_front"],
-    "comparison": ["smoke", "--set", "comparison={}"],
-    "calibration": ["smoke", "--set", "calibration={}"],
     "laxity": ["laxity"],
 }
 KINDS = pytest.mark.parametrize("section", EXAMPLES)
