@@ -23,7 +23,7 @@ from pipeline.execution import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
-from pipeline.stages import fitting
+from pipeline.stages import adaptive_sampling, fitting
 from pipeline.stages.adaptive_sampling import (
     candidates_along_gait,
     learning_point,
@@ -307,3 +307,14 @@ def test_candidates_are_near_gait(walking):
     assert table["load_N"].between(*space.load).all()
     assert drawn(walking).equals(table)
     assert not drawn(walking, 2).equals(table)
+
+
+def test_candidates_are_moved_a_little_from_a_pose_of_gait(walking, monkeypatch):
+    simulation, space, surrogate = walking
+    state = np.append(space.path.poses([0.3])[0], [800.0, 600.0])
+    monkeypatch.setattr(adaptive_sampling, "_states", lambda *_: state[None])
+    table = candidates_along_gait(simulation, space, surrogate, 50, 0, np.random.default_rng(1))
+    moves = np.abs(poses_of(table) - state[:6])[:, [1, 2, 3, 5]] / space.centre_and_half[1][1:5]
+    assert_allclose(moves.max(axis=0), [0.15, 0.1, 0.1, 0.3], rtol=0.1)
+    factor = table["load_N"] / np.repeat(state[6:], 50)
+    assert_allclose([factor.min(), factor.max()], [1.0 / 1.6, 1.6], rtol=0.1)
