@@ -39,12 +39,6 @@ def test_sequence_prefix(kind, n):
     assert np.array_equal(unit_design(kind, 200, 3, 8)[:n], unit_design(kind, n, 3, 8))
 
 
-def test_sobol_is_balanced_at_powers_of_two():
-    design = unit_design("sobol", 64, 4, 0)
-    for column in design.T:
-        assert np.array_equal(np.sort(np.floor(column * 64).astype(int)), np.arange(64))
-
-
 @pytest.mark.parametrize("kind", ["lhs", "hammersley"])
 def test_subset_spreads_better_than_prefix(kind):
     design = unit_design(kind, 600, 3, 1)
