@@ -41,9 +41,8 @@ def view_data(
     peak = max(1.0, float(values.max()))
     used = np.unique(frames.tibia_faces)
     # Outside a patch the neighbours of its vertices place its edge.
-    near = _with_neighbours(
-        (values > 0.0).any(axis=0)[used], np.searchsorted(used, frames.tibia_faces)
-    )
+    inside: NDArray[np.bool_] = np.any(values > 0.0, axis=0)
+    near = _with_neighbours(inside[used], np.searchsorted(used, frames.tibia_faces))
     whole = np.iinfo(np.int16).max
     steps = np.clip(np.rint(whole * values[:, used][:, near] / peak), -whole, whole)
     rows = nearest_rows(cycles[MODELS[0]], frames.gait_percent)
