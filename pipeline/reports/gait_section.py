@@ -142,8 +142,6 @@ class Gait(Part):
     differences: list[dict[str, Any]] = Field(default_factory=list)
     statistics: dict[str, dict[str, Any]] = Field(default_factory=dict)
     speed: dict[str, float | None] | None = None
-    instants_percent: list[float] | None = None
-    map_peak_pressure_MPa: dict[str, list[float]] | None = None
     flags: list[dict[str, str]] = Field(default_factory=list)
     not_trusted: str | None = None
     wear: dict[str, Any] | None = None
@@ -158,23 +156,16 @@ class Gait(Part):
 
 def gait_of(files: RunFiles) -> Gait:
     """Return the section on the gait cycle of the report of a run."""
-    simulation, maps = files.simulation, files.maps
-    if simulation is None:
+    if (simulation := files.simulation) is None:
         return Gait().whole()
     costs = {name: simulation.statistics.get(name) for name in MODELS}
     statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
-    peaks = None
-    if maps is not None:
-        found = (1e-6 * maps.pressure_Pa.max(axis=2)).tolist()
-        peaks = dict(zip(MODELS, found, strict=True))
     worn, varied = worn_files(files), files.combinations
     return Gait(
         models=list(statistics),
         differences=[_difference(*row) for row in simulation.differences.items()],
         statistics=statistics,
         speed=_speed(simulation),
-        instants_percent=None if maps is None else maps.gait_percent.tolist(),
-        map_peak_pressure_MPa=peaks,
         flags=[
             {"model": model, "message": message}
             for model, messages in simulation.flags.items()

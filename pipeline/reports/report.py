@@ -38,7 +38,6 @@ from pipeline.reports.overview_section import (
     stages_of,
     table_line,
     warning_lines,
-    writable,
 )
 from pipeline.reports.pages import GLOSSARY, write_page
 from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
@@ -53,7 +52,7 @@ from pipeline.store.run_documents import LEVELS, MODELS, FromTable, Part, Stored
 
 
 class Provenance(Part):
-    """Date, seeds, versions, digests and times of a run, and its configuration."""
+    """Date, seeds, versions, digests and times of a run."""
 
     date: str
     seed: int
@@ -64,7 +63,6 @@ class Provenance(Part):
     sha256: dict[str, str]
     stage_s: dict[str, float]
     total_s: float
-    configuration: dict[str, Any]
 
 
 class Report(Part):
@@ -176,7 +174,6 @@ def report_of(files: RunFiles) -> Report:
             sha256=run.hashes,
             stage_s=run.seconds,
             total_s=sum(run.seconds.values()),
-            configuration=writable(files.config),
         ),
     )
 
