@@ -45,7 +45,7 @@ _SHEAR_BOUNDS = (-3.0, 3.0)
 _SHEAR_INPUTS = (3,)
 #: Factor on standard errors after calibration on leave-one-out residuals, which are somewhat too
 #: small for a design chosen by the model itself.
-_SAFETY = 1.1
+SAFETY = 1.1
 #: Start of a search. A start from a nugget of 1e-9 ended at a poor optimum in one of ten searches.
 _FIRST_LENGTH, _FIRST_NUGGET = 2.0, 1e-6
 #: Value where the matrix cannot be factorised, from which a line search steps back.
@@ -298,7 +298,7 @@ def fit_kriging(
     weights, variance, residuals, lack = solve(factors, target)
     errors = np.sqrt(np.outer(lack, variance * y_scale**2))
     check = CrossCheck(np.arange(len(x)), residuals * y_scale, errors, "leave-one-out")
-    calibration = np.maximum((standardised(check) ** 2).mean(axis=0), 1e-30) * _SAFETY**2
+    calibration = np.maximum((standardised(check) ** 2).mean(axis=0), 1e-30) * SAFETY**2
     check = check._replace(standard_errors=check.standard_errors * np.sqrt(calibration))
     regressor = linear_in(
         "kriging", (x_offset, x_scale, y_offset, y_scale), exponents, weights,
