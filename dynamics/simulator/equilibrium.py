@@ -304,8 +304,6 @@ def _relax(
             return pose, count, balance
         move = _step(np.diag(inertia / step) - jacobian, force)
         if refused and np.abs(move / _LARGEST_MOVE).max() < _STILL:
-            if _is_near(*left):
-                return rest, count, balance
             break
         trial = _moved(pose, move)
         trial_force, trial_jacobian = balance(trial)
@@ -326,6 +324,8 @@ def _relax(
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
+    if _is_near(*left):
+        return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:
             means = replace(balance, width=width)
