@@ -36,7 +36,7 @@ _PATIENCE = 12
 _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: A pose whose residuals fall no further is at rest if a move shorter than this part of the largest
 #: leads to the equilibrium of the linearised forces: forces jump at edges of a surface.
-_NEAR = 1e-3
+_NEAR = 1e-2
 #: Half the ranges of heights over which forces are averaged in turn where they jump [m], the
 #: halvings that locate a jump, most steps of such a search, and the part of the largest step below
 #: which a search stands still.
@@ -161,8 +161,8 @@ def settle(
     tolerance : float
         Largest residual (moments over 20 mm) as a share of the axial force [1]. Where the force
         jumps at edges of a surface, the pose with the least residual is taken if the equilibrium of
-        the linearised forces is within 1 um in anterior and 0.1 um in superior position, 0.5 um in
-        lateral position, 0.01 mrad of adduction and 0.02 mrad of rotation.
+        the linearised forces is within 10 um in anterior and 1 um in superior position, 5 um in
+        lateral position, 0.1 mrad of adduction and 0.2 mrad of rotation.
     iterations : int
         Largest number of evaluations of the relaxation.
 
@@ -304,8 +304,6 @@ def _relax(
             return pose, count, balance
         move = _step(np.diag(inertia / step) - jacobian, force)
         if refused and np.abs(move / _LARGEST_MOVE).max() < _STILL:
-            if _is_near(*left):
-                return rest, count, balance
             break
         trial = _moved(pose, move)
         trial_force, trial_jacobian = balance(trial)
@@ -326,6 +324,8 @@ def _relax(
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
+    if _is_near(*left):
+        return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:
             means = replace(balance, width=width)
