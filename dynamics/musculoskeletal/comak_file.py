@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from math import hypot
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
-    MuscleWeight,
     SecondaryCoordinate,
     check_distinct,
 )
@@ -24,7 +22,6 @@ from dynamics.musculoskeletal.osim_xml import (
     NAMES,
     NUMBER,
     OPTIONAL,
-    PIECEWISE,
     ObjectTable,
     OsimObject,
     Property,
@@ -40,56 +37,35 @@ from foundation.base.errors import InputError
 _ACTUATOR = "CoordinateActuator"
 
 
-class Reserve(NamedTuple):
-    """Actuator of a coordinate: its force at full control [N m, N], and its name in a force set."""
-
-    coordinate: str
-    force: float
-    name: str
-
-
-def reserve_fields(reserves: Sequence[Reserve]) -> dict[str, Any]:
-    """Return the fields of `ComakSettings` that reserves determine."""
-    return {
-        "reserve_forces": tuple((r.coordinate, r.force) for r in reserves),
-        "reserve_names": tuple(r.name for r in reserves),
-    }
-
-
-def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
-    """Read the reserve of each coordinate from OpenSim's force set (XML)."""
+def read_reserves(path: str | Path) -> dict[str, float]:
+    """Read the reserve [N m, N] of each coordinate from OpenSim's force set (XML)."""
     forces = read_object(path, "reserves").child("ForceSet")
     if forces is None:
-        return ()
+        return {}
     return reserves_in(f for f in forces.objects() if f.boolean("appliesForce", True))
 
 
-def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
-    """Return the reserve of each coordinate among the forces of a set, of several the last."""
-    found: dict[str, Reserve] = {}
+def reserves_in(forces: Iterable[OsimObject]) -> dict[str, float]:
+    """Return the force at full control [N m, N] of the actuator of each coordinate in a set."""
+    found: dict[str, float] = {}
     for actuator in forces:
         if actuator.tag == _ACTUATOR:
             force = actuator.number("optimal_force", 1.0)
             check_number(f"{actuator.where}, optimal_force", force, above=0.0)
-            coordinate = actuator.last_name("coordinate")
-            found[coordinate] = Reserve(coordinate, force, actuator.name)
-    return tuple(found.values())
+            found[actuator.last_name("coordinate")] = force
+    return found
 
 
-def with_actuators(settings: ComakSettings, actuators: Iterable[Reserve]) -> ComakSettings:
-    """Return settings whose reserves include actuators of the model on coordinates solved for."""
+def with_actuators(settings: ComakSettings, actuators: Mapping[str, float]) -> ComakSettings:
+    """Return settings whose reserves include actuators [N m, N] on coordinates solved for."""
     free = (*settings.primary, *(s.name for s in settings.secondary))
-    own = [each for each in actuators if each.coordinate in free]
+    own = {name: force for name, force in actuators.items() if name in free}
     if not own:
         return settings
     # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
     forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
-    labels = dict(zip(forces, settings.reserve_names, strict=False))
-    reserves = {n: Reserve(n, force, labels.get(n, f"{n}_reserve")) for n, force in forces.items()}
-    for each in own:
-        known = reserves.get(each.coordinate, each._replace(force=0.0))
-        reserves[each.coordinate] = known._replace(force=hypot(known.force, each.force))
-    return replace(settings, **reserve_fields(tuple(reserves.values())))
+    forces |= {name: hypot(forces.get(name, 0.0), force) for name, force in own.items()}
+    return replace(settings, reserve_forces=tuple(forces.items()))
 
 
 _SETTINGS = (
@@ -145,14 +121,6 @@ _SECONDARY = ObjectTable(
         *read_apart("comak_damping"),
     ),
 )
-#: Functions of a muscle: tag, field of `ComakSettings`, quantity.
-_COURSES = (
-    ("weight", "muscle_weights", "weight"),
-    ("desired_activation", "desired_activations", "desired activation"),
-    ("activation_lower_bound", "least_activations", "least activation"),
-    ("activation_upper_bound", "largest_activations", "largest activation"),
-)
-_FUNCTIONS = "a Constant, a LinearFunction or a PiecewiseLinearFunction"
 
 
 class ComakFile:
@@ -183,8 +151,11 @@ class ComakFile:
         values, forces = tool.read(_SETTINGS), self.files.forces
         secondary = self._secondary(viscosities or {})
         check_distinct(values["primary"], self._prescribed, tuple(s.name for s in secondary))
-        reserves = reserve_fields(() if forces is None else read_reserves(forces))
-        return ComakSettings(secondary=secondary, **values, **reserves, **_muscle_courses(tool))
+        reserves = () if forces is None else tuple(read_reserves(forces).items())
+        weights = _muscle_weights(tool)
+        return ComakSettings(
+            secondary=secondary, muscle_weights=weights, reserve_forces=reserves, **values
+        )
 
     def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
         found = []
@@ -238,79 +209,26 @@ def check_coordinates(where: str, names: Collection[str], known: Collection[str]
             raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
 
 
-def _parameters(tool: OsimObject) -> list[OsimObject]:
-    """Return the parameters of single muscles, in older files their weights."""
+def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
+    """Return the weights [1] that parameters of single muscles state."""
     tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
-    return [parameter for tag in tags for parameter in tool.below(tag)]
-
-
-def _muscle_courses(tool: OsimObject) -> dict[str, Any]:
-    """Return the fields of `ComakSettings` that functions of single muscles determine."""
-    named: dict[str, tuple[OsimObject, dict[str, MuscleWeight]]] = {}
-    for parameter in _parameters(tool):
+    found: dict[str, float] = {}
+    for parameter in (each for tag in tags for each in tool.below(tag)):
         name = parameter.last_name("actuator")
-        _check_parameter(parameter, name)
-        courses = _courses(parameter, name)
-        first, stated = named.setdefault(name, (parameter, courses))
-        if stated != courses:
-            raise parameter.fault(
-                "actuator",
-                f"a muscle that no other parameter names, or the numbers of {first.name}",
-                f"{name} with other numbers",
-            )
-    return {
-        field: tuple(courses[field] for _, courses in named.values() if field in courses)
-        for _, field, _ in _COURSES
-    }
-
-
-def _check_parameter(parameter: OsimObject, name: str) -> None:
-    """Raise an `InputError` if a parameter names no muscle, or has unknown parts."""
-    if not name:
-        raise parameter.fault("actuator", "a muscle", "none")
-    known = ("actuator", *(key for key, _, _ in _COURSES))
-    element = parameter.element
-    parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
-    for part, key in zip(element, parts, strict=True):
-        if key not in known:
-            raise InputError(
-                f"{parameter.where}: expected {', '.join(known)}, each as an element of this name "
-                f'or as a function with this name, such as <Constant name="weight">, found '
-                f"{part.tag}"
-            )
-        if parts.count(key) > 1:
-            raise parameter.fault(key, "one", parts.count(key))
-
-
-def _courses(parameter: OsimObject, name: str) -> dict[str, MuscleWeight]:
-    """Return the numbers of a muscle, by field of `ComakSettings`."""
-    found = {}
-    for key, field, quantity in _COURSES:
-        if parameter.value(key) is not None:
-            found[field] = _course(name, parameter, key, quantity)
-        elif parameter.element.find(key) is not None:
-            raise parameter.fault(key, _FUNCTIONS, "none")
-    return found
-
-
-def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> MuscleWeight:
-    """Return the numbers of a muscle that a function of OpenSim gives."""
-    element = parameter.value(key)
-    assert element is not None
-    where = f"{parameter.where}, {key}"
-    function = read_function(OsimObject(element, parameter.file, where))
-    if element.tag == PIECEWISE:
-        x, y = (tuple(each.tolist()) for each in (function.x, function.y))
-        return MuscleWeight(name, x, y, quantity)
-    if element.tag == "MultiplierFunction" or function.line is None:
-        raise InputError(
-            f"{where}: expected {_FUNCTIONS}, found {element.tag}; state a "
-            "PiecewiseLinearFunction through values over the walk"
-        )
-    slope, offset = function.line
-    if slope == 0.0:
-        return MuscleWeight(name, (0.0,), (offset,), quantity)
-    # Two instants at which slope t + offset is not negative.
-    begin = -offset / slope - (slope < 0.0)
-    numbers = (max(-slope, 0.0), max(slope, 0.0))
-    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity)
+        if not name:
+            raise parameter.fault("actuator", "a muscle", "none")
+        for part in parameter.element:
+            if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
+                raise InputError(
+                    f"{parameter.where}: expected actuator and weight, found "
+                    f"{part.get('name') or part.tag}; muscles have the bounds of the model, and "
+                    "activations alone cost"
+                )
+        element = parameter.value("weight")
+        line = None if element is None else read_function(parameter.of(element)).line
+        if line is None or line[0]:
+            kind = "none" if element is None else element.tag
+            raise parameter.fault("weight", "a Constant", kind)
+        if found.setdefault(name, line[1]) != line[1]:
+            raise parameter.fault("actuator", "one weight of each muscle", f"two of {name}")
+    return tuple(found.items())

@@ -18,7 +18,7 @@ from dynamics.musculoskeletal.constraint_functions import Sweep
 from dynamics.musculoskeletal.measured_markers import (
     MarkerFit,
     MeasuredMarkers,
-    check_placed,
+    check_upright,
     fit_notes,
     instant_errors,
     marker_fits,
@@ -175,8 +175,8 @@ class MarkerMotion(NamedTuple):
 def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) -> MarkerMotion:
     """Return the motion of a model (XML text) with the least weighted squared distances of markers.
 
-    The constraints of the model hold. An `InputError` names unit, axes or times that are not those
-    of a walk, markers more than 0.2 m off the model, and what OpenSim cannot follow.
+    The constraints of the model hold. An `InputError` names axes or times that are not those of
+    a walk, markers more than 0.2 m off the model, and what OpenSim cannot follow.
     """
     osim, path = opensim(), Path(markers).resolve()
     measured = read_markers(path)
@@ -189,7 +189,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
-        check_placed(measured.only(known.intersection(weights)), *_default_places(folder))
+        check_upright(measured.only(known.intersection(weights)), *_default_places(folder))
         tool = _Tool(osim, folder, settings, weights)
         motion, fits, accuracy = tool.follow(measured, None if is_c3d(path) else path)
         if accuracy != settings.accuracy:

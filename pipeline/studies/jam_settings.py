@@ -58,7 +58,6 @@ def jam_file(
         forward, _ = _with_meshes(motion.forward, motion.forward.model, settings, geometry)
         return motion.model_copy(update={"forward": forward})
     tree = named(tree, MuscleWalkFile, settings)
-    tree["walk"].setdefault("jam_tables", tree["walk"].get("name", "muscle_walk"))
     file = checked_section(tree, MuscleWalkFile, str(settings), folder)
     walk, found = _with_meshes(file.walk, file.walk.model, settings, geometry)
     return _with_contact(file.model_copy(update={"walk": walk}), found, contact)

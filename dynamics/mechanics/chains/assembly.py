@@ -65,33 +65,20 @@ DECAY = 20.0
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """Chains and what joins them.
+    """Chains and what joins them, with F free coordinates.
 
-    Arrays over all N segments hold the chains one after another. The F free coordinates
+    Arrays over all N segments hold the chains one after another. The free coordinates
     (`coordinate_names`) are those of segments of free chains, the absolute angle or the
     displacement of a sliding joint, then x and y of each free base.
-
-    Parameters
-    ----------
-    chains : tuple of Chain
-        At least one chain; names are unique.
-    links : tuple of ViscoelasticLink
-        Links with unique names between segments of the chains or to the ground; by default none.
-    gravity : (2,) float64
-        Acceleration [m/s²]; by default the standard one, along -y.
-    closures : tuple of PinClosure
-        Pins with unique names that close structures; by default none.
-
-    Raises
-    ------
-    InputError
-        If names are not unique, a base, link or closure refers to an unknown chain or segment,
-        attachments form a ring, or absolute angles are prescribed on a free segment.
     """
 
+    #: At least one chain; names are unique.
     chains: tuple[Chain, ...]
+    #: Links with unique names between segments of the chains or to the ground; by default none.
     links: tuple[ViscoelasticLink, ...] = ()
+    #: Acceleration (2,) [m/s²]; by default the standard one, along -y.
     gravity: ArrayLike = (0.0, -scipy.constants.g)
+    #: Pins with unique names that close structures; by default none.
     closures: tuple[PinClosure, ...] = ()
 
     def __post_init__(self) -> None:
@@ -329,11 +316,9 @@ class Assembly:
     def terms(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return M (n, n) [kg m², kg m, kg], b and Q (n,) [N m or N].
-
-        Over the coordinates of all N segments, free and prescribed, then those of the free bases,
-        in a state (F,) [rad or m] of the free coordinates. Drives are not part of Q.
-        """
+        """Return M (n, n) [kg m², kg m, kg], b and Q (n,) [N m or N], without drives."""
+        # Over the coordinates of all N segments, free and prescribed, then those of the free bases,
+        # in a state (F,) [rad or m] of the free coordinates.
         state, _, found = self._at(time, angles, rates)
         kept = np.ones(len(self._free), dtype=bool)
         kept[len(self.free) :] = self._free[len(self.free) :]
@@ -343,10 +328,8 @@ class Assembly:
     def accelerations(
         self, time: float, angles: ArrayLike, rates: ArrayLike, *, decay: float = 0.0
     ) -> FloatArray:
-        """Return the accelerations (F,) [rad/s², m/s²] in a state of the free coordinates (F,).
-
-        Gaps c of closures decay at a rate α [1/s], c'' = -2 α c' - α² c.
-        """
+        """Return the accelerations (F,) [rad/s², m/s²] in a state of the free coordinates (F,)."""
+        # Gaps c of closures decay at a rate α [1/s], c'' = -2 α c' - α² c.
         state, _, terms = self._at(time, angles, rates)
         return self.solve(time, terms, state, decay)
 
@@ -406,18 +389,12 @@ class Assembly:
     # ---- closures ----
 
     def constraint_rows(self, coordinates: ArrayLike, rates: ArrayLike) -> FloatArray:
-        """Return G of the closures over the free coordinates, (2 C, F) [m or 1], at time 0.
-
-        In a state (F,) of the free coordinates [rad, m].
-        """
+        """Return G of the closures (2 C, F) [m or 1] in a state (F,) [rad, m] at time 0."""
         _, _, terms = self._at(0.0, coordinates, rates)
         return terms.closures.rows()[2][:, self._free]
 
     def gaps(self, time: float, angles: ArrayLike, rates: ArrayLike) -> tuple[float, float]:
-        """Return the largest gap of a closure and the largest rate of one [m, m/s].
-
-        In a state (F,) of the free coordinates [rad, m].
-        """
+        """Return largest gap and rate of a closure [m, m/s] in a state (F,) [rad, m]."""
         if not self.closures:
             return 0.0, 0.0
         found = self._at(time, angles, rates)[2].closures
@@ -426,15 +403,8 @@ class Assembly:
     def close(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the nearest free coordinates and rates (F,) [rad, m] with all closures closed.
-
-        Near by the kinetic energy of the difference: the mass matrix weighs the changes.
-
-        Raises
-        ------
-        InputError
-            If the closures depend on each other, or no closed state is found.
-        """
+        """Return the nearest free coordinates and rates (F,) [rad, m] with all closures closed."""
+        # Near by the kinetic energy of the difference: the mass matrix weighs the changes.
         state, free = self.state(time, angles, rates)[:2], self._free
         if self.closures:
             at = lambda state: self.equations(self.tree.at(state[0], state[1]), state)  # noqa: E731
@@ -444,15 +414,7 @@ class Assembly:
     # ---- all that an instant has ----
 
     def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
-        """Return state, torques, forces and energies in a state (F,) [rad, m] of free coordinates.
-
-        Raises
-        ------
-        InputError
-            If closures are open by more than 1e-6 m or m/s.
-        SimulationError
-            If closures depend on each other, or the points of a line coincide.
-        """
+        """Return torques, forces and energies in a closed state (F,) [rad, m] of coordinates."""
         check_closed(*self.gaps(time, angles, rates))
         state, pose, terms = self._at(time, angles, rates)
         state[2], torques, pins = self._solve(terms, state, self._drives(time, state), 0.0)

@@ -179,56 +179,42 @@ class Instant:
     """State and forces at one time, of N segments, K chains, L links, C closures, M sliding joints.
 
     Forces and positions are in the global frame.
-
-    Parameters
-    ----------
-    angles, rates, accelerations : (N,) float64
-        Absolute, of the segments [rad, rad/s, rad/s²].
-    torques : (N,) float64
-        Driving torque (of a sliding joint force) at the joint proximal of each segment, positive on
-        that segment [N m or N]: prescribed chains need it, free chains have it from their drive;
-        without the passive torques.
-    link_forces, closure_forces : (L, 2) and (C, 2) float64
-        Force on the second point [N]; the opposite acts on the first.
-    link_torques : (L,) float64
-        Torque on the second segment of each link [N m].
-    kinetic, potential : float
-        Kinetic energy, and potential energy of gravity, joints and links [J].
-    joint_forces, joint_moments : (N, 2) and (N,) float64
-        Force and moment on each segment at its proximal joint [N, N m]; the moment is passive
-        torque and drive of a pin, that of the guide of a sliding joint.
-    momentum, angular_momentum : (2,) float64 and float
-        Linear [kg m/s], and angular about the origin [kg m²/s].
-    joints : (N, 2) float64
-        Proximal joints of the segments [m].
-    slides, slide_rates, slide_accelerations : (M,) float64
-        Displacements of the sliding joints [m, m/s, m/s²].
-    bases, base_rates, base_accelerations : (K, 2) float64
-        Bases of the chains [m, m/s, m/s²].
-    base_forces : (K, 2) float64
-        Force on the first segment of each chain at its base [N]; zero of a free base.
     """
 
+    #: Absolute, of the segments (N,) [rad, rad/s, rad/s²].
     angles: FloatArray
     rates: FloatArray
     accelerations: FloatArray
+    #: Driving torque (of a sliding joint force) at the joint proximal of each segment, positive on
+    #: that segment (N,) [N m or N]: prescribed chains need it, free chains have it from their
+    #: drive; without the passive torques.
     torques: FloatArray
+    #: Force on the second point (L, 2), (C, 2) [N]; the opposite acts on the first.
     link_forces: FloatArray
+    #: Kinetic energy, and potential energy of gravity, joints and links [J].
     kinetic: Any
     potential: Any
+    #: Torque on the second segment of each link (L,) [N m].
     link_torques: FloatArray
     closure_forces: FloatArray
+    #: Force and moment on each segment at its proximal joint (N, 2), (N,) [N, N m]; the moment is
+    #: passive torque and drive of a pin, that of the guide of a sliding joint.
     joint_forces: FloatArray
     joint_moments: FloatArray
+    #: Linear (2,) [kg m/s], and angular about the origin [kg m²/s].
     momentum: FloatArray
     angular_momentum: Any
+    #: Proximal joints of the segments (N, 2) [m].
     joints: FloatArray
+    #: Displacements of the sliding joints (M,) [m, m/s, m/s²].
     slides: FloatArray
     slide_rates: FloatArray
     slide_accelerations: FloatArray
+    #: Bases of the chains (K, 2) [m, m/s, m/s²].
     bases: FloatArray
     base_rates: FloatArray
     base_accelerations: FloatArray
+    #: Force on the first segment of each chain at its base (K, 2) [N]; zero of a free base.
     base_forces: FloatArray
 
 
@@ -238,16 +224,11 @@ class ChainsResult(Instant):
 
     Every field of `Instant` has the instants along a new first axis, such as `angles`, (T, N)
     [rad], and `kinetic`, (T,) [J].
-
-    Parameters
-    ----------
-    time : (T,) float64
-        Instants [s].
-    drift : (T,) float64
-        Largest gap of a closure in the integration, before it was closed [m].
     """
 
+    #: Instants (T,) [s].
     time: FloatArray
+    #: Largest gap of a closure in the integration, before it was closed (T,) [m].
     drift: FloatArray
 
     @property

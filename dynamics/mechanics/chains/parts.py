@@ -34,16 +34,11 @@ class PrescribedMotion:
 
     The quintic spline interpolates every row (ends "not-a-knot"). The second derivative amplifies
     noise: smooth measured data first.
-
-    Parameters
-    ----------
-    time : (T,) float64
-        Strictly increasing [s], T >= 6.
-    values : (T, K) float64
-        The quantities, one in each column [rad or m].
     """
 
+    #: Strictly increasing (T,) [s], T >= 6.
     time: FloatArray
+    #: The quantities, one in each column (T, K) [rad or m].
     values: FloatArray
 
     def __post_init__(self) -> None:
@@ -94,27 +89,17 @@ GROUND = ("", "")
 
 @dataclass(frozen=True, eq=False)
 class ChainSegment:
-    """One rigid segment of a chain.
-
-    Parameters
-    ----------
-    name : str
-        Name of the segment.
-    length : float or (2,) float64
-        Distal joint: its distance along x, > 0, or its place in the frame of the segment [m].
-    mass : float
-        Mass [kg], > 0.
-    inertia : float
-        Moment of inertia about the centre of mass [kg m²], >= 0; zero for a point mass off the
-        proximal joint.
-    centre : (2,) float64
-        Centre of mass in the frame of the segment, whose origin is the proximal joint [m].
-    """
+    """One rigid segment of a chain."""
 
     name: str
+    #: Distal joint: its distance along x, > 0, or its place in the frame of the segment (2,) [m].
     length: ArrayLike
+    #: Mass [kg], > 0.
     mass: float
+    #: Moment of inertia about the centre of mass [kg m²], >= 0; zero for a point mass off the
+    #: proximal joint.
     inertia: float
+    #: Centre of mass in the frame of the segment, whose origin is the proximal joint (2,) [m].
     centre: FloatArray
 
     def __post_init__(self) -> None:
@@ -141,17 +126,12 @@ class Joint:
 
     θ is the angle of the distal segment from the proximal one. At the base it is the angle from the
     segment of an `Attachment`, else from the x axis.
-
-    Parameters
-    ----------
-    stiffness, damping : float
-        k [N m/rad] and d [N m s/rad], >= 0.
-    neutral : float
-        θ0 [rad].
     """
 
+    #: k [N m/rad] and d [N m s/rad], >= 0.
     stiffness: float = 0.0
     damping: float = 0.0
+    #: θ0 [rad].
     neutral: float = 0.0
 
     def __post_init__(self) -> None:
@@ -165,23 +145,16 @@ class SlidingJoint:
 
     The passive force along the axis on the distal segment is -k (s - s0) - d ds/dt. Angles are
     those from the proximal segment or the segment of an `Attachment`, else from the x axis.
-
-    Parameters
-    ----------
-    axis : float
-        Angle of the axis [rad].
-    angle : float
-        Angle of the distal segment, constant [rad].
-    stiffness, damping : float
-        k [N/m] and d [N s/m], >= 0.
-    neutral : float
-        s0 [m].
     """
 
+    #: Angle of the axis [rad].
     axis: float = 0.0
+    #: Angle of the distal segment, constant [rad].
     angle: float = 0.0
+    #: k [N/m] and d [N s/m], >= 0.
     stiffness: float = 0.0
     damping: float = 0.0
+    #: s0 [m].
     neutral: float = 0.0
 
     def __post_init__(self) -> None:
@@ -196,22 +169,15 @@ class FreeBase:
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """Base of a chain on a segment of another chain: the chains form a tree.
+    """Base of a chain on a segment of another chain: the chains form a tree."""
 
-    Parameters
-    ----------
-    chain, segment : str
-        The segment that carries the chain.
-    point : (2,) float64
-        Base in the frame of this segment [m].
-    relative : bool
-        Whether the prescribed angles of the chain are those from this segment, as they must be on
-        a free segment; else, and for free chains, they are absolute.
-    """
-
+    #: The segment that carries the chain.
     chain: str
     segment: str
+    #: Base in the frame of this segment (2,) [m].
     point: FloatArray
+    #: Whether the prescribed angles of the chain are those from this segment, as they must be on a
+    #: free segment; else, and for free chains, they are absolute.
     relative: bool = False
 
     def __post_init__(self) -> None:
@@ -220,33 +186,22 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Segments in a row, from the base outwards.
-
-    Parameters
-    ----------
-    name : str
-        Name of the chain.
-    segments : tuple of ChainSegment
-        At least one, with unique names.
-    base : (2,) float64, PrescribedMotion, FreeBase or Attachment
-        Base: a fixed point [m], the path of a point with columns x and y [m], free, or on another
-        chain. The ground carries fixed points and paths: a base that moves with a segment needs an
-        `Attachment`.
-    joints : tuple of Joint or SlidingJoint, optional
-        The joint proximal of each segment; by default pins without torque.
-    angles : PrescribedMotion, optional
-        Absolute angles [rad], or displacements [m] of sliding joints, one column a segment: the
-        chain then is prescribed.
-    drive : callable, optional
-        Of a free chain: (time [s], angles or displacements (n,) [rad or m], their rates) to torques
-        or forces (n,) at its joints [N m or N].
-    """
+    """Segments in a row, from the base outwards."""
 
     name: str
+    #: At least one, with unique names.
     segments: tuple[ChainSegment, ...]
+    #: Base: a fixed point (2,) [m], the path of a point with columns x and y [m], free, or on
+    #: another chain. The ground carries fixed points and paths: a base that moves with a segment
+    #: needs an `Attachment`.
     base: PrescribedMotion | FreeBase | Attachment | ArrayLike = (0.0, 0.0)
+    #: The joint proximal of each segment; by default pins without torque.
     joints: tuple[Joint | SlidingJoint, ...] = ()
+    #: Absolute angles [rad], or displacements [m] of sliding joints, one column a segment: the
+    #: chain then is prescribed.
     angles: PrescribedMotion | None = None
+    #: Of a free chain: (time [s], angles or displacements (n,) [rad or m], their rates) to torques
+    #: or forces (n,) at its joints [N m or N].
     drive: Drive | None = None
 
     def __post_init__(self) -> None:
@@ -337,17 +292,7 @@ class Connection:
 
 @dataclass(frozen=True, eq=False)
 class PinClosure(Connection):
-    """A pin that holds points of two segments together and so closes a structure.
-
-    Parameters
-    ----------
-    name : str
-        Name of the pin.
-    first, second : (str, str)
-        Chain and segment of both points, or `GROUND`.
-    first_point, second_point : (2,) float64
-        Points in the frames of the segments [m].
-    """
+    """A pin that holds points of two segments together and so closes a structure."""
 
     called: ClassVar[str] = "closure"
 
@@ -358,39 +303,26 @@ class ViscoelasticLink(Connection):
 
     A line has the tension k (l - l0)ⁿ + c dl/dt, a bushing the force k d + c dd/dt between its
     points, apart by d. Both have the torque k' (ψ - ψ0) + c' dψ/dt.
-
-    Parameters
-    ----------
-    name, first, first_point, second, second_point
-        As of `PinClosure`.
-    stiffness : float
-        k [N/mⁿ], >= 0.
-    damping : float
-        c [N s/m], >= 0.
-    rest_length : float
-        l0 [m], >= 0; zero for a bushing.
-    kind : {"line", "bushing"}
-        The law.
-    rotational_stiffness, rotational_damping : float
-        k' [N m/rad] and c' [N m s/rad], >= 0.
-    rest_angle : float
-        ψ0, the angle of the second segment from the first without torque [rad]. Angles are not
-        reduced to one turn.
-    pull_only : bool
-        Whether a line only pulls. With damping, its tension jumps from 0 to c dl/dt where the line
-        becomes taut.
-    exponent : float
-        n [1], > 0; 1 for a bushing.
     """
 
+    #: k [N/mⁿ], >= 0.
     stiffness: float
+    #: c [N s/m], >= 0.
     damping: float = 0.0
+    #: l0 [m], >= 0; zero for a bushing.
     rest_length: float = 0.0
+    #: The law: "line" or "bushing".
     kind: str = "line"
+    #: k' [N m/rad] and c' [N m s/rad], >= 0.
     rotational_stiffness: float = 0.0
     rotational_damping: float = 0.0
+    #: ψ0, the angle of the second segment from the first without torque [rad]. Angles are not
+    #: reduced to one turn.
     rest_angle: float = 0.0
+    #: Whether a line only pulls. With damping, its tension jumps from 0 to c dl/dt where the line
+    #: becomes taut.
     pull_only: bool = False
+    #: n [1], > 0; 1 for a bushing.
     exponent: float = 1.0
     called: ClassVar[str] = "link"
 

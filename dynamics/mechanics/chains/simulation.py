@@ -38,34 +38,12 @@ def simulate_chains(
     rtol: float = 1e-9,
     atol: float = 1e-11,
 ) -> ChainsResult:
-    """Simulate an assembly of chains.
+    """Simulate an assembly from free coordinates (F,) [rad, m]; return it at instants (T,) [s].
 
-    The integrators resolve every vibration, so that the cost grows with the highest frequency
-    √(k/m), that of the stiffest link; k = 1e4 to 1e6 N/m suffices for an almost rigid link.
-
-    Parameters
-    ----------
-    assembly : Assembly
-        Chains, links and closures.
-    times : (T,) float64
-        Instants of the result, increasing [s]; the motion starts at the first.
-    position, velocity : (F,) float64
-        Free coordinates (`Assembly.coordinate_names`) at the start [rad, m] and their rates.
-    method : {"RK4", "DOP853", "Radau"}
-        Integrator.
-    step : float
-        Longest step of "RK4" [s], > 0.
-    rtol, atol : float
-        Tolerances of the adaptive integrators on angles and rates [-; rad, rad/s], > 0.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range, a prescribed motion does not cover the times, or the
-        start leaves a closure open by more than 1e-6 m or m/s.
-    SimulationError
-        If the integration fails, or closures depend on each other or drift apart by 1e-5 m.
+    `step` is the longest of "RK4" [s]; `rtol` and `atol` are those of the adaptive integrators.
     """
+    # The integrators resolve every vibration, so that the cost grows with the highest frequency
+    # √(k/m), that of the stiffest link; k = 1e4 to 1e6 N/m suffices for an almost rigid link.
     instants = check_array("times", times, (None,))
     if len(instants) < 2 or np.diff(instants).min() <= 0.0:
         raise InputError(f"times: expected at least two increasing instants, found {times!r}")

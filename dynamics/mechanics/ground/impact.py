@@ -57,23 +57,10 @@ def newton_impact(
     restitution: float,
     friction: float,
 ) -> RigidImpact:
-    """Return the impact of points in contact with the ground after Newton and Coulomb.
+    """Return the impact of points on the ground, at coordinates and rates (F,) [m, rad].
 
-    Parameters
-    ----------
-    assembly : Assembly
-        Free chains.
-    points : sequence of ContactPoint
-        Points in contact.
-    position, velocity : (F,) array_like
-        Free coordinates [m, rad] and their rates before impact.
-    restitution, friction : float
-        Newton's e, 0 to 1, and coefficient of friction mu, >= 0 [1].
-
-    Raises
-    ------
-    SimulationError
-        If the law has no solution.
+    `restitution` is Newton's e, `friction` Coulomb's μ [1]. A `SimulationError` tells that the laws
+    have no solution.
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)

@@ -52,22 +52,12 @@ def striking_legs(
 ) -> tuple[Assembly, tuple[ContactPoint, ...]]:
     """Return legs on one hip, with heels and balls of the feet as contact points.
 
-    The rest of the body is a point mass at a free hip. Every side is a chain of thigh, shank (and
-    foot), with the points "stance heel", "stance ball" and so on. The free coordinates are the
-    angles of the segments, 0 where a leg hangs upright, and x and y of a free hip.
-
-    Parameters
-    ----------
-    body_mass, height : float
-        Mass [kg] and height [m] of the body, > 0.
-    sides : sequence of str
-        Names of the legs, one or more.
-    anchor : (2,) array_like, optional
-        Position of a pinned hip [m]; by default the hip is free.
-    ankle : {"locked", "hinged"}
-        Two segments a leg, thigh and shank with foot, or three.
-    joint_stiffness, joint_damping, joint_rest : float, (n,) or (sides, n) array_like
-        Laws of hip (against the upright trunk), knee (and ankle) [N m/rad, N m s/rad, rad].
+    The rest of the body [kg, m] is a point mass at a free hip, or the hip is pinned at an anchor
+    (2,) [m]. Every side is a chain of thigh, shank (and, where the ankle is "hinged", foot), with
+    the points "stance heel", "stance ball" and so on. The free coordinates are the angles of the
+    segments, 0 where a leg hangs upright, and x and y of a free hip. Stiffness, damping and rest of
+    hip (against the upright trunk), knee (and ankle) are one number, (n,) or (sides, n) [N m/rad,
+    N m s/rad, rad].
     """
     check_unique("sides", sides, some=True)
     limb, points = _limb(body_mass, height, check_in("ankle", ankle, ANKLES))

@@ -32,20 +32,13 @@ from foundation.contact_laws.normal import CompliantFriction, SpringDashpotLaw
 
 @dataclass(frozen=True, eq=False)
 class ContactPoint:
-    """A point of a segment that may touch the ground.
+    """A point of a segment that may touch the ground."""
 
-    Parameters
-    ----------
-    name : str
-        Name, such as "heel".
-    segment : (str, str)
-        Chain and segment of the point.
-    position : (2,) float64
-        Position in the frame of the segment [m].
-    """
-
+    #: Name, such as "heel".
     name: str
+    #: Chain and segment of the point.
     segment: tuple[str, str]
+    #: Position in the frame of the segment (2,) [m].
     position: ArrayLike
 
     def __post_init__(self) -> None:
@@ -58,18 +51,9 @@ def penalty_ground(
     damping: float = 500.0,
     friction: CompliantFriction | None = None,
 ) -> CompliantGround:
-    """Return compliant ground with friction; docs/mechanics.md states the law.
+    """Return ground of compliance ε [m/N], damping β [N s/m] and friction, by default of 0.8.
 
     The defaults are not measured: a body of 75 kg at rest on one point sinks 7.4 mm.
-
-    Parameters
-    ----------
-    compliance : float
-        Compliance eps [m/N], > 0.
-    damping : float
-        Damping beta [N s/m], >= 0.
-    friction : CompliantFriction, optional
-        By default 1e5 N/m, 200 N s/m and a coefficient of 0.8.
     """
     check_number("compliance", compliance, above=0.0, unit="m/N")
     check_number("damping", damping, at_least=0.0, unit="N s/m")
@@ -117,27 +101,10 @@ def simulate_strike(
     *,
     samples: int = 1001,
 ) -> StrikeResult:
-    """Return the motion of an assembly, such as two legs, above and on the ground.
+    """Return the motion of an assembly, such as two legs, above and on the ground, for a time [s].
 
-    Parameters
-    ----------
-    assembly : Assembly
-        Chains, such as those of `striking_legs`.
-    points : sequence of ContactPoint
-        Points that may touch the ground, P of them.
-    ground : CompliantGround
-        Contact and friction, such as `penalty_ground`.
-    position, velocity : (F,) array_like
-        Free coordinates of the assembly [m, rad] and their rates at time 0.
-    duration : float
-        Simulated time [s], > 0.
-    samples : int
-        Number of instants in the result, equally spaced from 0 to the duration, >= 2.
-
-    Raises
-    ------
-    SimulationError
-        If the integrator fails.
+    It starts from free coordinates and rates (F,) [m, rad]; `samples` is the number of equally
+    spaced instants of the result.
     """
     check_number("duration", duration, above=0.0, unit="s")
     count = check_count("samples", samples, at_least=2)
@@ -177,26 +144,11 @@ def standing_start(
     velocity: ArrayLike,
     standing: str | Sequence[str],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return position and rates with some points at rest on the ground, under the weight of all.
+    """Return position and rates (F,) [m, rad] with points at rest on the ground under the weight.
 
     The height of the free base becomes that at which the points bear the weight in statics. The
     rates become those after impulses that stop the points, v - M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v: of all rates
     with the points at rest the nearest in kinetic energy.
-
-    Parameters
-    ----------
-    assembly, points, ground
-        As of `simulate_strike`; all chains hang from one free base.
-    position, velocity : (F,) array_like
-        Wanted free coordinates [m, rad] and rates.
-    standing : str or sequence of str
-        Names of the points at rest, such as "stance ball".
-
-    Raises
-    ------
-    InputError
-        If there is no free base, no point is named, a point is unknown, one of the points at rest
-        is not in the ground, or another point is.
     """
     q, v = coordinates(assembly, position, velocity)
     check_free(assembly)

@@ -57,28 +57,18 @@ _SCALES = np.array([1e-1, 1e-2, 1e-2, 1.0, 1e-1, 1e-1, 1e-1])
 
 @dataclass(frozen=True, eq=False)
 class PlanarLigament:
-    """One ligament between two points, which only pulls.
-
-    Parameters
-    ----------
-    name : str
-        Name of the ligament.
-    femoral, tibial : (2,) float64
-        Attachments in the frames of femur and tibia [m].
-    rest_length : float
-        l0 [m], > 0.
-    stiffness : float
-        k >= 0 of the tension k (l - l0)² [N/m²].
-    strain_limit, force_limit : float
-        Strain [1] and force [N], > 0, at which the ligament ruptures, which no simulation heeds;
-        by default infinite.
-    """
+    """One ligament between two points, which only pulls."""
 
     name: str
+    #: Attachments in the frames of femur and tibia (2,) [m].
     femoral: FloatArray
     tibial: FloatArray
+    #: l0 [m], > 0.
     rest_length: float
+    #: k >= 0 of the tension k (l - l0)² [N/m²].
     stiffness: float
+    #: Strain [1] and force [N], > 0, at which the ligament ruptures, which no simulation heeds; by
+    #: default infinite.
     strain_limit: float = math.inf
     force_limit: float = math.inf
 
@@ -152,30 +142,20 @@ class ContactState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlanarKnee:
-    """Tibia with contact, ligaments and loads.
+    """Tibia with contact, ligaments and loads."""
 
-    Parameters
-    ----------
-    mass, inertia : float
-        Mass [kg] and moment of inertia about the centre of mass [kg m²], > 0.
-    geometry : ContactGeometry
-        `ProfileContact`, `ClearanceJoint` or another geometry with a method `contact`.
-    law : ContactLaw
-        Normal force over the indentation, continuous in its rate.
-    ligaments : tuple of PlanarLigament
-        Ligaments with unique names.
-    pull : Pull, optional
-        Force at the centre of mass.
-    gravity : float
-        Acceleration along -y [m/s²], >= 0.
-    """
-
+    #: Mass [kg] and moment of inertia about the centre of mass [kg m²], > 0.
     mass: float
     inertia: float
+    #: `ProfileContact`, `ClearanceJoint` or another geometry with a method `contact`.
     geometry: ContactGeometry
+    #: Normal force over the indentation, continuous in its rate.
     law: ContactLaw
+    #: Ligaments with unique names.
     ligaments: tuple[PlanarLigament, ...] = ()
+    #: Force at the centre of mass.
     pull: Pull | None = None
+    #: Acceleration along -y [m/s²], >= 0.
     gravity: float = STANDARD_GRAVITY
 
     def __post_init__(self) -> None:
@@ -248,44 +228,32 @@ class _KneeContact:
 
 @dataclass(frozen=True, eq=False)
 class PlanarMotion:
-    """Motion of the tibia, loads on the tibia and energies at n instants, with B ligaments.
+    """Motion of the tibia, loads on the tibia and energies at n instants, with B ligaments."""
 
-    Parameters
-    ----------
-    time : (n,) float64
-        Instants [s].
-    state : (n, 6) float64
-        x, y, φ, v_x, v_y, ω [m, rad, s].
-    indentation, contact_force, indentation_rate, sliding_velocity : (n,) float64
-        δ, negative apart [m], F [N], dδ/dt and velocity along the femur's tangent [m/s].
-    femoral_contact, tibial_contact : (n, 2) float64
-        Contact points in the frames of femur and tibia [m].
-    ligament_length, ligament_force : (n, B) float64
-        Lengths [m] and tensions [N].
-    kinetic, gravitational, ligament_energy, contact_energy : (n,) float64
-        Energies [J].
-    pull_work, contact_loss : (n,) float64
-        Work of the pull and loss in the contact so far [J].
-    impacts : tuple of ContactChange
-        Starts of contacts after the first instant.
-    """
-
+    #: Instants (n,) [s].
     time: FloatArray
+    #: x, y, φ, v_x, v_y, ω (n, 6) [m, rad, s].
     state: FloatArray
+    #: δ, negative apart (n,) [m], F [N], dδ/dt and velocity along the femur's tangent [m/s].
     indentation: FloatArray
     contact_force: FloatArray
     indentation_rate: FloatArray
     sliding_velocity: FloatArray
+    #: Contact points in the frames of femur and tibia (n, 2) [m].
     femoral_contact: FloatArray
     tibial_contact: FloatArray
+    #: Lengths (n, B) [m] and tensions [N].
     ligament_length: FloatArray
     ligament_force: FloatArray
+    #: Energies (n,) [J].
     kinetic: FloatArray
     gravitational: FloatArray
     ligament_energy: FloatArray
     contact_energy: FloatArray
+    #: Work of the pull and loss in the contact so far (n,) [J].
     pull_work: FloatArray
     contact_loss: FloatArray
+    #: Starts of contacts after the first instant.
     impacts: tuple[ContactChange, ...]
 
     @property
@@ -318,25 +286,10 @@ def simulate_planar_knee(
     step: float = 5e-4,
     tolerance: float = 1e-9,
 ) -> PlanarMotion:
-    """Simulate the motion of the tibia from a state.
+    """Simulate the motion of the tibia from a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s].
 
-    Parameters
-    ----------
-    knee : PlanarKnee
-        The knee.
-    initial : (6,) array_like
-        State (x, y, φ, v_x, v_y, ω) [m, rad, s].
-    duration : float
-        Simulated time [s], > 0.
-    step : float
-        Largest distance of the instants of the result [s], > 0.
-    tolerance : float
-        Relative tolerance of the integrator (DOP853), 1e-12 to 1e-2 [1].
-
-    Raises
-    ------
-    SimulationError
-        If the integration fails or the bodies have no contact point.
+    `step` is the largest distance of the instants of the result [s], `tolerance` the relative one
+    of the integrator (DOP853).
     """
     start = check_array("initial", initial, (6,))
     check_number("duration", duration, above=0.0, unit="s")

@@ -60,10 +60,7 @@ def machado_data() -> dict[str, float]:
 
 
 def machado_ligaments() -> tuple[PlanarLigament, ...]:
-    """Return the ligaments MCL, LCL, ACL and PCL with their limits of strain and force (table 2).
-
-    The LCL has no limits in print: they are infinite.
-    """
+    """Return the ligaments MCL, LCL, ACL and PCL of table 2; the LCL has no limits in print."""
     rows = read_csv_table(_TABLES / "machado2010_ligaments.csv").rows()
     return tuple(
         PlanarLigament(
@@ -112,19 +109,10 @@ def machado_knee(
     *,
     direction: ArrayLike = PROXIMAL,
 ) -> PlanarKnee:
-    """Return the knee with free contact of femur and tibia.
+    """Return the knee with free contact under a pull [N] along a direction (2,) [1].
 
-    Parameters
-    ----------
-    pull : float
-        Amplitude of the pull [N]: 50 or 150 in the paper.
-    law : {"hertz", "hunt-crossley", "lankarani-nikravesh", "flores"} or ContactLaw
-        Contact law; a name has the stiffness of a sphere on a plane (`machado_laws`).
-    kind : {"cubic", "akima", "pchip"}
-        Splines of the profiles; by default shape-preserving, as the paper elects (section 6).
-    direction : (2,) array_like
-        Direction of the pull in the global frame [1]; by default proximal, as in the paper.
-        (1, 0) is anterior.
+    A law by name, of `MACHADO_LAWS`, has the stiffness of a sphere on a plane. The profiles have
+    shape-preserving splines by default, as the paper elects (section 6), and the pull is proximal.
     """
     radius = machado_data()["femur_radius_m"]
     femur = PolarProfile.circle(radius, kind=kind)
@@ -141,22 +129,13 @@ def machado_clearance_knee(
     ligaments: bool = True,
     direction: ArrayLike = PROXIMAL,
 ) -> PlanarKnee:
-    """Return the knee with a revolute joint with clearance instead of the free contact.
+    """Return the knee with a revolute joint with clearance [m] instead of the free contact.
 
     The femoral circle is the journal in a socket of the tibia. At the start the wall of the socket
     touches the plane of the free knee where the journal is closest: an infinite clearance is the
-    free contact. The law has the stiffness of a sphere in this socket.
-
-    Parameters
-    ----------
-    clearance : float
-        Radius of the socket minus that of the journal [m], > 0. The paper calls the clearance
-        relatively large and gives no value; the default is ours.
-    pull, law, direction
-        As of `machado_knee`, with the direction (2,) [1].
-    ligaments : bool
-        Whether to keep the ligaments, as the paper does (figure 18). In a narrow socket the
-        ligaments prevent a rotation about its centre; without them the knee hyperextends.
+    free contact. The law has the stiffness of a sphere in this socket. The paper keeps the
+    ligaments (figure 18); in a narrow socket they prevent a rotation about its centre, and without
+    them the knee hyperextends. The pull [N] has a direction (2,) [1].
     """
     radius = machado_data()["femur_radius_m"]
     x, y, angle = machado_state()[:3]

@@ -46,37 +46,25 @@ _UNEVEN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class UnilateralLink:
-    """One link; the stated units hold for coordinates in metres, else the conjugate units.
+    """One link; the stated units hold for coordinates in metres, else the conjugate units."""
 
-    Parameters
-    ----------
-    direction : (n_dof,) float64
-        w: derivative of the gap by the coordinates, and the generalised force of N = 1 [1]. A
-        buffer between q0 and q1 >= q0 has (-1, 1); a cable, with its slack as the gap, (1, -1).
-    stiffness : float
-        k [N/m], > 0.
-    damping : float
-        c [N s/m], >= 0.
-    gap : float
-        Gap g0 at q = 0 [m].
-    friction : float
-        Coefficient of friction μ, >= 0.
-    tangent : (n_dof,) float64, optional
-        τ: the slip velocity is τᵀ q̇ [1]; required with friction.
-    doubling_depth : float
-        Um [m]: the stiffness is k (1 + ξ / Um), so that the elastic force is k ξ (1 + ξ / Um); > 0,
-        by default infinite: a constant stiffness.
-    tangential_stiffness : float
-        kt [N/m], > 0: the tip yields by T / kt before it slips; by default the tip is rigid.
-    """
-
+    #: w: derivative of the gap by the coordinates, and the generalised force of N = 1 (n_dof,) [1].
+    #: A buffer between q0 and q1 >= q0 has (-1, 1); a cable, with its slack as the gap, (1, -1).
     direction: FloatArray
+    #: k [N/m], > 0.
     stiffness: float
+    #: c [N s/m], >= 0.
     damping: float = 0.0
+    #: Gap g0 at q = 0 [m].
     gap: float = 0.0
+    #: Coefficient of friction μ, >= 0.
     friction: float = 0.0
+    #: τ: the slip velocity is τᵀ q̇ (n_dof,) [1]; required with friction.
     tangent: FloatArray | None = None
+    #: Um [m]: the stiffness is k (1 + ξ / Um), so that the elastic force is k ξ (1 + ξ / Um); > 0,
+    #: by default infinite: a constant stiffness.
     doubling_depth: float = np.inf
+    #: kt [N/m], > 0: the tip yields by T / kt before it slips; by default the tip is rigid.
     tangential_stiffness: float = np.inf
 
     def __post_init__(self) -> None:
@@ -123,31 +111,10 @@ def simulate_links(
     stiffness: ArrayLike | None = None,
     damping: ArrayLike | None = None,
 ) -> LinkMotion:
-    """Simulate the motion of masses with unilateral links in fixed steps.
+    """Simulate masses M (n, n) [kg] with unilateral links in fixed steps [s] from (n,) [m, m/s].
 
-    Parameters
-    ----------
-    mass : (n_dof, n_dof) float64
-        M [kg], symmetric and positive definite.
-    links : sequence of UnilateralLink
-        The links. Tips of links that overlap at the start are indented.
-    position, velocity : (n_dof,) float64
-        Coordinates and rates at time zero [m, m/s].
-    step : float
-        h [s], > 0.
-    n_steps : int
-        Number of steps, >= 1.
-    load : (n_dof,) float64, or function of time [s], optional
-        Q [N]; by default none.
-    stiffness, damping : (n_dof, n_dof) float64, optional
-        K [N/m] and C [N s/m] of bilateral springs and dampers, symmetric; by default none.
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
-    ComplementarityError
-        If a step has no solution; the message states the time.
+    `load` (n,) [N] may be a function of time; `stiffness` and `damping` (n, n) [N/m, N s/m] are
+    bilateral. Tips of links that overlap at the start are indented.
     """
     q = check_array("position", position, (None,))
     v = check_array("velocity", velocity, q.shape)

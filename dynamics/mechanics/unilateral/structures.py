@@ -83,37 +83,15 @@ def solve_structure(
     activation: ArrayLike = 1.0,
     two_sided: ArrayLike = (),
 ) -> Structure:
-    """Return the tensions of a structure of tension-only members under a load.
+    """Return the tensions of a structure of tension-only members, balance @ forces = load.
 
-    A taut member has the force F = a k (elongation + pretension + a contraction). The activation a
-    scales the stiffness, and the initial deformation D₀ of the pretension stays (Kolesnikov 2004,
-    eq. 31, 32, 44 and 45); that it scales a contraction as well is an addition of this project.
-
-    Parameters
-    ----------
-    balance : (n, m) float64
-        Generalised force of a unit tension of every member: moment arms [m] of joints, direction
-        cosines of nodes. A free node is two or three rows with no load.
-    stiffness : (m,) float64
-        k: force per elongation [N/m], > 0.
-    load : (n,) float64
-        Load that the members supply, balance @ forces = load [N m, N]; the opposite of the
-        external load.
-    contraction : float or (m,) float64
-        Shortening of the unloaded length at full activation [m], >= 0.
-    pretension : float or (m,) float64
-        D₀: elongation without displacement [m] at any activation; negative for a slack member.
-    activation : float or (m,) float64
-        a [1], from 0 to 1; a member with 0 has no force.
-    two_sided : (k,) int or (m,) bool
-        Members that push as well as pull, such as bars; by default none.
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
-    InfeasibleLoadError
-        If no tensions balance the load.
+    `balance` (n, m) [m, 1] has the generalised force of a unit tension of every member, `stiffness`
+    (m,) [N/m] is k, and `load` (n,) [N m, N] the opposite of the external load. A taut member has
+    the force F = a k (elongation + pretension + a contraction), with one activation a, pretension
+    [m] and contraction [m] for all members or each. The activation a scales the stiffness, and the
+    initial deformation D₀ of the pretension stays (Kolesnikov 2004, eq. 31, 32, 44 and 45); that it
+    scales a contraction as well is an addition of this project. Members `two_sided`, (k,) int or
+    (m,) bool, push as well. An `InfeasibleLoadError` names a load that no tensions balance.
     """
     b = check_array("balance", balance, (None, None))
     k = check_array("stiffness", stiffness, (b.shape[1],))
@@ -253,20 +231,12 @@ def _most_negative(values: FloatArray) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class PinnedSegment:
-    """A rigid segment that turns about a joint on another body.
-
-    Parameters
-    ----------
-    name : str
-        Name of the segment.
-    joint : (2,) float64
-        Joint in the global frame [m].
-    parent : str
-        Body of the joint; by default the ground.
-    """
+    """A rigid segment that turns about a joint on another body."""
 
     name: str
+    #: Joint in the global frame (2,) [m].
     joint: FloatArray
+    #: Body of the joint; by default the ground.
     parent: str = GROUND
 
     def __post_init__(self) -> None:
@@ -275,25 +245,17 @@ class PinnedSegment:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A straight member between two bodies (a segment, a node or "ground").
+    """A straight member between two bodies (a segment, a node or "ground")."""
 
-    Parameters
-    ----------
-    start_body, end_body : str
-        Bodies of both ends.
-    start, end : (2,) float64
-        Ends in the global frame [m].
-    stiffness : float
-        Force per elongation [N/m], > 0.
-    two_sided : bool
-        Whether it pushes as well as pulls.
-    """
-
+    #: Bodies of both ends.
     start_body: str
+    #: Ends in the global frame (2,) [m].
     start: FloatArray
     end_body: str
     end: FloatArray
+    #: Force per elongation [N/m], > 0.
     stiffness: float
+    #: Whether it pushes as well as pulls.
     two_sided: bool = False
 
     def __post_init__(self) -> None:
@@ -310,18 +272,9 @@ class Member:
 
 
 class PlanarStructure:
-    """Segments, nodes and members, as `solve_structure` takes them.
+    """Segments (parents first), members and free nodes, as `solve_structure` takes them.
 
     The freedoms are the absolute rotations of the segments, then x and y of the nodes.
-
-    Parameters
-    ----------
-    segments : sequence of PinnedSegment
-        Parents before children.
-    members : sequence of Member
-        Members in the order of the columns of `balance`.
-    nodes : sequence of str
-        Names of the free nodes.
     """
 
     def __init__(
@@ -371,10 +324,7 @@ class PlanarStructure:
         return np.array(columns).reshape(len(columns), len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
-        """Return the generalised force (n,) [N m, N] of a force at a point of a body.
-
-        The point (2,) [m] and the force (2,) [N] are in the global frame.
-        """
+        """Return the generalised force (n,) [N m, N] of a force (2,) [N] at a point (2,) [m]."""
         at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
         k, count = self._bodies[check_in("body", body, self._bodies)], len(self.segments)
         place = as_complex(at[None]) - self._joints[k] if k < count else np.zeros(1)
@@ -384,15 +334,7 @@ class PlanarStructure:
     def joint_reactions(
         self, forces: ArrayLike, loads: Sequence[tuple[str, ArrayLike]] = ()
     ) -> FloatArray:
-        """Return the force of every joint on its segment, (s, 2) [N], in the global frame.
-
-        Parameters
-        ----------
-        forces : (m,) float64
-            Tensions of the members [N].
-        loads : sequence of (str, (2,) float64)
-            Bodies and the external forces on them [N], global frame.
-        """
+        """Return forces of the joints on segments (s, 2) [N] by tensions (m,), loads (2,) [N]."""
         tension = check_array("forces", forces, (len(self.members),))
         pulls = np.zeros((len(self._bodies), 2))
         for body, force in loads:

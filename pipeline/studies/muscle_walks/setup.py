@@ -23,12 +23,10 @@ from dynamics.musculoskeletal.comak_file import (
     ComakFile,
     check_coordinates,
     read_reserves,
-    reserve_fields,
     with_actuators,
 )
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
-    MuscleWeight,
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.forward_simulation import settle
@@ -139,7 +137,7 @@ def walk_settings(
         settings, files = source.settings(model.viscosities), source.files
     changes = _changes(file.comak, settings)
     if source is None and walk.reserves is not None:
-        changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
+        changes["reserve_forces"] = tuple(read_reserves(data_file(walk.reserves)).items())
     if settings is not None:
         settings = replace(settings, **changes)
     elif model.contacts:
@@ -167,12 +165,8 @@ def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, An
             for name, damping in comak.secondary.items()
         )
     if comak.muscle_weights:
-        kept = () if settings is None else settings.muscle_weights
-        own = comak.muscle_weights
-        changes["muscle_weights"] = (
-            *(weight for weight in kept if weight.name not in own),
-            *(MuscleWeight(name, (0.0,), (weight,)) for name, weight in own.items()),
-        )
+        kept = {} if settings is None else dict(settings.muscle_weights)
+        changes["muscle_weights"] = tuple((kept | comak.muscle_weights).items())
     return changes
 
 

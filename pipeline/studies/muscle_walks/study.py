@@ -15,7 +15,6 @@ import pandas as pd
 from pydantic import Field
 
 from dynamics.musculoskeletal import ComakResult, ComakSettings, RecordedPlant
-from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -167,10 +166,9 @@ def _scales(names: list[str], changes: Mapping[str, float]) -> FloatArray:
     return changes.get(ALL, 1.0) * np.array([changes.get(name, 1.0) for name in names])
 
 
-def _varied_settings(settings: ComakSettings, weights: Mapping[str, float]) -> ComakSettings:
-    kept = tuple(weight for weight in settings.muscle_weights if weight.name not in weights)
-    own = tuple(MuscleWeight(name, (0.0,), (value,)) for name, value in weights.items())
-    return replace(settings, muscle_weights=(*kept, *own))
+def _varied_settings(settings: ComakSettings, weights: dict[str, float]) -> ComakSettings:
+    changed = dict(settings.muscle_weights) | weights
+    return replace(settings, muscle_weights=tuple(changed.items()))
 
 
 def _varied_contact(

@@ -23,7 +23,6 @@ from pipeline.studies.muscle_walks.frames import (
     contact_flags,
     frame_figures,
     jump_flags,
-    shared_text,
 )
 from pipeline.studies.muscle_walks.knee_waveforms import (
     KneeSummary,
@@ -107,7 +106,7 @@ def summarise(
     knee: KneeLoads | None = None,
 ) -> MuscleWalkSummary:
     """Return the summary of a walk; `tensions` are (N, L) [N], `seconds` the times by part [s]."""
-    figures = frame_figures(setup, setup.springs, setup.contacts, result, tensions)
+    figures = frame_figures(setup, setup.springs, result, tensions)
     weight = figures["body_weight_N"]
     return MuscleWalkSummary(
         **figures,
@@ -224,7 +223,6 @@ def summary_lines(summary: MuscleWalkSummary, folder: Path) -> list[str]:
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
     lines += knee_text(summary.knee, folder)
-    lines += shared_text(summary.shared)
     lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)
     lines += residual_text(summary.residuals)

@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
 from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
@@ -154,19 +153,6 @@ def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert [*empty.iterdir()] == []
-
-
-def test_functions_over_time_are_those_of_opensim(opensim):
-    rng = np.random.default_rng(7)
-    times = tuple((1.0 + np.cumsum(rng.uniform(0.1, 0.5, 4))).tolist())
-    weights = tuple(rng.uniform(2.0, 3.0, len(times)).tolist())
-    function = opensim.PiecewiseLinearFunction()
-    for point in zip(times, weights, strict=True):
-        function.addPoint(*point)
-    own = MuscleWeight("ham", times, weights)
-    for time in np.linspace(times[0] - 0.1, times[-1] + 0.1, 23).tolist():
-        theirs = function.calcValue(opensim.Vector(1, time))
-        assert own.at(time) == pytest.approx(theirs, rel=1e-7), time
 
 
 @pytest.mark.parametrize(
