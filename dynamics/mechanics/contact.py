@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.links import Terms
+from dynamics.mechanics.chain_parts import Terms
+from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_number

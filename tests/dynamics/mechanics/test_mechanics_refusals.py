@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dynamics.mechanics import ground, planar_knee, unilateral
-from dynamics.mechanics.chains import (
+from dynamics.mechanics.chain_parts import (
     GROUND,
-    Assembly,
     Attachment,
     Chain,
     ChainSegment,
@@ -17,12 +16,9 @@ from dynamics.mechanics.chains import (
     PrescribedMotion,
     SlidingJoint,
     ViscoelasticLink,
-    simulate_chains,
 )
-from dynamics.mechanics.unilateral.complementarity import (
-    ComplementarityError,
-    solve_complementarity,
-)
+from dynamics.mechanics.chains import Assembly, simulate_chains
+from dynamics.mechanics.complementarity import ComplementarityError, solve_complementarity
 from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws.normal import LinearHysteresisLaw
 from tests.oracles.heel_strike import heel_strike, reversing_impact
