@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.leg_sides import LegSide, leg_side
+from dynamics.musculoskeletal.osim_joints import Placement
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray, check_number

@@ -18,7 +18,7 @@ from dynamics.musculoskeletal.joint_contact import (
     mirrored_pose,
     pose_of,
 )
-from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import Placement
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynamics.musculoskeletal.comak_file import ComakFile
+from dynamics.musculoskeletal.comak_settings import ComakFile
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.prescribed_motion import read_forward_tool
 from foundation.base.errors import InputError

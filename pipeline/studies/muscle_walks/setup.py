@@ -19,15 +19,13 @@ import numpy as np
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal import Comak, ComakSettings, RecordedPlant
-from dynamics.musculoskeletal.comak_file import (
+from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
+    ComakFiles,
+    SecondaryCoordinate,
     check_coordinates,
     read_reserves,
     with_actuators,
-)
-from dynamics.musculoskeletal.comak_settings import (
-    ComakFiles,
-    SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.forward_simulation import settle
 from dynamics.musculoskeletal.ground_balance import ground_balance, loaded_by_plates

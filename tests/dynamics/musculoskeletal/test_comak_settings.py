@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import ComakSettings
-from dynamics.musculoskeletal.comak_file import (
+from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
+    SecondaryCoordinate,
     check_coordinates,
     with_actuators,
 )
-from dynamics.musculoskeletal.comak_settings import SecondaryCoordinate
 from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, read_marker_settings
 from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.musculoskeletal.prescribed_motion import ForwardSettings, read_forward_settings

@@ -11,8 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
+from dynamics.musculoskeletal.marker_kinematics import (
+    ConstraintFunctions,
+    MarkerSettings,
+    follow_markers,
+)
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,

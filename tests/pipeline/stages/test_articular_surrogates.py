@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
+from dynamics.musculoskeletal.osim_joints import KinematicChain, Placement
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
