@@ -210,8 +210,6 @@ class Chain:
         if not self.name:
             raise InputError("chain: name: expected a name, found '', the name of the ground")
         of = f"chain {self.name}:"
-        check_members(f"{of} segments", self.segments, ChainSegment)
-        check_members(f"{of} joints", self.joints, Joint, SlidingJoint)
         count = len(self.segments)
         check_unique(f"{of} segments", self.segment_names, some=True)
         if self.joints and len(self.joints) != count:
@@ -273,8 +271,6 @@ class Connection:
     called: ClassVar[str]
 
     def __post_init__(self) -> None:
-        for end in ("first", "second"):
-            check_place(f"{self.label}: {end}", getattr(self, end))
         check_fields(self, f"{self.label}: ", first_point=(2,), second_point=(2,))
         if self.first == self.second:
             raise InputError(
@@ -344,22 +340,6 @@ class ViscoelasticLink(Connection):
         if self.kind == "bushing" and (self.pull_only or self.exponent != 1.0):
             name = "pull_only" if self.pull_only else "exponent"
             raise InputError(f"{of} {name}: expected the kind 'line', found {self.kind!r}")
-
-
-def check_place(name: str, where: object) -> None:
-    """Raise an InputError that calls it by a name unless this is (chain, segment)."""
-    if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
-        raise InputError(f"{name}: expected (chain, segment), found {where!r}")
-
-
-def check_members(name: str, members: object, *kinds: type) -> None:
-    """Raise an InputError that calls the members by a name unless they are a tuple of the kinds."""
-    if isinstance(members, tuple | list) and all(isinstance(each, kinds) for each in members):
-        return
-    expected = " or ".join(kind.__name__ for kind in kinds)
-    raise InputError(
-        f"{name}: expected a tuple of {expected}, (one,) for a single one, found {members!r:.80}"
-    )
 
 
 #: Distance under which two points count as one, so that a line has no direction [m].

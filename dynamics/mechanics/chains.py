@@ -39,7 +39,6 @@ from dynamics.mechanics.chain_parts import (
     Terms,
     ViscoelasticLink,
     check_closed,
-    check_members,
     close_state,
     independent,
 )
@@ -102,12 +101,7 @@ class Assembly:
     closures: tuple[PinClosure, ...] = ()
 
     def __post_init__(self) -> None:
-        check_members("chains", self.chains, Chain)
-        check_members("links", self.links, ViscoelasticLink)
-        check_members("closures", self.closures, PinClosure)
-        if not self.chains:
-            raise InputError("chains: expected at least one chain, found none")
-        check_unique("chains", [each.name for each in self.chains])
+        check_unique("chains", [each.name for each in self.chains], some=True)
         check_unique("links", [each.name for each in self.links])
         check_unique("closures", [each.name for each in self.closures])
         check_unique("chain.segment", self.columns)

@@ -38,7 +38,6 @@ from dynamics.mechanics.chain_parts import (
     FreeBase,
     Joint,
     ViscoelasticLink,
-    check_place,
 )
 from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.complementarity import ComplementarityError, solve_complementarity
@@ -70,7 +69,6 @@ class ContactPoint:
     position: ArrayLike
 
     def __post_init__(self) -> None:
-        check_place(f"contact point {self.name}: segment", self.segment)
         check_fields(self, f"contact point {self.name}: ", position=(2,))
 
 
@@ -136,8 +134,6 @@ def simulate_strike(
     """
     check_number("duration", duration, above=0.0, unit="s")
     count = check_count("samples", samples, at_least=2)
-    if not isinstance(ground, CompliantGround):
-        raise InputError(f"ground: expected a CompliantGround, found {ground!r}")
     problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
     q, v = coordinates(assembly, position, velocity)
     times = np.linspace(0.0, duration, count)

@@ -177,16 +177,12 @@ class PlanarKnee:
     def __post_init__(self) -> None:
         check_numbers(self, above=0.0, mass="kg", inertia="kg m²")
         check_numbers(self, at_least=0.0, gravity="m/s²")
-        if not isinstance(self.law, ContactLaw):
-            raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
         if isinstance(self.law, LinearHysteresisLaw):
             raise InputError(
                 "law: expected a force that is continuous in the rate, found LinearHysteresisLaw, "
                 "whose force jumps where the rate changes its sign, so that a lasting contact has "
                 "no solution; use KelvinVoigtLaw or FloresLaw"
             )
-        if not isinstance(self.pull, Pull | None):
-            raise InputError(f"pull: expected a Pull or None, found {self.pull!r}")
         object.__setattr__(self, "ligaments", tuple(self.ligaments))
         check_unique("ligaments", [each.name for each in self.ligaments])
 
@@ -250,11 +246,10 @@ class PlanarMotion:
     time: FloatArray
     #: x, y, φ, v_x, v_y, ω (n, 6) [m, rad, s].
     state: FloatArray
-    #: δ, negative apart (n,) [m], F [N], dδ/dt and velocity along the femur's tangent [m/s].
+    #: δ, negative apart (n,) [m], F [N] and dδ/dt [m/s].
     indentation: FloatArray
     contact_force: FloatArray
     indentation_rate: FloatArray
-    sliding_velocity: FloatArray
     #: Contact points in the frames of femur and tibia (n, 2) [m].
     femoral_contact: FloatArray
     tibial_contact: FloatArray
@@ -334,7 +329,6 @@ def simulate_planar_knee(
         indentation=-result.gap[:, 0],
         contact_force=result.forces[:, 0, 1],
         indentation_rate=np.array([each.rate for each in contacts]),
-        sliding_velocity=np.array([each.sliding for each in contacts]),
         femoral_contact=np.array([each.point.point for each in contacts]),
         tibial_contact=np.array(
             [each.point.on_tibia(at) for each, at in zip(contacts, places, strict=True)]

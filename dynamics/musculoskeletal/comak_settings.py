@@ -300,39 +300,21 @@ class ComakFile:
             found.append(SecondaryCoordinate(damping=damping, **values))
         return tuple(found)
 
-    def prescribed(self, coordinates: Collection[str]) -> tuple[str, ...]:
-        """Return the coordinates of a model that are prescribed, by the list or in no list."""
-        return (*self._prescribed, *self._in_no_list(coordinates))
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Coordinates that the list of the file prescribes."""
+        return self._prescribed
 
-    def _in_no_list(self, coordinates: Collection[str]) -> list[str]:
-        """Return the coordinates that are neither prescribed, primary nor secondary."""
-        listed = {
-            *self._prescribed,
-            *self.tool.names("primary_coordinates"),
-            *(each.last_name("coordinate") for each in self.tool.below(_SECONDARY.tag)),
-        }
-        return [name for name in coordinates if name not in listed]
-
-    def notes(self, coordinates: Collection[str], held: Collection[str] = ()) -> tuple[str, ...]:
-        """Return notes on settings that are not carried out, and on coordinates in no list."""
-        tool = self.tool
-        if tool.boolean("replace_force_set", False):
+    def notes(self, coordinates: Collection[str]) -> tuple[str, ...]:
+        """Return notes on settings that are not carried out, for coordinates of a model."""
+        if self.tool.boolean("replace_force_set", False):
             raise InputError(
                 f"{self._path}, replace_force_set: expected false, found true, which removes the "
                 "muscles and ligaments of the model; set replace_force_set to false"
             )
         where = f"{self._path}, prescribed_coordinates"
         check_coordinates(where, self._prescribed, coordinates)
-        notes = settings_notes(tool, TOOL, _SECONDARY)
-        left = self._in_no_list([name for name in coordinates if name not in held])
-        if left:
-            notes += (
-                f"{tool.where}: {', '.join(left)}: expected in prescribed_coordinates, "
-                "primary_coordinates or the secondary coordinates, found in no list; these "
-                "coordinates follow the motion like prescribed coordinates; add each coordinate to "
-                "one of the lists",
-            )
-        return notes
+        return settings_notes(self.tool, TOOL, _SECONDARY)
 
 
 def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:

@@ -34,7 +34,6 @@ from dynamics.musculoskeletal.measured_markers import (
     misfit,
     read_markers,
 )
-from dynamics.musculoskeletal.motion_input import check_seconds
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, opensim, without_output
 from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground
@@ -427,7 +426,6 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
     measured = measured.between(settings.start, settings.stop)
     _check_each_instant(measured, known.intersection(weights))
-    check_seconds(measured.source, measured.time)
     notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)

@@ -339,14 +339,6 @@ def material_notes(model: OsimModel) -> tuple[str, ...]:
     )
 
 
-def contact_meshes(
-    model: OsimModel, meshes: Mapping[str, Path] | None = None
-) -> dict[str, tuple[TriangleMesh, TriangleMesh]]:
-    """Return the meshes of bed and target [m] of each contact of a model, by its name."""
-    surfaces = ContactSurfaces(model, meshes)
-    return {c.name: (surfaces.unturned(c.bed), surfaces.unturned(c.target)) for c in model.contacts}
-
-
 def _joint_contact(
     model: OsimModel,
     contact: ArticularContact,
