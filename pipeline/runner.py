@@ -186,9 +186,8 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[TrainedKnee
     seed, names = config.run.seed, config.knee.compartments
     candidates = Candidates(_drawn(run, sampled, space), config.feasibility)
     trained = fit_surrogates(
-        sampled.training, space, settings, pairs, seed, run.execution, names, candidates,
-        run.fits,
-    )  # fmt: skip
+        sampled.training, space, settings, pairs, seed, run.execution, names, candidates
+    )
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
 
@@ -240,7 +239,6 @@ def _validate(
             for fitted in found
         ],
         figures=Figures([*judged[0].figures, *others]),
-        standardised=judged[0].standardised,
         worst=judged[0].worst,
         front=front_rows(trained[0].fronts),
         learning_curve=[

@@ -67,8 +67,7 @@ def run(
     A surrogate: sample, fit, validate, simulate gait, report. The studies: [study] varies the gait
     cycle of a run, or a recorded walk; [optimisation] searches the designs of a run over designs;
     [walk] simulates measured walking by an OpenSim model; [forward] moves a joint of an OpenSim
-    model; [comparison] compares contact models on one knee; [calibration] finds the spring law that
-    is closest to finite elements; [laxity] computes laxity tests and calibrates ligaments. Settings
+    model; [laxity] computes laxity tests and calibrates ligaments. Settings
     of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a walk or a forward simulation; with an
     option of OpenSim-JAM, a walk also writes tables with the names of OpenSim-JAM.
 
@@ -79,8 +78,6 @@ def run(
     $ knee-contact run mine.toml --resume --set design.budget=1500
     $ knee-contact run configs/montecarlo.toml --set study.run=runs/mine
     $ knee-contact run implant_front --set optimisation.generations=60 --resume
-    $ knee-contact run finite_element_implant --set "comparison.models=['linear']"
-    $ knee-contact run mine.toml --set calibration={} --out runs/laws
     $ knee-contact run comak_settings.xml --geometry Geometry --out walk
     """
     from pipeline.config.reading import find_config

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
@@ -31,7 +30,6 @@ from pipeline.store.figures import (
     CROSS_VALIDATION,
     Figure,
     FrontRow,
-    Standardised,
     Worst,
     of_model,
 )
@@ -222,8 +220,6 @@ def field_figures(
 
 #: Number of the worst held-out samples in the list.
 WORST = 5
-#: Quantiles of the standardised residuals that are kept for their plot.
-_QUANTILES = 200
 #: Scaled variable, and shear force over axial force, beyond which a sample gives a reason.
 _NEAR_BORDER, _STEEP = 0.9, 0.2
 
@@ -240,7 +236,6 @@ class Judged(NamedTuple):
     """Errors of a surrogate at held-out samples: parts of `validation.json`."""
 
     figures: list[Figure]
-    standardised: dict[str, Standardised]
     worst: list[Worst]
 
 
@@ -251,7 +246,7 @@ def assess(
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
 ) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity."""
-    judged = Judged([], {}, [])
+    judged = Judged([], [])
     for name in knee.compartments:
         rows = usable(held_out, name)
         inside = feasible(rows, feasibility)
@@ -274,7 +269,6 @@ def assess(
         judged.figures.extend(_errors(name, errors))
         judged.figures.extend(_coverage(name, truth - predicted, expected))
         judged.figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
-        judged.standardised[name] = _standardised(truth[:, :6] - predicted[:, :6], expected[:, :6])
         judged.worst.extend(_worst(name, surrogate, inside, predicted, expected))
     return judged
 
@@ -325,18 +319,6 @@ def _coverage(name: str, residuals: FloatArray, errors: FloatArray) -> Iterator[
         rows = known[:, k]
         value = float(inside[rows, k].mean()) if rows.any() else np.nan
         yield Figure.of(AT_POSE, name, column, "coverage", value, int(rows.sum()))
-
-
-def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
-    """Return quantiles of the standardised residuals of all six loads and the normal quantiles."""
-    known = np.isfinite(errors) & (errors > 0.0)
-    if not known.any():
-        return Standardised(normal_ratio=[], held_out_ratio=[])
-    probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    quantiles = np.quantile(residuals[known] / errors[known], probabilities)
-    return Standardised(
-        normal_ratio=ndtri(probabilities).tolist(), held_out_ratio=quantiles.tolist()
-    )
 
 
 def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
@@ -439,16 +421,12 @@ def speed(original: ContactModel, surrogate: ContactSurrogate, poses: FloatArray
     )  # fmt: skip
 
 
-def median_seconds(
-    function: Callable[..., object],
-    calls: Sequence[tuple[Any, ...]],
-    clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Return the median time of calls of a function [s] by `clock`, after one that is not timed."""
+def median_seconds(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> float:
+    """Return the median time of calls of a function [s], after one that is not timed."""
     function(*calls[0])  # fills caches
     times = []
     for arguments in calls:
-        start = clock()
+        start = time.perf_counter()
         function(*arguments)
-        times.append(clock() - start)
+        times.append(time.perf_counter() - start)
     return float(np.median(times))

@@ -34,7 +34,6 @@ from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.fitting import FITS
 from pipeline.store.documents import make_again, read_document, read_json
 from pipeline.store.job import (
     MADE_WITH,
@@ -62,16 +61,16 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
     "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
-    "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
+    "combinations.json", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
 #: Sections of a configuration that the reference path depends on.
 _OF_PATH = ("knee.", "contact.", "original.", "space.", "simulation.")
-_KEPT = ("path.json", *SAMPLE_FILES, FITS, CONDENSED)
+_KEPT = ("path.json", *SAMPLE_FILES, CONDENSED)
 
 
 class Run(AbstractContextManager["Run"]):
-    """A run directory and its study; at the end of the context, workers and lock are released."""
+    """A run directory and its study; at the end of the context, the lock is released."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         self.config = config
@@ -81,15 +80,9 @@ class Run(AbstractContextManager["Run"]):
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
-        self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
-        """Close the run."""
-        self.close()
-
-    def close(self) -> None:
-        """Release the workers and the directory."""
-        self.execution.close()
+        """Release the directory."""
         self._held.close()
 
     @property
@@ -101,7 +94,6 @@ class Run(AbstractContextManager["Run"]):
         """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
-        self.execution.open()
         self._held.enter_context(job.held())
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)

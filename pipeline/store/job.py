@@ -32,7 +32,7 @@ LOCK_FILE = ".lock"
 #: File that every folder of a command has.
 _CONFIGURATION = "config.toml"
 #: Keys of a configuration that change the name or the execution of a run but no result.
-_FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
+_FREE_KEYS = ("name", "workers", "chunk")
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -93,11 +93,6 @@ def read_stored(file: Path) -> dict[str, Any]:
             f"{file}: expected the configuration that the run was made with, found the file "
             f"damaged ({error}); restore the file, or start again with another --out"
         ) from error
-
-
-def changed_keys(stored: Path, current: str, section: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs, but those of `free_keys`."""
-    return differing_keys(read_stored(stored), tomllib.loads(current), section)
 
 
 def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:

@@ -153,7 +153,7 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
         If the file is missing, damaged, no Parquet file, of another version or lacks a column.
     """
     # Metadata of pandas may be damaged, as no checksum covers them.
-    return _read(path, columns).to_pandas(use_threads=False, ignore_metadata=True)
+    return _read(path, columns).replace_schema_metadata().to_pandas(use_threads=False)
 
 
 def _read(path: Path, columns: Collection[str]) -> pa.Table:

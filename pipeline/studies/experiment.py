@@ -234,8 +234,8 @@ def simulate_experiment(experiment: Experiment, job: Job) -> Outcome:
     if not (folder / "runs.parquet").exists():
         say(f"{study.name}: {counted(len(table), 'run')}")
         missing = store.missing(table)
-        with Execution.of(study) as execution, bar(len(missing), "run", study.name) as shown:
-            store.evaluate(missing, study.chunk, execution, shown)
+        with bar(len(missing), "run", study.name) as shown:
+            store.evaluate(missing, study.chunk, Execution.of(study), shown)
         _write_runs(folder, store.with_results(table), experiment)
     store.file.unlink(missing_ok=True)
     runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *catalogue.outputs))

@@ -133,9 +133,6 @@ def test_arrays_of_another_shape_are_named(call, message):
         call()
 
 
-# ---- identities over all angles ----
-
-
 def placed(pose, point):
     return pose.rotation_matrix @ point + pose.translation
 

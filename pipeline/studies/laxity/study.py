@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,10 @@ _NAMED, _NARROWED = 4, 0.02
 #: Least correlation of parameters that are not told apart, most such pairs, and the largest width
 #: of a parameter that the tests inform.
 _TOGETHER, _PAIRS, _INFORMED = 0.3, 8, 0.95
+#: Least slack of a bundle that is told [1], and largest error of a surrogate that is not [mm, deg].
+_SLACK, _SURROGATE = 0.05, 0.1
+#: Bundles through a bone that are named.
+_BUNDLES = 4
 LIGAMENTS, PARAMETERS = "ligaments.csv", "parameters.csv"
 #: Draws of the posterior and of the prior.
 DRAWN, PRIOR = "ligament_draws.csv", "prior_draws.csv"
@@ -71,8 +76,7 @@ class Calibration(NamedTuple):
 def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
     """Compute the tests, calibrate the ligaments if tests are measured, and return the results."""
     with one_thread:
-        if setup.original is not None:
-            setup.original.prepare(say)
+        setup.original.prepare(say)
         say(f"{len(setup.tests)} laxity tests")
         given = setup.model.base
         calibration = _calibrated(setup, job) if setup.settings.calibrated else None
@@ -168,16 +172,21 @@ def _document(
 ) -> LaxityDocument:
     knee = setup.model.uncertain.knee
     states = given.states
+    notes = [*job.notes, *_slack_notes(knee, states)]
     if calibration is not None:
         knee = setup.model.uncertain.at(calibration.found.answer.z)
         states = calibration.answer.states
-    notes = [*job.notes, *(note for each in states for note in _state_notes(knee, each))]
-    if setup.original is not None:
-        notes += _passing_notes(setup.original.model, knee, states)
+    notes += [note for each in states for note in _state_notes(knee, each)]
+    contact, model = "contact model", setup.original.model
+    if model is not None:
+        notes += _passing_notes(model, knee, states)
+    if setup.settings.run:
+        contact = f"surrogate of {setup.settings.run}"
+        notes += [] if model is None else _surrogate_notes(model, knee, states)
     tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
     return LaxityDocument(
         name=setup.config.run.name,
-        contact=f"surrogate of {setup.settings.run}" if setup.settings.run else "contact model",
+        contact=contact,
         bundles=len(knee.ligaments),
         tests=tests,
         notes=notes,
@@ -201,6 +210,42 @@ def _state_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
         )
 
 
+def _slack_notes(knee: LaxityKnee, tests: Sequence[LaxityStates]) -> Iterator[str]:
+    """Yield which bundles of the table are far from pulling in all states of tests."""
+    poses = np.concatenate([each.poses for each in tests])
+    largest = ligament_strains(knee.ligaments, poses).max(axis=0)
+    slack = [
+        f"{each.name} by {-100 * strain:.0f} %"
+        for each, strain in zip(knee.ligaments, largest, strict=True)
+        if strain < -_SLACK
+    ]
+    if slack:
+        yield (
+            f"expected bundles that pull in some test, found bundles that are slack in all: "
+            f"{', '.join(slack)}: are their rest lengths those of paths around bone? State a "
+            "strain in place of the length (docs/howto/laxity.md)"
+        )
+
+
+def _surrogate_notes(
+    contact: SurfaceContact, knee: LaxityKnee, tests: Sequence[LaxityStates]
+) -> Iterator[str]:
+    """Yield the tests in which a surrogate gives another laxity than the contact model."""
+    exact, off = replace(knee, contact=contact), []
+    for states in tests:
+        found, unit = exact.near(states.test, states.poses), DIRECTIONS[states.test.direction].unit
+        if found is None:
+            off.append(f"no state of the contact model near those of {states.test.name}")
+        elif (error := abs(found.laxity - states.laxity)) > _SURROGATE:
+            off.append(f"{error:.2g} {unit} in {states.test.name}")
+    if off:
+        yield (
+            f"expected laxities by the surrogate within {_SURROGATE:g} mm or ° of those by the "
+            f"contact model, found {', '.join(off)}; leave out laxity.run, or train the run near "
+            "the states of the tests (docs/howto/laxity.md)"
+        )
+
+
 def _passing_notes(
     contact: SurfaceContact, knee: LaxityKnee, tests: Sequence[LaxityStates]
 ) -> Iterator[str]:
@@ -213,13 +258,14 @@ def _passing_notes(
                 for k in passing(tracer, knee.ligaments, row, in_femur=bone == "femoral"):
                     found.setdefault(knee.ligaments[k].name, {})[states.test.name] = None
         if found:
-            where = ", ".join(
-                f"{name} in {counted(len(names), 'test')}" for name, names in found.items()
-            )
+            worst = sorted(found.items(), key=lambda item: -len(item[1]))[:_BUNDLES]
+            where = ", ".join(f"{name} in {counted(len(names), 'test')}" for name, names in worst)
+            where += ", ..." if len(found) > len(worst) else ""
             yield (
-                f"expected bundles outside the bones, found bundles that pass through the {bone} "
-                f"surface ({where}): straight lines pull there in another direction than ligaments "
-                "that wrap; move the attachments in simulation.ligaments"
+                f"expected bundles outside the bones, found {counted(len(found), 'bundle')} "
+                f"through the {bone} surface ({where}): "
+                "straight lines pull there in another direction than ligaments that wrap; move the "
+                "attachments in simulation.ligaments"
             )
 
 
@@ -282,9 +328,6 @@ def _calibration(setup: LaxitySetup, calibration: Calibration) -> Calibrated:
         held_out=calibration.held_out,
         draws=len(calibration.drawn),
         failed_draws=0 if draws is None else setup.settings.draws - len(calibration.drawn),
-        steps=0 if draws is None else draws.steps,
-        walkers=0 if draws is None else draws.walkers,
-        autocorrelation=None if draws is None else draws.autocorrelation,
     )
 
 

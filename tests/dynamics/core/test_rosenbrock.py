@@ -236,9 +236,6 @@ def test_refusal_of_the_equations_ends_it():
     assert 0.489 <= done.time < 0.5
 
 
-# ---- linear systems -----------------------------------------------------------------------------
-
-
 def solved(matrix, right):
     found, solution = core_probe.solved(matrix, right)
     assert found

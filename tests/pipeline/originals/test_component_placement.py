@@ -34,7 +34,6 @@ UNDERSIDE = ("contact.thickness_mm='underside'",)
 
 
 def displaced(**keys):
-    """Return overrides of [knee.placement]."""
     return tuple(f"knee.placement.{key}={value}" for key, value in keys.items())
 
 

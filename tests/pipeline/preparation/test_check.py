@@ -138,7 +138,7 @@ FINDINGS = (
     (
         {"contact": {"law": "modified"}},
         "warning",
-        ["contact.law: ", "of [contact] is the linear law", "give f, m", "calibration={}"],
+        ["contact.law: ", "of [contact] is the linear law", "give f, m", 'law = "coupled"'],
     ),
     (
         {"space": {"load_N": [2.0, 1e9]}},

@@ -85,9 +85,6 @@ def leaves(tree, head=""):
         yield head, tree
 
 
-# ---- report.json ---------------------------------------------------------------------------------
-
-
 def test_written_content_is_strict_json_and_what_was_returned(light_run):
     def refuse(constant):
         raise AssertionError(f"{constant} is no strict JSON")
@@ -210,9 +207,6 @@ def test_coverage_is_judged_and_too_narrow_intervals_are_told(light_run):
     assert "medial ML force (62 %)" in notes_of(light_run)["predicted 95 % intervals"]
 
 
-# ---- report.html ---------------------------------------------------------------------------------
-
-
 def test_page_is_closed_and_fetches_nothing(tiny_run, page):
     assert page.open == []
     html = (tiny_run / "report.html").read_text(encoding="utf-8")
@@ -268,9 +262,6 @@ def test_remarks_stand_in_the_page_and_names_bring_no_markup(light_run):
 )
 def test_numbers_for_people(value, text):
     assert number(value) == text
-
-
-# ---- files that are missing, damaged or without a value ------------------------------------------
 
 
 #: Files that a resumed run makes again.

@@ -135,9 +135,6 @@ def carry_out(space, *, feasibility=None, **changes):
     return desk, sample_knee(desk, Springs(), space)
 
 
-# ---- how many ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("budget", "rounds"), [(70, 3), (71, 3), (41, 1), (100, 7), (45, 4)])
 def test_shares_of_the_budget_add_up(budget, rounds):
     settings = design(budget=budget, rounds=rounds)
@@ -145,9 +142,6 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert len(shares) == rounds
     assert sum(shares) == budget - FIRST
     assert max(shares) - min(shares) <= 1
-
-
-# ---- which ones ----------------------------------------------------------------------------------
 
 
 def test_no_candidate_is_evaluated_twice(space):
@@ -182,9 +176,6 @@ def test_infill_goes_where_the_error_is_large(space):
     assert errors(chosen["error"]) > 1.1 * errors(chosen["sequence"])
 
 
-# ---- when they end -------------------------------------------------------------------------------
-
-
 def test_wanted_error_stops_the_rounds(space):
     desk, all_of_them = carry_out(space)
     errors = [100.0 * point.load_error_share for point in all_of_them.curve]
@@ -210,9 +201,6 @@ def test_learning_curve_counts_what_was_fitted(space):
     residuals = [check["height"].residuals for check in final.checks.values()]
     worse = max(np.sqrt((r**2).mean()) for r in residuals)
     assert last.height_m == pytest.approx(worse, rel=1e-12)
-
-
-# ---- bookkeeping ---------------------------------------------------------------------------------
 
 
 def test_last_word_on_every_candidate(space):
@@ -294,7 +282,6 @@ def test_the_bounds_are_the_largest_values_of_loaded_compartments(cycle, factor)
 
 @pytest.fixture(scope="module")
 def walking(tiny_run):
-    """Return configuration, sample space and surrogate of a trained run."""
     surrogate = load(tiny_run / "knee.npz")
     space = surrogate.compartment("medial").space
     return load_config(tiny_run / "config.toml").simulation, space, surrogate

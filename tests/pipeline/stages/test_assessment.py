@@ -100,15 +100,6 @@ def test_intervals_are_those_of_the_standard_errors(knee, held_out):
             inside = np.abs(residuals[:, k]) <= NORMAL_95 * errors[:, k]
             covered = figures.value(AT_POSE, name, column, "coverage")
             assert covered == pytest.approx(inside.mean(), abs=1e-12)
-        known = errors[:, :6] > 0.0
-        scaled = residuals[:, :6][known] / errors[:, :6][known]
-        quantiles = found.standardised[name]
-        assert len(quantiles.normal_ratio) == len(quantiles.held_out_ratio)
-        middle = np.quantile(scaled, 0.5, method="linear")
-        assert np.interp(0.0, quantiles.normal_ratio, quantiles.held_out_ratio) == pytest.approx(
-            middle, abs=0.05
-        )
-        assert max(quantiles.held_out_ratio) <= scaled.max()
         worst = next(row for row in found.worst if row.part == name)
         row = rows.index[rows["index"] == worst.index][0]
         place = rows.index.get_loc(row)
@@ -122,7 +113,6 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     figures = Figures(found.figures)
     assert figures.value(AT_POSE, "medial", "cop_x_m", "rmse") is None
     assert figures.value(AT_POSE, "medial", "force_y_N", "q2") < 0.0
-    assert found.standardised["medial"].normal_ratio == []
     assert figures.value(AT_POSE, "medial", "force_y_N", "coverage") == 0.0
     json_text(found.figures)
 
@@ -130,26 +120,14 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
 TRUTH = np.concatenate([np.zeros(50), np.linspace(1e6, 20e6, 100)])
 
 
-def test_a_perfect_field_has_no_error():
+def test_errors_of_a_field_are_those_of_the_patch_of_either_field():
     assert errors_of(TRUTH, TRUTH) == pytest.approx((0.0, 1.0, 1.0, 0.0))
-
-
-def test_a_field_a_tenth_too_large():
-    found = errors_of(1.1 * TRUTH, TRUTH)
     rms = np.sqrt((TRUTH[50:] ** 2).mean())
-    assert found == pytest.approx((0.1 * rms / 20e6, 1.0, 1.0, 0.1))
-
-
-def test_the_patch_of_either_field_counts():
-    predicted = TRUTH.copy()
-    predicted[:50] = 2e6
-    assert errors_of(predicted, TRUTH).nrmse == pytest.approx(0.1 * np.sqrt(50 / 150))
-
-
-def test_half_of_the_top_is_found():
-    predicted = TRUTH.copy()
-    predicted[-5:] = 1e6
-    assert errors_of(predicted, TRUTH).dice == pytest.approx(0.5)
+    assert errors_of(1.1 * TRUTH, TRUTH) == pytest.approx((0.1 * rms / 20e6, 1.0, 1.0, 0.1))
+    wider, lower = TRUTH.copy(), TRUTH.copy()
+    wider[:50], lower[-5:] = 2e6, 1e6
+    assert errors_of(wider, TRUTH).nrmse == pytest.approx(0.1 * np.sqrt(50 / 150))
+    assert errors_of(lower, TRUTH).dice == pytest.approx(0.5)
 
 
 def cycle(instants):

@@ -20,8 +20,6 @@ EXAMPLES = {
     "walk": ["comak_walking"],
     "forward": ["passive_flexion"],
     "optimisation": ["implant_front"],
-    "comparison": ["smoke", "--set", "comparison={}"],
-    "calibration": ["smoke", "--set", "calibration={}"],
     "laxity": ["laxity"],
 }
 KINDS = pytest.mark.parametrize("section", EXAMPLES)
@@ -70,9 +68,6 @@ def test_a_wrong_key_is_named_and_leaves_no_folder(tmp_path, capsys, section):
     assert main(command) == 2
     assert f"{section}.none: unknown key" in capsys.readouterr().err
     assert not out.exists()
-
-
-# ---- a made-up kind ------------------------------------------------------------------------------
 
 
 class Settings(Section):

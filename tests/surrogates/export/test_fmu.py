@@ -30,6 +30,7 @@ from surrogates.formulations.training_data import FORMULATIONS
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402
 from fmpy.fmi1 import FMICallException  # noqa: E402
+from fmpy.simulation import instantiate_fmu  # noqa: E402
 from fmpy.validation import validate_fmu  # noqa: E402
 
 both_versions = pytest.mark.parametrize("version", ["2.0", "3.0"])
@@ -85,25 +86,16 @@ def touching_poses(count):
     return poses[(flags == [0, 1, 1]).all(axis=1)][:count].tolist()
 
 
-def open_slave(folder, version, kind="CoSimulation", name="one"):
+def open_slave(folder, version, kind="CoSimulation"):
     """An instance, initialised, behind the same few names in both versions."""
-    model = fmpy.read_model_description(folder)
-    two, slave = version == "2.0", kind == "CoSimulation"
-    choices = {
-        (True, True): fmi2.FMU2Slave,
-        (True, False): fmi2.FMU2Model,
-        (False, True): fmi3.FMU3Slave,
-        (False, False): fmi3.FMU3Model,
-    }
-    one = choices[two, slave](
-        guid=model.guid, unzipDirectory=folder, modelIdentifier="knee", instanceName=name
-    )
-    one.instantiate()
-    if two:
+    one = instantiate_fmu(folder, fmpy.read_model_description(folder), kind)
+    if version == "2.0":
         one.setupExperiment()
+        one.get, one.put = one.getReal, one.setReal
+    else:
+        one.get, one.put = one.getFloat64, one.setFloat64
     one.enterInitializationMode()
     one.exitInitializationMode()
-    one.get, one.put = (one.getReal, one.setReal) if two else (one.getFloat64, one.setFloat64)
     return one
 
 

@@ -101,9 +101,6 @@ def test_a_load_beyond_the_trained_is_flagged_in_newton(knee):
     )
 
 
-# ---- outside the domain --------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def outside(knee):
     pose = pose_at(knee, 900.0)
@@ -130,9 +127,6 @@ def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
     assert knee.outside == "clamp"
     assert issubclass(OutsideDomainError, ValueError)
     assert issubclass(OutsideDomainWarning, UserWarning)
-
-
-# ---- many poses, and a user's own compiled loop --------------------------------------------------
 
 
 def many(knee, formulation="inverted", count=40):
