@@ -40,19 +40,19 @@ class Compartment:
         self.parts = [Learner(f, part.data) for part in packed.fields["parts"]]
         self.mean_fall = mean_fall(packed)
 
-    def loads_and_criteria(self, pose: Expression, z: Expression) -> tuple[Expression, Expression]:
-        """Return loads (12,) [SI] and criteria (12,) [1] at a pose (6,) of a design z (P,) [1].
+    def loads_and_criteria(self, pose: Expression) -> tuple[Expression, Expression]:
+        """Return loads (12,) [SI] and criteria (12,) [1] at a pose (6,) [rad, m].
 
         The loads are in the order of `foundation.base.loads.LOAD_COLUMNS`.
         """
-        x, held = hold(self.f, self.fields, pose, z)
-        condyle = condyle_of(self.f, self.fields, held, z)
+        x, held = hold(self.f, self.fields, pose)
+        condyle = condyle_of(self.f, self.fields, held)
         form = self._direct if self.fields["direct"] else self._inverted
         loads, root_load, gap = form(*condyle)
-        return loads, self._criteria(loads, x, root_load, gap, z)
+        return loads, self._criteria(loads, x, root_load, gap)
 
     def _outputs(self, x: Expression, skip: int = 0) -> Expression:
-        """Return the outputs of all parts from number `skip` on at inputs x (6 + P,) [1]."""
+        """Return the outputs of all parts from number `skip` on at inputs x (6,) [1]."""
         found = []
         for part in self.parts:
             if part.outputs > skip:
@@ -102,12 +102,7 @@ class Compartment:
         """Return the fall [m] with which the height goes on as a line beyond s = 1."""
         f, first = self.f, self.parts[0]
         if self.width > 0.0:  # the mean one, at the path
-            if u.shape[0] == 5:
-                return f.constant(np.array(self.mean_fall))
-            at = f.join([f.constant(np.zeros(5)), u[5:]])
-            line = first.line(at)
-            low, high = (first.on_line(s, *line) for s in (-1.0, 1.0))
-            return f.maximum(0.5 * (low - high), LEAST_FALL)
+            return f.constant(np.array(self.mean_fall))
         end, slope = f.with_slope(first.on_line, 1.0 + 0.0 * height, *first.line(u))
         chord = 0.5 * (end - touch)
         beyond = f.where(slope < 0.0, slope, f.where(chord < 0.0, chord, height - end))
@@ -176,7 +171,6 @@ class Compartment:
         x: Expression,
         root_load: Expression,
         gap: Expression | None,
-        z: Expression,
     ) -> Expression:
         """Return the criteria (12,) [1] of `CRITERIA`, from scaled variables x (5,) of the box [1].
 
@@ -201,7 +195,7 @@ class Compartment:
             return f.join([x * x, *predicted, *[0.0 * axial] * 3])
         inputs = clip(f, f.join([x, root_load / half - 1.0]), 1.0, self.width)
         learner = Learner(f, self.fields["domain"].data)
-        learnt = learner.values(f.join([inputs[:5], z, inputs[5]]))
+        learnt = learner.values(inputs)
         m = 1.0 + 0.0 * axial
         if gap is not None:
             m = plus(f, 1.0 - plus(f, gap / lifted, self.width), self.width)
@@ -210,7 +204,7 @@ class Compartment:
 
 
 def mean_fall(packed: PackedCompartment) -> float:
-    """Return the mean fall of a learnt height with s [m], at the path and the middle design."""
+    """Return the mean fall of a learnt height with s [m], at the path."""
     if packed.fields["direct"]:
         return 0.0
     height = packed.fields["parts"][0]
@@ -220,26 +214,17 @@ def mean_fall(packed: PackedCompartment) -> float:
 
 
 def loads_and_criteria(
-    f: Functions, parts: Sequence[PackedCompartment], pose: Expression, z: Expression
+    f: Functions, parts: Sequence[PackedCompartment], pose: Expression
 ) -> tuple[list[Expression], list[Expression]]:
     """Return loads (12,) [SI] and criteria (12,) [1] of each compartment at a pose (6,) [rad, m].
 
-    Of a design of scaled parameters z (P,) [1]; NaN unless pose and parameters
-    are finite.
+    NaN unless the pose is finite: a comparison with NaN does not hold.
     """
     loads, domain = [], []
-    unknown = _unknown(f, pose) + _unknown(f, z)
+    total = sum((pose[k] for k in range(1, 6)), pose[0])
+    unknown = f.where(f.maximum(total, -total) < np.inf, 0.0, np.nan)
     for packed in parts:
-        own, criteria = Compartment(f, packed).loads_and_criteria(pose, z)
+        own, criteria = Compartment(f, packed).loads_and_criteria(pose)
         domain.append(unknown + criteria)
         loads.append(unknown + own)
     return loads, domain
-
-
-def _unknown(f: Functions, numbers: Expression) -> Expression:
-    """Return 0, or NaN unless all numbers (n,) are finite: a comparison with NaN does not hold."""
-    count = len(numbers) if isinstance(numbers, tuple) else numbers.shape[0]
-    if not count:
-        return 0.0
-    total = sum((numbers[k] for k in range(1, count)), numbers[0])
-    return f.where(f.maximum(total, -total) < np.inf, 0.0, np.nan)

@@ -1,7 +1,6 @@
 """Expressions of the pose: hold the pose in the box, locate the condyle.
 
-Paths and compartments are structs of the library, whose fields `surrogates/core/knee.h` describes;
-z (P,) are the scaled parameters of a design, none of one knee.
+Paths and compartments are structs of the library, whose fields `surrogates/core/knee.h` describes.
 """
 
 from __future__ import annotations
@@ -19,18 +18,13 @@ from surrogates.expressions.learners import Functions
 _ROUNDING = 1e-12
 
 
-def along_path(f: Functions, path: Struct, flexion: Expression, z: Expression) -> Expression:
+def along_path(f: Functions, path: Struct, flexion: Expression) -> Expression:
     """Return the five coordinates [rad, m] of a path at a flexion.
 
     The first piece plus, beyond each further knot, the change of the cubic there: for a path with
     two continuous derivatives, its third power alone.
     """
-    breaks, of_design = path.fields["flexion"], path.fields["of_design"]
-    if of_design is None:
-        pieces = path.fields["pieces"]  # (4, K - 1, 5)
-    else:  # of T products side by side, (4, K - 1, T 5)
-        own = np.array([piece.data.weights.T for piece in of_design])  # (K - 1, T, 20)
-        pieces = np.moveaxis(own.reshape(*own.shape[:2], 4, 5), 2, 0).reshape(4, len(own), -1)
+    breaks, pieces = path.fields["flexion"], path.fields["pieces"]  # (4, K - 1, 5)
     t = flexion - float(breaks[0])
     rows = f.constant(pieces[0, 0])
     for row in pieces[1:, 0]:
@@ -46,23 +40,11 @@ def along_path(f: Functions, path: Struct, flexion: Expression, z: Expression) -
     for jump, power in zip(jumps, powers, strict=True):
         if jump.any():
             rows = rows + f.matmul(jump.T, power)
-    if of_design is None:
-        return rows
-    data = of_design[0].data
-    products = f.polynomials(z, data.exponents, 0.0, np.eye(len(data.exponents)))
-    return f.combined(products, rows)
-
-
-def centre_of(f: Functions, fields: Mapping[str, Any], z: Expression) -> Any:
-    """Return the three coordinates [m] of a compartment's point in the femoral frame."""
-    if fields["centre_of_design"] is None:
-        return fields["centre"].tolist()
-    data = fields["centre_of_design"].data
-    return f.polynomials(z, data.exponents, 0.0, data.weights)
+    return rows
 
 
 def hold(
-    f: Functions, fields: Mapping[str, Any], pose: Expression, z: Expression
+    f: Functions, fields: Mapping[str, Any], pose: Expression
 ) -> tuple[Expression, Expression]:
     """Return scaled variables (5,) [1] of a pose (6,), not held, and the pose held in the box.
 
@@ -71,32 +53,32 @@ def hold(
     width, middle, half = fields["smoothing"], fields["box_middle"], fields["box_half"]
     first = (pose[0] - float(middle[0])) / float(half[0])
     followed = pose[0] - float(half[0]) * (first - clip(f, first, FOLLOWED, width))
-    path = along_path(f, fields["box"], followed, z)
+    path = along_path(f, fields["box"], followed)
     offsets = [pose[k + 1] - path[k] for k in range(5)]
     height = clip(f, offsets.pop(3), FARTHEST, FARTHEST * width)
     centre, size = f.constant(middle[:5]), f.constant(half[:5])
     x = (f.join([pose[0], *offsets]) - centre) / size
     inner = centre + size * clip(f, x, 1.0, width)
-    at = along_path(f, fields["box"], inner[0], z)
+    at = along_path(f, fields["box"], inner[0])
     moves = [inner[1], inner[2], inner[3], height, inner[4]]
     return x, f.join([inner[0], *(at[k] + move for k, move in enumerate(moves))])
 
 
 def condyle_of(
-    f: Functions, fields: Mapping[str, Any], held: Expression, z: Expression
+    f: Functions, fields: Mapping[str, Any], held: Expression
 ) -> tuple[Expression, Expression, Expression]:
-    """Return u (5 + P,) [1], height over the path [m] and point (3,) [m] of a condyle.
+    """Return scaled variables u (5,) [1], height over the path [m] and point (3,) [m] of a condyle.
 
-    At a pose (6,) [rad, m] in the box; u are scaled variables and the parameters of the design.
+    At a pose (6,) [rad, m] in the box.
     """
-    x, y, side = turned(f, held, centre_of(f, fields, z))
+    x, y, side = turned(f, held, fields["centre"].tolist())
     point = [held[3] + x, held[4] + y, held[5] + side]
-    path = along_path(f, fields["condyle"], held[0], z)
+    path = along_path(f, fields["condyle"], held[0])
     raw = f.join([
         held[0], held[1] - path[0], held[2] - path[1], point[0] - path[2], point[2] - path[4],
     ])  # fmt: skip
     u = (raw - f.constant(fields["middle"])) / f.constant(fields["half"])
-    return f.join([u, z]), point[1] - path[3], f.join(point)
+    return u, point[1] - path[3], f.join(point)
 
 
 def turned(f: Any, pose: Expression, arm: Any) -> list[Expression]:

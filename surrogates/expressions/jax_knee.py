@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from surrogates.core.packing import PackedCompartment
 from surrogates.expressions.compartment import loads_and_criteria, mean_fall
@@ -40,42 +39,28 @@ def with_jacobian(function: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, 
     return both
 
 
-def jax_knee(
-    parts: Sequence[PackedCompartment], ranges: tuple[FloatArray, FloatArray] | None = None
-) -> Callable[..., tuple[Any, Any]]:
-    """Return the loads of a knee as a pure function of JAX arrays.
+def jax_knee(parts: Sequence[PackedCompartment]) -> Callable[..., tuple[Any, Any]]:
+    """Return the loads of a knee as a pure function of JAX arrays, as of `ContactSurrogate.jax`.
 
-    As of `surrogates.formulations.contact_surrogate.ContactSurrogate.jax`; with least and largest
-    values `ranges` (P,) [any unit] of the parameters of designs, the design is the last argument.
-    The pose may be six numbers. The function raises an InputError if an argument has another shape,
+    The pose may be six numbers. The function raises an InputError if the pose has another shape,
     and warns if its type is too coarse for the weights of the regressors.
     """
     jnp = jax().numpy
     coarseness = max(rounding(part) for part in parts)
-    low, high = np.empty((2, 0)) if ranges is None else ranges
 
-    def knee(pose: Any, design: Any) -> tuple[Any, Any]:
+    def knee(pose: Any) -> tuple[Any, Any]:
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
-        own = jnp.asarray(design)
-        _check_length("pose", whole, 6)
-        _check_length("design", own, len(low))
+        shape = (len(whole),) if isinstance(whole, tuple) else whole.shape
+        if shape != (6,):
+            raise InputError(
+                f"pose: expected shape (6,), found {shape}; use jax.vmap for rows of poses"
+            )
         kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
         _check_rounding(coarseness * float(jnp.finfo(kind).eps))
-        f = JaxFunctions(kind)
-        z = (own.astype(kind) - f.constant(0.5 * (low + high))) / f.constant(0.5 * (high - low))
-        loads, domain = loads_and_criteria(f, parts, whole, z)
+        loads, domain = loads_and_criteria(JaxFunctions(kind), parts, whole)
         return jnp.stack(loads), jnp.stack(domain)
 
-    return knee if ranges is not None else lambda pose: knee(pose, low)
-
-
-def _check_length(name: str, numbers: Any, length: int) -> None:
-    """Raise an InputError unless there are as many numbers as a length."""
-    shape = (len(numbers),) if isinstance(numbers, tuple) else numbers.shape
-    if shape != (length,):
-        raise InputError(
-            f"{name}: expected shape ({length},), found {shape}; use jax.vmap for rows of poses"
-        )
+    return knee
 
 
 def _check_rounding(worst: float) -> None:

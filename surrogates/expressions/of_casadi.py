@@ -45,10 +45,9 @@ class CasadiFunctions(Elementary):
     #: Whether a learnt height is differentiated as a function of what its other inputs give.
     by_lines = True
 
-    def __init__(self, kind: Any = None) -> None:
+    def __init__(self) -> None:
         self.casadi = casadi()
         super().__init__(self.casadi)
-        self.kind = kind or self.casadi.SX
 
     def constant(self, values: FloatArray) -> Expression:
         """Return an array (n,) or (n, m) [any unit] as constants."""
@@ -61,8 +60,6 @@ class CasadiFunctions(Elementary):
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
         """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         ca = self.casadi
-        if self.kind is ca.MX:
-            return ca.mtimes(ca.DM(matrix), vector)
         total = None
         count = matrix.shape[1]
         for first in range(0, count, _CHAIN):
@@ -95,8 +92,8 @@ class CasadiFunctions(Elementary):
     ) -> tuple[Expression, Expression]:
         """Return function(x, *beside), which is a number, and its derivative by the number x."""
         ca = self.casadi
-        inputs = [self.kind(each) for each in (x, *beside)]
-        symbols = [self.kind.sym(f"v{i}", v.shape[0]) for i, v in enumerate(inputs)]
+        inputs = [ca.SX(each) for each in (x, *beside)]
+        symbols = [ca.SX.sym(f"v{i}", v.shape[0]) for i, v in enumerate(inputs)]
         value = function(*symbols)
         both = ca.Function("both", symbols, [value, ca.jacobian(value, symbols[0])])
         return tuple(both.call(inputs, True, False))
@@ -139,14 +136,8 @@ class CasadiFunctions(Elementary):
         The exponents (T, d) choose the factor of each input. A product is computed as one of fewer
         inputs times one more factor.
         """
-        ca, table = self.casadi, factors(self, z, int(exponents.max()), wave)
-        if self.kind is ca.MX:  # one node, not one for each product
-            symbols = [ca.SX.sym(f"t{e}", row.shape[0]) for e, row in enumerate(table)]
-            found = ca.densify(ca.vertcat(*_products(symbols, exponents)))
-            products = ca.Function("products", symbols, [found])(*table)
-        else:
-            products = ca.vertcat(*_products(table, exponents))
-        return self.matmul(weights, products)
+        table = factors(self, z, int(exponents.max()), wave)
+        return self.matmul(weights, self.casadi.vertcat(*_products(table, exponents)))
 
 
 def _products(table: Sequence[Expression], exponents: NDArray[np.int64]) -> list[Expression]:

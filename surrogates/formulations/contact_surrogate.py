@@ -174,10 +174,6 @@ class ContactSurrogate(ArrayRecord):
         loads, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
         return loads, slopes * (2.0 / (self.parameters.high - self.parameters.low))
 
-    @property
-    def _ranges(self) -> tuple[FloatArray, FloatArray] | None:
-        return (self.parameters.low, self.parameters.high) if self.parameters else None
-
     # ---- variants of the surrogate
 
     def on_leaving(self, outside: str) -> Self:
@@ -414,12 +410,16 @@ class ContactSurrogate(ArrayRecord):
         Returns
         -------
         casadi.Function
-            "knee": pose (6) [rad, m], over designs also design (P,) [units of the parameters], to
-            loads (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
-            `surrogates.expressions.compartment.CRITERIA`, which do not tell values outside the
-            ranges of the parameters.
+            "knee": pose (6) [rad, m] to loads (12, C) [SI], a column for each compartment, and
+            domain (12, C) [1], the criteria `surrogates.expressions.compartment.CRITERIA`.
+
+        Raises
+        ------
+        InputError
+            If the surrogate is over designs, of which `at` gives one.
         """
-        return casadi_knee([part.packed for part in self.parts], self._ranges)
+        self._check_single()
+        return casadi_knee([part.packed for part in self.parts])
 
     def jax(self) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
@@ -427,7 +427,13 @@ class ContactSurrogate(ArrayRecord):
         Returns
         -------
         callable
-            pose (6,) [rad, m], over designs also design (P,) [units of the parameters], to loads
-            (C, 12) [SI], and domain (C, 12) [1], in the floating-point type of the pose.
+            pose (6,) [rad, m] to loads (C, 12) [SI] and domain (C, 12) [1], in the floating-point
+            type of the pose.
+
+        Raises
+        ------
+        InputError
+            If the surrogate is over designs, of which `at` gives one.
         """
-        return jax_knee([part.packed for part in self.parts], self._ranges)
+        self._check_single()
+        return jax_knee([part.packed for part in self.parts])

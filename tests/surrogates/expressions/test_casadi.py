@@ -1,4 +1,4 @@
-"""Expressions of CasADi against the compiled evaluation, alone and over designs."""
+"""Expressions of CasADi against the compiled evaluation."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,9 +8,8 @@ import made_knees
 import numpy as np
 import pytest
 from lazily import casadi as ca
-from made_designs import designs_of, fourth_order, knee_over_designs, off, poses_of_design
+from made_designs import designs_of, knee_over_designs, off
 from made_knees import knee_of
-from some_slow import first_rows, slow_rows
 from surrogate_arrays import arrays
 
 from foundation.base.errors import InputError
@@ -70,98 +69,10 @@ def test_pairs_have_a_column_for_each_compartment():
     assert ContactSurrogate(parts).casadi().size_out(0) == (12, 1)
 
 
-FEW = [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")]
-
-
-def differentiated(knee, second=False):
-    """Loads, domain (N, C, 12) and Jacobians of the loads (N, C, 12, 6 or P) at poses.
-
-    With `second` also the derivatives (N, C, 12, 6, 6 + P) of the Jacobian by the pose.
-    """
-    function = knee.casadi()
-    pose, design = ca.MX.sym("pose", 6), ca.MX.sym("design", len(knee.parameters))
-    loads, domain = function(pose, design)
-    slopes = ca.jacobian(loads, pose), ca.jacobian(loads, design)
-    outputs = [loads.T, domain.T, *slopes]
-    if second:
-        outputs.append(ca.jacobian(slopes[0], ca.vertcat(pose, design)))
-    every = ca.Function("every", [pose, design], outputs)
-
-    def at(poses, values):
-        rows = [[np.array(v) for v in every(own, values)] for own in poses]
-        found = [np.array(v) for v in zip(*rows, strict=True)]
-        parts = found[0].shape[1]
-        found[2:4] = [v.reshape(len(poses), parts, 12, -1) for v in found[2:4]]
-        for k in range(4, len(found)):
-            shaped = found[k].reshape(len(poses), 6, parts, 12, -1)
-            found[k] = shaped.transpose(0, 2, 3, 1, 4)
-        return found
-
-    return at
-
-
-def check_without_smoothing(formulation, family, count):
-    knee = knee_over_designs(formulation, family)
-    at = differentiated(knee)
-    for design in designs_of(knee):
-        poses = poses_of_design(knee, design, count)
-        single = knee.at(design)
-        wanted, jacobian, _ = arrays(single, poses)
-        assert (wanted[:, :, 1] > 0.0).mean() > 0.3
-        loads, _, by_pose, by_design = at(poses, design)
-        assert off(loads, wanted) < 1e-12
-        assert off(by_pose[:, :, :6], jacobian) < 1e-10
-        slopes = knee.loads_and_slopes(poses, design)[1]
-        slopes[np.isnan(by_design)] = np.nan  # centres out of contact
-        assert off(by_design, slopes) < 1e-10
-
-
-@pytest.mark.parametrize(("formulation", "family"), FEW)
-def test_without_smoothing_as_single_designs(formulation, family):
-    check_without_smoothing(formulation, family, 40)
-
-
-@pytest.mark.parametrize(("formulation", "family"), first_rows(FEW, 2))
-def test_smoothed_as_single_designs(formulation, family):
-    """Values and slopes, also beyond the samples, where the fall depends on the design."""
-    knee = knee_over_designs(formulation, family, width=0.05)
-    at, design = differentiated(knee), designs_of(knee, 1)[0]
-    poses = poses_of_design(knee, design, 40)
-    wanted, jacobian, variables = arrays(knee.at(design), poses)
-    assert (variables[..., 5] > 1.0).sum() > 5
-    loads, _, by_pose, by_design = at(poses, design)
-    assert off(loads, wanted) < 1e-12
-    assert off(by_pose[:, :, :6], jacobian) < 1e-11
-    steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
-    slopes = fourth_order(lambda d: knee.at(d).loads(poses).values, design, steps)
-    assert off(by_design, slopes) < 1e-7
-
-
-@pytest.mark.parametrize(
-    ("formulation", "family"), [FEW[0], *slow_rows([FEW[1], FEW[2], ("inverted", "beside")])]
-)
-def test_second_derivatives(formulation, family):
-    """By pose and pose those of a single design, by pose and design differences."""
-    knee = knee_over_designs(formulation, family, width=0.05)
-    design = designs_of(knee, 1)[0]
-    poses = poses_of_design(knee, design, 12)
-    bends = differentiated(knee, second=True)(poses, design)[4][:, :, :6]
-    assert off(bends[..., :6], knee.at(design).loads(poses, 2).hessian) < 1e-9
-    steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
-    mixed = fourth_order(lambda d: knee.at(d).loads(poses, 1).jacobian, design, steps)
-    assert off(bends[..., 6:], mixed) < 1e-6
-
-
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_the_domain_is_that_of_single_designs(formulation):
-    knee = knee_over_designs(formulation, "polynomial", width=0.01, with_domain=True)
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    alone = knee.at(design).casadi()
-    poses = poses_of_design(knee, design, 20)
-    wanted = np.array([np.array(alone(pose)[1]) for pose in poses])
-    assert (np.ptp(wanted[:, 9:], axis=(0, 2)) > 0.1).all()
-    found = np.array([np.array(function(pose, design)[1]) for pose in poses])
-    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+def test_of_designs_one_is_taken_first():
+    for form in ("casadi", "jax"):
+        with pytest.raises(InputError, match="call `at` with the values of size_0_mm"):
+            getattr(knee_over_designs("direct", "polynomial"), form)()
 
 
 def test_smoothing_reaches_single_designs_and_arrays():

@@ -14,19 +14,11 @@ from surrogates.expressions.of_jax import JaxFunctions
 pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
 
-def of_casadi(kind, function, *arguments):
+def of_casadi(function, *arguments):
     """Values of expressions of CasADi (a list) at arguments."""
-    symbols = [kind.sym(f"x{i}", np.size(a)) for i, a in enumerate(arguments)]
-    found = function(CasadiFunctions(kind), *symbols)
+    symbols = [ca.SX.sym(f"x{i}", np.size(a)) for i, a in enumerate(arguments)]
+    found = function(CasadiFunctions(), *symbols)
     return [np.squeeze(np.array(v)) for v in ca.Function("f", symbols, found).call(arguments)]
-
-
-def of_sx(function, *arguments):
-    return of_casadi(ca.SX, function, *arguments)
-
-
-def of_mx(function, *arguments):
-    return of_casadi(ca.MX, function, *arguments)
 
 
 def of_jax(function, *arguments):
@@ -47,7 +39,7 @@ def assert_like(found, wanted):
     assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("way", [of_sx, of_mx, of_jax])
+@pytest.mark.parametrize("way", [of_casadi, of_jax])
 @KNOTS
 def test_splines_are_those_of_scipy(way, ends):
     knots, splines, places = knots_of(ends)
@@ -60,6 +52,6 @@ def test_later_outputs_alone():
     regressor = made.MADE["splines in a shear"]
     x = made.inside(regressor, 1)[0]
     wanted = regressor.predict([x])[0, 2:]
-    for way in (of_sx, of_jax):
+    for way in (of_casadi, of_jax):
         (found,) = way(lambda f, x: [Learner(f, regressor).values(x, slice(2, None))], x)
         assert found == pytest.approx(wanted, rel=1e-12)

@@ -4,7 +4,7 @@ import designed_condyles as made
 import numpy as np
 import pytest
 from differences import differences
-from made_designs import knee_over_designs, poses_of_design
+from made_designs import designs_of, fourth_order, knee_over_designs, off, poses_of_design
 from numpy.testing import assert_array_equal
 from surrogate_arrays import arrays
 
@@ -104,6 +104,23 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
     if formulation == "inverted":
         assert not knee.loads_and_slopes(poses + 5e-3 * np.eye(6)[4], DESIGN)[1].any()
+
+
+@pytest.mark.parametrize(
+    ("formulation", "family"),
+    [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")],
+)
+def test_smoothed_slopes_are_differences_also_beyond_the_samples(formulation, family):
+    knee = knee_over_designs(formulation, family, width=0.05)
+    design = designs_of(knee, 1)[0]
+    poses = poses_of_design(knee, design, 40)
+    assert (knee.at(design).loads(poses).variables[..., 5] > 1.0).sum() > 5
+    loads, slopes = knee.loads_and_slopes(poses, design)
+    assert off(loads, knee.at(design).loads(poses).values) < 1e-12
+    steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
+    expected = fourth_order(lambda d: knee.at(d).loads(poses).values, design, steps)
+    touching = loads[..., 1, None, None] > 0.0
+    assert off(slopes, np.where(touching, expected, 0.0)) < 1e-7
 
 
 def test_loads_over_designs_need_a_design():
