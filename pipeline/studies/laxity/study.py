@@ -233,8 +233,8 @@ def _slack_notes(knee: LaxityKnee, tests: Sequence[LaxityStates]) -> Iterator[st
     if slack:
         yield (
             f"expected bundles that pull in some test, found bundles that are slack in all: "
-            f"{', '.join(slack)}: are their rest lengths those of paths around bone? State a "
-            "strain in place of the length (docs/howto/laxity.md)"
+            f"{', '.join(slack)}: are their rest lengths those of paths around bone? Take "
+            "them from strains at a known pose (docs/howto/laxity.md)"
         )
 
 
