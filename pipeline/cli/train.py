@@ -38,9 +38,8 @@ class JamOptions:
     Parameters
     ----------
     contact : tuple of str
-        Contact of a joint of a walk. original: springs on flat triangles as in OpenSim-JAM;
-        surrogate: the newest runs in `runs` with the meshes of the model; or a run directory.
-        Repeat the option for each joint.
+        Run directory of a surrogate with the meshes of a joint of a walk (default: springs on flat
+        triangles as in OpenSim-JAM). Repeat the option for each joint.
     replay : Path, optional
         plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model : Path, optional

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +26,6 @@ from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_of
 from pipeline.stages.run_folder import TrainedRun
-from pipeline.store.job import RunError
 from pipeline.store.samples import OK, poses_of
 
 #: Meshes of bed and target of contacts, by the names of the contacts.
@@ -74,25 +72,6 @@ def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]
                 f"and {folder}"
             )
         found[name] = folder
-    return found
-
-
-def newest_runs(contacts: ContactMeshes, parent: Path) -> dict[str, Path]:
-    """Return the newest finished runs in a folder with the meshes of contacts, by contact."""
-    found: dict[str, Path] = {}
-    surrogates = sorted(parent.glob("*/knee.npz"), key=lambda f: f.stat().st_mtime, reverse=True)
-    for folder in (file.parent for file in surrogates):
-        # Runs that do not open, or of meshes that are gone, are no surrogates of these contacts.
-        with suppress(RunError, InputError):
-            name = _contact_of(contacts, TrainedRun.open(folder))
-            if name is not None:
-                found.setdefault(name, folder)
-    if not found:
-        raise InputError(
-            f"{parent}: expected a finished run with the meshes of a contact "
-            f"({', '.join(contacts)}), found none; train a surrogate with the meshes of the model, "
-            "or name its run directory"
-        )
     return found
 
 

@@ -16,13 +16,10 @@ from foundation.surfaces.mesh import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
-from pipeline.stages.articular_surrogates import newest_runs, runs_of
+from pipeline.stages.articular_surrogates import runs_of
 from pipeline.studies.forward_motions import ForwardFile
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig, MuscleWalkFile
 
-#: Contact by the springs of the model, and by trained surrogates in the folder of runs.
-ORIGINAL, SURROGATE = "original", "surrogate"
-_RUNS = Path("runs")
 #: Settings of forward simulations; others are of walks.
 _FORWARD = "<ForsimTool"
 _Config = TypeVar("_Config", bound=ArticularModelConfig)
@@ -39,9 +36,8 @@ def jam_file(
 ) -> MuscleWalkFile | ForwardFile:
     """Return the walk or forward simulation of OpenSim-JAM's settings, or a configuration.
 
-    The surfaces are flat, and single wrapping surfaces as until 2021. `contact` is "original",
-    "surrogate" (the newest runs) or run directories; `geometry` has mesh files that are not beside
-    the model.
+    The surfaces are flat, and single wrapping surfaces as until 2021. `contact` are run directories
+    of surrogates; `geometry` has mesh files that are not beside the model.
     """
     tree = _tree_of(settings) if settings.suffix.lower() == ".xml" else read_tree(settings)
     section = "forward" if "forward" in tree else "walk"
@@ -83,17 +79,10 @@ def _tree_of(settings: Path) -> dict[str, Any]:
 
 def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]) -> MuscleWalkFile:
     """Return a walk with surrogates in place of springs, on curved surfaces as in training."""
-    folders = [Path(text) for text in contact if text not in (ORIGINAL, SURROGATE)]
-    if len(contact) > 1 and len(folders) < len(contact):
-        raise InputError(
-            f"--contact: expected {ORIGINAL}, {SURROGATE} or run directories, found "
-            f"{', '.join(contact)}"
-        )
-    if not folders and SURROGATE not in contact:
+    if not contact:
         return file
     walk = file.walk
-    own = contact_meshes(model, walk.mesh_files)
-    found = runs_of(own, folders) if folders else newest_runs(own, _RUNS)
+    found = runs_of(contact_meshes(model, walk.mesh_files), [Path(text) for text in contact])
     runs = {name: str(folder) for name, folder in found.items()}
     update = {"surface": "curved", "surrogates": {**walk.surrogates, **runs}}
     return file.model_copy(update={"walk": walk.model_copy(update=update)})
