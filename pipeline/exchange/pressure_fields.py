@@ -28,24 +28,6 @@ def write_fields(folder: Path, out: Path, model: str = MODELS[0]) -> list[Path]:
     Each frame of the run gives ``tibia_000.vtp`` with the pressure, and ``femur_000.vtp`` in its
     pose, both in the tibial frame in mm. ``cycle.pvd``, the first path, lists them with the instant
     in percent of the cycle as the time. Pressures are those of the original model.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    out : Path
-        Folder to write.
-    model : {"original", "surrogate"}
-        Model whose simulated cycle gives the poses.
-
-    Raises
-    ------
-    RunError
-        If the run has no frames of this model.
-    ReportError
-        If a file of the run is missing or damaged.
-    InputError
-        If `model` is another name.
     """
     check_in("model", model, MODELS)
     fields = read_run(folder).fields
