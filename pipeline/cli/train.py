@@ -37,9 +37,6 @@ class JamOptions:
 
     Parameters
     ----------
-    contact : tuple of str
-        Run directory of a surrogate with the meshes of a joint of a walk (default: springs on flat
-        triangles as in OpenSim-JAM). Repeat the option for each joint.
     replay : Path, optional
         plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model : Path, optional
@@ -48,7 +45,6 @@ class JamOptions:
         Folder with the mesh files that the folder of the model lacks.
     """
 
-    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = ()
     replay: Path | None = None
     model: Path | None = None
     geometry: Path | None = None
