@@ -40,7 +40,6 @@ from pipeline.stages.adaptive_sampling import (
 )
 from pipeline.stages.assessment import (
     assess,
-    compared,
     feasible,
     field_figures,
     front_rows,
@@ -52,7 +51,7 @@ from pipeline.stages.assessment import (
 from pipeline.stages.fitting import Candidates, TrainedKnee, fit_surrogates, with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.run_folder import Run, stored_path
-from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Fitted, Validation
+from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, Validation
 from pipeline.store.job import configuration_digest
 from pipeline.store.run_documents import FromModel, FromTable, RunRecord, StoredFinding, Triangles
 from pipeline.store.samples import digest, without, write_table
@@ -107,9 +106,9 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
-        trained = _fit_all(run, sampled, space)
+        trained = _fit(run, sampled, space)
     with run.timed("g: poses where the surrogates can be trusted"):
-        trained = learn_domains(run, original, space, trained, sampled)
+        (trained,) = learn_domains(run, original, space, [trained], sampled)
     with run.timed("held-out samples"):
         rows = partial(original.held_out, space, config, sampled.candidates)
         evaluation = original.evaluation()
@@ -117,7 +116,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
     with run.timed("validation"):
         validation = _validate(run, original, trained, sampled, held_out)
         say(_held_out_errors(validation.figures))
-    main = _with_header(run, trained[0].knee, original, sampled.training, validation)
+    main = _with_header(run, trained.knee, original, sampled.training, validation)
     if config.surrogate.fields is not None:
         with run.timed("g: pressure fields"):
             main = _with_fields(run, main, original, sampled.training, held_out)
@@ -151,19 +150,18 @@ def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 
-def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[TrainedKnee]:
-    """Stage g: fit the main surrogate and those it is compared with."""
+def _fit(run: Run, sampled: Sampled, space: SampleSpace) -> TrainedKnee:
+    """Stage g: fit the surrogate."""
     config = run.config
     settings = config.surrogate
-    main = (settings.formulation, settings.family)
-    pairs = [main, *(pair for pair in settings.compare if pair != main)]
+    pair = settings.formulation, settings.family
     seed, names = config.run.seed, config.knee.compartments
     candidates = Candidates(_drawn(run, sampled, space), config.feasibility)
-    trained = fit_surrogates(
-        sampled.training, space, settings, pairs, seed, run.execution, names, candidates
+    (trained,) = fit_surrogates(
+        sampled.training, space, settings, [pair], seed, run.execution, names, candidates
     )
-    name = {"name": config.run.name}
-    return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
+    header = {"name": config.run.name} | dict(trained.knee.header)
+    return trained._replace(knee=replace(trained.knee, header=header))
 
 
 def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
@@ -189,38 +187,24 @@ def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
 def _validate(
     run: Run,
     original: OriginalModel,
-    trained: list[TrainedKnee],
+    trained: TrainedKnee,
     sampled: Sampled,
     held_out: pd.DataFrame,
 ) -> Validation:
-    """Judge every surrogate on the held-out samples; keep the main one's predictions."""
-    feasibility = run.config.feasibility
-    judged = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
-    judged.append(assess(sampled.early.knee, held_out, feasibility))
-    points = [*sampled.curve, learning_point(trained[0], sampled.training)]
-    fits = [*sampled.fits, trained[0]]
-    knees = {"g: all samples": trained, "c: last round": [sampled.early]}
-    others = [row for k, found in enumerate(judged[1:], start=1) for row in compared(found, k)]
+    """Judge the surrogate on the held-out samples; keep its predictions."""
+    feasibility, knee = run.config.feasibility, trained.knee
+    points = [*sampled.curve, learning_point(trained, sampled.training)]
     content = Validation(
-        models=[
-            Fitted(
-                formulation=fitted.knee.compartment(fitted.knee.compartments[0]).formulation,
-                family=fitted.knee.header.get("family", ""),
-                trained_on=stage,
-                fit_s=fitted.knee.header.get("fit_seconds"),
-            )
-            for stage, found in knees.items()
-            for fitted in found
-        ],
-        figures=Figures([*judged[0].root, *others]),
-        front=front_rows(trained[0].fronts),
+        formulation=knee.compartment(knee.compartments[0]).formulation,
+        family=knee.header["family"],
+        figures=assess(knee, held_out, feasibility, trained.checks),
+        front=front_rows(trained.fronts),
         learning_curve=[
             point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))
-            for point, fitted in zip(points, fits, strict=True)
+            for point, fitted in zip(points, [*sampled.fits, trained], strict=True)
         ],
     )
-    predicted = prediction_table(trained[0].knee, held_out, feasibility)
-    predicted = without(predicted, original.not_given)
+    predicted = without(prediction_table(knee, held_out, feasibility), original.not_given)
     write_table(predicted, run.folder / "samples" / "heldout_prediction.parquet")
     run.write_json("validation.json", content)
     return content

@@ -185,11 +185,9 @@ AUTO = "auto"
 
 if TYPE_CHECKING:
     Family = str
-    FixedFamily = str
     Formulation = str
 else:
     Family = Literal[(AUTO, *FAMILIES)]
-    FixedFamily = Literal[tuple(FAMILIES)]
     Formulation = Literal[tuple(FORMULATIONS)]
 
 
@@ -267,11 +265,6 @@ class SurrogateConfig(Section):
     )
     quantities_influence: Positive = Field(
         1.0, description="influence of area, pressures and their centre on the fit of a network"
-    )
-    compare: tuple[tuple[Formulation, FixedFamily], ...] = Field(
-        (("inverted", "polynomial"), ("inverted", "poly_fourier")),
-        description="other formulations and families that are fitted to the same samples and "
-        "reported for comparison",
     )
     kriging: KrigingConfig = Field(default_factory=KrigingConfig)
     polynomial: PolynomialConfig = Field(default_factory=PolynomialConfig)

@@ -65,15 +65,16 @@ def vtk_bytes(
     """Return a surface (V, 3) [any unit], (F, 3), and its values as a legacy VTK file."""
     corners = np.asarray(faces)
     polygons = np.column_stack([np.full(len(corners), 3), corners])
+    head = (
+        f"# vtk DataFile Version 3.0\nknee\nBINARY\nDATASET POLYDATA\nPOINTS {len(vertices)} float"
+    )
     parts = [
-        "# vtk DataFile Version 3.0\nknee\nBINARY\nDATASET POLYDATA\n",
-        f"POINTS {len(vertices)} float\n", vertices.astype(">f4"),
-        f"\nPOLYGONS {len(polygons)} {polygons.size}\n", polygons.astype(">i4"),
-    ]  # fmt: skip
-    for place, arrays in (("POINT", points or {}), ("CELL", cells or {})):
-        head = f"\n{place}_DATA {len(vertices) if place == 'POINT' else len(corners)}"
-        for name, values in arrays.items():
-            parts += [f"{head}\nSCALARS {name} float 1\nLOOKUP_TABLE default\n"]
-            parts += [np.asarray(values).astype(">f4")]
-            head = ""
-    return b"".join(p.encode() if isinstance(p, str) else p.tobytes() for p in parts)
+        f"{head}\n".encode() + vertices.astype(">f4").tobytes(),
+        f"POLYGONS {len(polygons)} {polygons.size}\n".encode() + polygons.astype(">i4").tobytes(),
+    ]
+    for place, count, arrays in (("POINT", len(vertices), points), ("CELL", len(corners), cells)):
+        parts += [f"{place}_DATA {count}".encode()] if arrays else []
+        for name, values in (arrays or {}).items():
+            lines = f"SCALARS {name} float 1\nLOOKUP_TABLE default\n"
+            parts.append(lines.encode() + np.asarray(values).astype(">f4").tobytes())
+    return b"\n".join(parts)

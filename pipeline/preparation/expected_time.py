@@ -73,7 +73,6 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
         stages.append(Stage("f: evaluations along gait", parts * design.gait_samples, 1.0, 2.0))
         known += design.gait_samples
     surrogate = config.surrogate
-    families = [surrogate.family, *(family for _, family in surrogate.compare)]
     ridged = config.knee.source == "meshes" and config.contact.law == "coupled"
     cycle = (_RIDGED_CYCLE if ridged else _CYCLE) * _WHOLE * config.simulation.cycles
     last = [Stage("h: gait simulation", 1, cycle, gait, alone=True)]
@@ -81,12 +80,12 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
         last.append(Stage("h: combinations of inputs", _COMBINATIONS, cycle))
     return [
         *stages,
-        Stage("g: final surrogates", seconds=sum(parts * _fit(config, f, known) for f in families)),
+        Stage("g: final surrogates", seconds=parts * _fit(config, surrogate.family, known)),
         Stage(
             "g: poses where the surrogates can be trusted",
             parts * design.domain_samples,
             per_load,
-            2.0 * len(families),
+            2.0,
         ),
         Stage("held-out samples", parts * validation.points, per_load),
         Stage("validation", seconds=1.0),

@@ -15,10 +15,9 @@ from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports.charts import parity_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.units import largest
 from pipeline.stages.assessment import feasible
 from pipeline.store import figures as stored
-from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, of_model
+from pipeline.store.figures import AT_LOAD, AT_POSE, Figures
 from pipeline.store.quantities import CATALOGUE, axis_label, to_display
 from pipeline.store.run_documents import Part
 from pipeline.store.samples import FAILED, loads_of, poses_of, usable
@@ -83,14 +82,15 @@ COVERAGE_RANGE = (90.0, 99.0)
 
 
 class Accuracy(Part):
-    """Held-out samples, and the surrogates judged by them, that of the run first."""
+    """Held-out samples, and the surrogate judged by them."""
 
     seed: int
     design: str
     points_per_compartment: int
     failed: int
     wanted_error_percent: float | None
-    models: list[dict[str, Any]]
+    formulation: str
+    family: str
     compartments: list[str]
     too_narrow: list[str]
     learning_curve: list[dict[str, Any]]
@@ -112,7 +112,8 @@ def accuracy_of(files: RunFiles) -> Accuracy:
         points_per_compartment=settings["points"],
         failed=int((files.held_out["status"] == FAILED).sum()),
         wanted_error_percent=files.config["surrogate"].get("wanted_error_percent"),
-        models=shown["models"],
+        formulation=validation.formulation,
+        family=validation.family,
         compartments=list(validation.parts),
         too_narrow=[
             f"{row.part} {CATALOGUE[row.quantity].label} ({value:.0f} %)"
@@ -127,28 +128,17 @@ def accuracy_of(files: RunFiles) -> Accuracy:
     )
 
 
-def worst_load(figures: Figures, model: int = 0) -> stored.Figure:
+def worst_load(figures: Figures) -> stored.Figure:
     """Return the largest NRMSE of the six loads at a given pose; undefined is largest."""
-    found = figures.worst(of_model(AT_POSE, model), "nrmse", *WRENCH_COLUMNS)
+    found = figures.worst(AT_POSE, "nrmse", *WRENCH_COLUMNS)
     assert found is not None  # `Validation` has them
     return found
 
 
-def height_error(figures: Figures, statistic: str = "rmse", model: int = 0) -> stored.Figure | None:
+def height_error(figures: Figures, statistic: str = "rmse") -> stored.Figure | None:
     """Return the height error at a given load of the worse compartment, None if undefined."""
-    found = figures.worst(of_model(AT_LOAD, model), statistic, "height_m")
+    found = figures.worst(AT_LOAD, statistic, "height_m")
     return None if found is None or found.value is None else found
-
-
-def model_row(figures: Figures, model: int) -> dict[str, float | None]:
-    """Return the errors of a model for people: worst load, axial force, and height at a load."""
-    axial = largest(row.value for row in figures.of(of_model(AT_POSE, model), "nrmse", "force_y_N"))
-    height = height_error(figures, model=model)
-    return {
-        "worst_load": worst_load(figures, model).displayed["value"],
-        "axial_force": None if axial is None else 100.0 * axial,
-        "height": None if height is None else height.displayed["value"],
-    }
 
 
 def verdict_of_coverage(percent: float | None) -> str:

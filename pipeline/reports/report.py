@@ -24,7 +24,6 @@ from pipeline.reports.accuracy import (
     accuracy_of,
     domain_of,
     height_error,
-    model_row,
     parity_pictures,
     worst_load,
 )
@@ -46,7 +45,6 @@ from pipeline.reports.overview_section import (
 from pipeline.reports.pages import GLOSSARY, write_page
 from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pressure_view import view_data
-from pipeline.reports.units import shown_name
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
@@ -235,9 +233,5 @@ def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[s
         else [],
         "combinations": [
             (row["name"], row | row["cost"]) for row in varied["rows"] if row["failure"] is None
-        ],
-        "models": [
-            (shown_name(row["formulation"]), row | model_row(files.figures, k))
-            for k, row in enumerate(report.validation.models)
         ],
     }

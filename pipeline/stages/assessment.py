@@ -13,7 +13,7 @@ import pandas as pd
 
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
-from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
@@ -31,7 +31,6 @@ from pipeline.store.figures import (
     Figure,
     Figures,
     FrontRow,
-    of_model,
 )
 from pipeline.store.quantities import OUTPUTS
 from pipeline.store.run_documents import Speed
@@ -257,16 +256,6 @@ def assess(
         figures.extend(_coverage(name, truth - predicted, expected))
         figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
     return Figures(figures)
-
-
-def compared(judged: Figures, model: int) -> list[Figure]:
-    """Return the figures by which a further model of `validation.json` is compared."""
-    kept = {(AT_POSE, "nrmse"): WRENCH_COLUMNS, (AT_LOAD, "rmse"): ("height_m",)}
-    return [
-        row.model_copy(update={"about": of_model(row.about, model)})
-        for row in judged.root
-        if row.quantity in kept.get((row.about, row.statistic), ())
-    ]
 
 
 def front_rows(fronts: Mapping[str, Selected]) -> list[FrontRow]:

@@ -127,20 +127,6 @@ class Figures(RootModel[list[Figure]]):
         return [row.displayed for row in self.root]
 
 
-def of_model(about: str, model: int) -> str:
-    """Return what figures of a model of `validation.json` are about; the first is the main one."""
-    return f"{about}, model {model}" if model else about
-
-
-class Fitted(Part):
-    """A surrogate that was judged: its fit [s], and the stage whose samples it was trained on."""
-
-    formulation: str
-    family: str
-    trained_on: str
-    fit_s: Optional
-
-
 class FrontRow(Part):
     """A surrogate from which the family "auto" chose, with its out-of-sample errors."""
 
@@ -168,9 +154,10 @@ class Round(Part):
 
 
 class Validation(Part):
-    """`validation.json`: accuracy of the main surrogate, of others, and of the last round's."""
+    """`validation.json`: formulation and family of the surrogate, and its accuracy."""
 
-    models: Annotated[list[Fitted], Field(min_length=1)]
+    formulation: str
+    family: str
     figures: Figures
     front: list[FrontRow] = Field(default_factory=list)
     learning_curve: list[Round]

@@ -36,7 +36,7 @@ from surrogates.families.regressor import FAMILY_NAMES
 
 #: Largest difference of values by surrogate and by elastic foundation, as printed.
 PRINTED = 0.015
-OVERRIDES = ("run.workers=1", "validation.points=60", "surrogate.compare=[]",
+OVERRIDES = ("run.workers=1", "validation.points=60",
              "design.candidates=1600", "design.first=200", "design.budget=800",
              "design.gait_samples=150")  # fmt: skip
 

@@ -44,7 +44,7 @@ def study(folder, **changes):
             **{"infill": "sequence", "family": "polynomial"},
         },
         "surrogate": {
-            **{"family": "polynomial", "compare": [], "polynomial": {"terms": 28}},
+            **{"family": "polynomial", "polynomial": {"terms": 28}},
             "fields": {"samples": 60},
         },
         "validation": {"points": 30},

@@ -103,7 +103,6 @@ def test_overrides_are_read_as_toml_and_else_as_text():
             "contact.youngs_modulus_MPa=1e3",
             "contact.thickness_mm=8",
             "space.flexion_deg=[0, 1e2]",
-            "surrogate.compare=[['direct', 'kriging']]",
             "contact.f=inf",
             "contact.femur_layer.thickness_mm=3.0",
         ),
@@ -112,7 +111,6 @@ def test_overrides_are_read_as_toml_and_else_as_text():
     assert config.contact.youngs_modulus_MPa == 1000.0
     assert config.contact.thickness_mm == 8
     assert config.space.flexion_deg == (0.0, 100.0)
-    assert config.surrogate.compare == (("direct", "kriging"),)
     assert config.contact.femur_layer.thickness_mm == 3.0
 
 

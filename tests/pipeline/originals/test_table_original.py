@@ -38,7 +38,6 @@ QUICK = {
     "design": {"rounds": 1, "first": 60},
     "run": {"name": "table", "workers": 1},
     "surrogate": {
-        "compare": [],
         "kriging": {"correlation": "squared_exponential"},
     },
     "simulation": {"samples": 21, "relative_tolerance": 1e-2},

@@ -24,7 +24,7 @@ COARSE = ("ACLC01-R-femur-cart-coarse.stl", "ACLC01-R-tibia-cart-coarse.stl")
 QUICK = (
     *("run.workers=1", "design.candidates=90", "design.first=60", "design.budget=80"),
     *("design.rounds=1", "design.gait_samples=0"),
-    *("surrogate.compare=[]", "validation.points=20", "simulation.samples=21"),
+    *("validation.points=20", "simulation.samples=21"),
     *("simulation.relative_tolerance=1e-2", "simulation.combinations=false"),
 )
 

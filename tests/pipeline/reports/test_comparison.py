@@ -20,7 +20,7 @@ def runs(tiny_run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dishes")
     changes = (
         *('run.name="flat"', f"knee.implant.dish_sagittal_radius_mm={DISHES[1]}.0"),
-        *("simulation.combinations=false", "surrogate.compare=[]"),
+        "simulation.combinations=false",
     )
     assert main(run_command(folder / "flat", *TINY, *changes)) == 0
     return [shutil.copytree(tiny_run, folder / "dished"), folder / "flat"]
