@@ -173,8 +173,6 @@ class ForwardFile(Section):
     forward: ForwardConfig
 
 
-#: Slack of the ends of a table, relative to the time step.
-_SLACK = 1e-6
 #: Fields of the settings by keys of [forward].
 _FIELDS = {
     "secondary": "secondary",
@@ -200,7 +198,7 @@ class ForwardSetup:
     drive: MuscleDrive
     #: "dynamic" or "equilibrium".
     kind: str
-    #: Settings without effect, and tables that end before the simulation.
+    #: Settings without effect.
     warnings: tuple[str, ...]
 
     @property
@@ -282,8 +280,6 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
     warnings += model.notes(settings.secondary)
-    warnings += held_constant(files.prescribed, prescribed, time)
-    warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )
@@ -325,22 +321,6 @@ def _start_notes(
     return (
         f"{table.source}: forces move {', '.join(both)}; of their values in the table, the first "
         "instant alone is used",
-    )
-
-
-def held_constant(
-    file: Path | None, courses: Mapping[str, Course], time: FloatArray
-) -> tuple[str, ...]:
-    """Return a warning if the courses of a file over time do not cover instants (N,) [s]."""
-    spans = [course.time[[0, -1]] for course in courses.values() if len(course.time) > 1]
-    if not spans:
-        return ()
-    (first, last), slack = spans[0], _SLACK * (time[1] - time[0])
-    if first <= time[0] + slack and last >= time[-1] - slack:
-        return ()
-    return (
-        f"{file}: expected rows from {time[0]:g} to {time[-1]:g} s, found {first:g} to {last:g} s; "
-        "the values are held constant outside",
     )
 
 
