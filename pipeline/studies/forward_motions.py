@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
 from dynamics.musculoskeletal.forward_simulation import ForwardFrames, simulate_forward
 from dynamics.musculoskeletal.joint_contact import PlantContacts
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
@@ -26,7 +25,6 @@ from dynamics.musculoskeletal.prescribed_motion import (
     drive_muscles,
     instants,
     prescribe_motion,
-    read_course_table,
     read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
@@ -249,10 +247,12 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
     prescribed: dict[str, Course] = {}
     if files.prescribed is not None:
-        table = read_course_table(files.prescribed)
-        prescribed = read_prescribed(table, system)
-        warnings += _start_notes(table, prescribed, settings.secondary)
+        prescribed = read_prescribed(files.prescribed, system)
     courses = prescribed | _courses(forward, settings, system)
+    started = [name for name in courses if name in settings.secondary]
+    if started:
+        told = "of their courses, the first instant alone is used"
+        warnings += (f"forces move {', '.join(started)}: {told}",)
     time = instants(
         [*courses.values(), *muscles.values(), *forces],
         settings.step,
@@ -296,34 +296,6 @@ def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> F
     return replace(settings, secondary=moved)
 
 
-def check_not_secondary(
-    where: str, courses: Mapping[str, Course], secondary: tuple[str, ...]
-) -> None:
-    """Raise an `InputError` if a coordinate with a course, given by `where`, is secondary."""
-    both = [name for name in courses if name in secondary]
-    if both:
-        raise InputError(
-            f"{where}: expected courses of coordinates that are not secondary, found "
-            f"{', '.join(both)}; leave out the course, or leave the coordinate out of "
-            "forward.secondary (unconstrained_coordinates of the settings)"
-        )
-
-
-def _start_notes(
-    table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return a note on secondary coordinates in states, whose first instant alone is used."""
-    both = [name for name in courses if name in secondary]
-    if not both:
-        return ()
-    if not any(name.endswith(STATE_VALUE) for name in table.names):
-        check_not_secondary(table.source, courses, secondary)
-    return (
-        f"{table.source}: forces move {', '.join(both)}; of their values in the table, the first "
-        "instant alone is used",
-    )
-
-
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
     """Return settings and files, and notes on settings that are not carried out."""
     changes, named = stated_fields(forward, _FIELDS), stated_files(forward, _FILES)
@@ -355,7 +327,6 @@ def _courses(
             raise InputError(f"{where}: expected values in {wanted}, found {found}")
         points = np.radians(values) if angle else np.array(values)
         courses[name] = Course.through(np.array(course.at_s), points, settings.step)
-    check_not_secondary("forward.coordinates", courses, settings.secondary)
     return courses
 
 
