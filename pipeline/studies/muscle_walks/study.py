@@ -346,7 +346,7 @@ def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
     nominal = walk_outputs(setup, result)
     judged = stored_judgement(Path(study.walk))
     return Experiment(
-        study, catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows,
+        study, catalogue, table, nominal, PERCENT, "recorded walk", task, walk_rows,
         judged,
     )  # fmt: skip
 
