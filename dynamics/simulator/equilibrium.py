@@ -35,8 +35,11 @@ _PATIENCE = 12
 # Most steps of Newton's method alone, each shorter than the step before by this factor.
 _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: A pose whose residuals fall no further is at rest if a move shorter than this part of the largest
-#: leads to the equilibrium of the linearised forces: forces jump at edges of a surface.
-_NEAR = 1e-3
+#: leads to the equilibrium of the linearised forces: forces jump at edges of a surface, most where
+#: few nodes of an elastic layer bear.
+_NEAR = 1e-2
+#: The same where the search ends and the residual is at most this share of the axial force.
+_NEAR_AT_END, _SHARE_AT_END = 5e-2, 5e-4
 #: Half the ranges of heights over which forces are averaged in turn where they jump [m], the
 #: halvings that locate a jump, most steps of such a search, and the part of the largest step below
 #: which a search stands still.
@@ -161,8 +164,9 @@ def settle(
     tolerance : float
         Largest residual (moments over 20 mm) as a share of the axial force [1]. Where the force
         jumps at edges of a surface, the pose with the least residual is taken if the equilibrium of
-        the linearised forces is within 1 um in anterior and 0.1 um in superior position, 0.5 um in
-        lateral position, 0.01 mrad of adduction and 0.02 mrad of rotation.
+        the linearised forces is within 10 um in anterior and 1 um in superior position, 5 um in
+        lateral position, 0.1 mrad of adduction and 0.2 mrad of rotation; or within five times these
+        if the residual is at most 5e-4 of the axial force.
     iterations : int
         Largest number of evaluations of the relaxation.
 
@@ -190,7 +194,8 @@ def settle(
     free = np.array([name not in held for name in FREE_COORDINATES])
     inner, offset, factor = without_variation(model)
     problem = simulator.problem(offset=offset, factor=factor)
-    balance = _Balance(inner, problem, applied.array, simulator.inertia, free)
+    small = _SHARE_AT_END * axial_force
+    balance = _Balance(inner, problem, applied.array, simulator.inertia, free, small)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
     near, _ = _newton(balance, begin, *balance(begin), allowed)
     if near is not None and balance.unstable_direction(near) is None:
@@ -221,6 +226,8 @@ class _Balance:
     applied: FloatArray
     inertia: FloatArray
     free: NDArray[np.bool_]
+    #: Residual that is small beside the axial force, where forces jump [N].
+    small: float
     width: float = 0.0
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
@@ -304,7 +311,7 @@ def _relax(
             return pose, count, balance
         move = _step(np.diag(inertia / step) - jacobian, force)
         if refused and np.abs(move / _LARGEST_MOVE).max() < _STILL:
-            if _is_near(*left):
+            if _is_near(*left, _NEAR):
                 return rest, count, balance
             break
         trial = _moved(pose, move)
@@ -322,10 +329,12 @@ def _relax(
             stalled = 0
             best, rest, left = size, pose, (force, jacobian)
         if stalled == _PATIENCE:
-            if _is_near(*left):
+            if _is_near(*left, _NEAR):
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
+    if best <= balance.small and _is_near(*left, _NEAR_AT_END):
+        return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:
             means = replace(balance, width=width)
@@ -354,12 +363,12 @@ def _newton(
     return None, count
 
 
-def _is_near(force: FloatArray, jacobian: FloatArray) -> bool:
+def _is_near(force: FloatArray, jacobian: FloatArray, near: float) -> bool:
     """Return whether a short move leads to the equilibrium of the linearised forces."""
     move = _step(-jacobian, force)
     # A loaded coordinate without stiffness does not move, and its force stays.
     solved = _size(force + jacobian @ move) <= 0.1 * _size(force)
-    return bool(solved and np.abs(move / _LARGEST_MOVE).max() <= _NEAR)
+    return bool(solved and np.abs(move / _LARGEST_MOVE).max() <= near)
 
 
 def _size(force: FloatArray) -> float:
