@@ -1,20 +1,5 @@
 /* First and second derivatives of indentations by the femoral twist. */
 
-/* A line of a node, and where it leaves the femur. */
-typedef struct {
-    vector3 point, normal;
-    int facet;
-    double u, v, depth;
-} exit_place;
-
-INLINE exit_place exit_of(const search *s, const workspace *w, int node)
-{
-    const double *const at = w->place + 2 * (ptrdiff_t)node;
-    const exit_place found = {s->b->points[node], s->b->normals[node], w->met[node], at[0], at[1],
-                              w->depth[node]};
-    return found;
-}
-
 /* The surface moves with velocity v + w x X at the point X on the line; along the line, the indentation
    changes by -(m . v + (X x m) . w) / (m . n), m being the femoral and n the tibial normal. */
 static void indentation_gradient(const search *s, const exit_place *e, double *gradient)

@@ -114,6 +114,26 @@ def test_gradients_are_derivatives_of_the_overlaps():
     np.testing.assert_allclose(slopes[kept, 1], moved[kept], rtol=0, atol=1e-5)
 
 
+def test_a_line_that_grazes_the_femur_bears_nothing():
+    """The length along a line counts by the cosine to the femoral normal, 0.4 to 0.8 on a sphere."""
+    radius, deep = 40e-3, 15e-3
+    places = np.linspace(-0.92, -0.6, 40) * radius
+    points, normals = np.zeros((2, 40, 3))
+    points[:, 0], normals[:, 1] = places, 1.0
+    femur = shapes.ellipsoid([radius] * 3, 6)
+    nodes, overlaps, slopes = found_overlaps(points, normals, femur, Pose(superior=deep))
+    order = np.argsort(nodes)
+    assert np.array_equal(nodes[order], np.arange(40))
+    cosine = np.sqrt(1.0 - (places / radius) ** 2)
+    weight = np.clip((cosine - 0.5) / 0.2, 0.0, 1.0)
+    expected = weight**2 * (3.0 - 2.0 * weight) * (radius * cosine - deep)
+    np.testing.assert_allclose(overlaps[order], expected, rtol=0.0, atol=2e-3)
+    grazing = cosine < 0.48
+    assert grazing.sum() > 5
+    assert not overlaps[order][grazing].any()
+    assert not slopes[order][grazing].any()
+
+
 def measured(a, b, turn, middle, spacing=1.0, half=14):
     """Area, edge, peak and sharpness of p² = 1 - u²/a² - v²/b² on a square grid."""
     line = np.arange(-half, half + 1)
