@@ -35,11 +35,9 @@ _PATIENCE = 12
 # Most steps of Newton's method alone, each shorter than the step before by this factor.
 _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: A pose whose residuals fall no further is at rest if a move shorter than this part of the largest
-#: leads to the equilibrium of the linearised forces: forces jump at edges of a surface, most where
-#: few nodes of an elastic layer bear.
-_NEAR = 1e-2
-#: The same where the search ends and the residual is at most this share of the axial force.
-_NEAR_AT_END, _SHARE_AT_END = 5e-2, 5e-4
+#: leads to the equilibrium of the linearised forces, which jump at edges of a surface; in the end,
+#: the second part, where the residual is at most the third as a share of the axial force.
+_NEAR, _NEAR_AT_END, _SHARE_AT_END = 1e-2, 5e-2, 5e-4
 #: Half the ranges of heights over which forces are averaged in turn where they jump [m], the
 #: halvings that locate a jump, most steps of such a search, and the part of the largest step below
 #: which a search stands still.
@@ -66,7 +64,6 @@ def height_at_load(
     model: ContactModel,
     pose: Pose,
     axial_force: float,
-    bracket: tuple[float, float] | None = None,
 ) -> float:
     """Return the height at which the contact carries an axial force, all else held.
 
@@ -75,12 +72,9 @@ def height_at_load(
     model : ContactModel
         The contact.
     pose : Pose
-        The five coordinates that are held, and the height where the search starts.
+        The five coordinates that are held, and the height about which `SEARCH_RANGE` is searched.
     axial_force : float
         Superior component of the contact force on the femur [N], > 0.
-    bracket : (low, high), optional
-        Heights [m] at which the contact carries more and less than the force; by default they
-        are looked for up to `SEARCH_RANGE` above and below the start.
 
     Returns
     -------
@@ -103,15 +97,7 @@ def height_at_load(
             known[height] = float(np.sign(force) * np.sqrt(abs(force)) - np.sqrt(target))
         return known[height]
 
-    if bracket is None:
-        low, high = _bracket(missing, pose, target)
-    else:
-        low, high = bracket
-        if not (low < high and missing(low) >= 0.0 >= missing(high)):
-            raise EquilibriumError(
-                f"the bracket {1e3 * low:.4g} to {1e3 * high:.4g} mm does not enclose the height "
-                f"that carries {target:g} N at {describe_pose(pose)}"
-            )
+    low, high = _bracket(missing, pose, target)
     if missing(low) == 0.0:
         return low
     return float(brentq(missing, low, high, xtol=1e-12, rtol=1e-13, maxiter=100))
@@ -194,8 +180,7 @@ def settle(
     free = np.array([name not in held for name in FREE_COORDINATES])
     inner, offset, factor = without_variation(model)
     problem = simulator.problem(offset=offset, factor=factor)
-    small = _SHARE_AT_END * axial_force
-    balance = _Balance(inner, problem, applied.array, simulator.inertia, free, small)
+    balance = _Balance(inner, problem, applied.array, simulator.inertia, free, axial_force)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
     near, _ = _newton(balance, begin, *balance(begin), allowed)
     if near is not None and balance.unstable_direction(near) is None:
@@ -226,8 +211,7 @@ class _Balance:
     applied: FloatArray
     inertia: FloatArray
     free: NDArray[np.bool_]
-    #: Residual that is small beside the axial force, where forces jump [N].
-    small: float
+    axial_force: float
     width: float = 0.0
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
@@ -333,7 +317,7 @@ def _relax(
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
-    if best <= balance.small and _is_near(*left, _NEAR_AT_END):
+    if best <= _SHARE_AT_END * balance.axial_force and _is_near(*left, _NEAR_AT_END):
         return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:

@@ -287,12 +287,6 @@ static double exit_cosine(const search *s, const exit_place *e)
     return -dot_product(m, to_femur(&s->p, e->normal)) / length(m);
 }
 
-INLINE double cosine_of(const search *s, const workspace *w, int node)
-{
-    const exit_place e = exit_of(s, w, node);
-    return exit_cosine(s, &e);
-}
-
 /* The part of the length of a line that is indentation, 0 to 1. */
 INLINE rate weight_of(double cosine)
 {
@@ -310,9 +304,9 @@ static void press_nodes(const search *s, int listed, workspace *w)
     memcpy(w->listed, w->todo, (size_t)listed * sizeof *w->todo);
     indent_nodes(s, listed, w);
     for (i = 0; i < listed; i++) {
-        const int node = w->listed[i];
-        if (w->depth[node] > 0.0)
-            w->depth[node] *= weight_of(cosine_of(s, w, node)).value;
+        const exit_place e = exit_of(s, w, w->listed[i]);
+        if (e.depth > 0.0)
+            w->depth[w->listed[i]] *= weight_of(exit_cosine(s, &e)).value;
     }
 }
 

@@ -61,8 +61,8 @@ static void add_hessian(const search *s, const exit_place *e, const double *grad
 static void pressed_gradient(const search *s, int node, workspace *w)
 {
     double *const gradient = w->gradient + 6 * (ptrdiff_t)node;
-    const double cosine = w->depth[node] >= 0.0 ? cosine_of(s, w, node) : 1.0;
     exit_place e = exit_of(s, w, node);
+    const double cosine = e.depth >= 0.0 ? exit_cosine(s, &e) : 1.0;
     int k;
     if (cosine <= STEEP) {
         clear(6, gradient);
@@ -120,7 +120,7 @@ static void add_curvature(const search *s, int begin, int end, workspace *w, dou
             const int node = pressed_node(s->b, w, i, j);
             const exit_place e = exit_of(s, w, node);
             /* Of a steep side, the turn of the force with the weight would need third derivatives. */
-            if (w->force[node] != 0.0 && cosine_of(s, w, node) >= LEVEL)
+            if (w->force[node] != 0.0 && exit_cosine(s, &e) >= LEVEL)
                 add_hessian(s, &e, w->gradient + 6 * (ptrdiff_t)node, -w->force[node], jacobian);
             w->force[node] = 0.0;
         }

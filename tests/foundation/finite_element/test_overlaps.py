@@ -1,11 +1,12 @@
 """Overlaps of nodes with the femur against rays, and measures of a patch of Hertz's pressure."""
 
+from copy import copy
+
 import layers
 import naive
 import numpy as np
 import pytest
 import shapes
-from differences import differences
 
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, SCRATCH, address, integers
@@ -95,27 +96,20 @@ def test_raised_overlaps_on_a_grid():
     assert spread.sum() == pytest.approx(forces.sum(), rel=1e-12)
 
 
-def test_gradients_are_derivatives_of_the_overlaps():
-    points, normals = nodes_of(60)
-    femur = shapes.ellipsoid((0.04, 0.04, 0.04), 3)
-    pose = POSES[0]
-
-    def at(superior):
-        nodes, overlaps, _ = found_overlaps(points, normals, femur, Pose(superior=superior[0]))
-        full = np.full(len(points), np.nan)
-        full[nodes] = overlaps
-        return full
-
-    nodes, _, slopes = found_overlaps(points, normals, femur, pose, 0.0)
-    moved = differences(at, np.array([pose.superior]), 1e-8)[nodes, 0]
-    kept = np.isfinite(moved)
-    assert kept.sum() > 5
-    # Wrench order: the force along y is the second component.
-    np.testing.assert_allclose(slopes[kept, 1], moved[kept], rtol=0, atol=1e-5)
+def test_a_sliver_of_the_rim_has_the_pressure_beside_it():
+    layer = copy(layers.plates().layers[0])
+    node = int(np.flatnonzero(layer.at_rim)[0])
+    layer.__dict__["areas"] = np.where(np.arange(len(layer.areas)) == node, 1e-9, layer.areas)
+    forces = 2e6 * layer.areas
+    forces[node] = 1.0
+    found = layer.pressures(np.arange(len(forces)), forces)
+    around = [node, *layer.neighbours[node][layer.neighbours[node] >= 0]]
+    assert found[node] == pytest.approx(forces[around].sum() / layer.areas[around].sum())
+    np.testing.assert_allclose(np.delete(found, node), 2e6)
 
 
 def test_a_line_that_grazes_the_femur_bears_nothing():
-    """The length along a line counts by the cosine to the femoral normal, 0.4 to 0.8 on a sphere."""
+    """Lengths count by the cosine to the femoral normal, here from 0.4 to 0.8 on a sphere."""
     radius, deep = 40e-3, 15e-3
     places = np.linspace(-0.92, -0.6, 40) * radius
     points, normals = np.zeros((2, 40, 3))
