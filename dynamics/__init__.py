@@ -6,7 +6,6 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, settle
 from dynamics.simulator.integrator import gait, simulate
-from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.result import SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
@@ -30,7 +29,6 @@ __all__ = [
     "gait",
     "height_at_load",
     "load_gait_cycle",
-    "load_iso14243",
     "load_ligaments",
     "settle",
     "simulate",

@@ -1,4 +1,4 @@
-"""Errors of stages and of their execution, and the exit status of an interrupt."""
+"""Errors of stages, and the exit status of an interrupt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,3 @@ INTERRUPTED = 130
 
 class StageError(RuntimeError):
     """A stage that cannot go on; the message names it, what it needs and what it found."""
-
-
-class ExecutionError(RuntimeError):
-    """Work that cannot be carried out in parallel; the message says why and what to do."""

@@ -155,7 +155,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
         simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
-    (folder / "times.json").unlink()
     say("  report")
     return write_report(folder)
 
@@ -186,9 +185,8 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[TrainedKnee
     seed, names = config.run.seed, config.knee.compartments
     candidates = Candidates(_drawn(run, sampled, space), config.feasibility)
     trained = fit_surrogates(
-        sampled.training, space, settings, pairs, seed, run.execution, names, candidates,
-        run.fits,
-    )  # fmt: skip
+        sampled.training, space, settings, pairs, seed, run.execution, names, candidates
+    )
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
 
@@ -239,9 +237,7 @@ def _validate(
             for stage, found in knees.items()
             for fitted in found
         ],
-        figures=Figures([*judged[0].figures, *others]),
-        standardised=judged[0].standardised,
-        worst=judged[0].worst,
+        figures=Figures([*judged[0].root, *others]),
         front=front_rows(trained[0].fronts),
         learning_curve=[
             point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))

@@ -21,7 +21,6 @@ from dynamics.ligaments.bundle_tables import (
 from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.simulator.integrator import simulate
-from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
@@ -136,10 +135,7 @@ def fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    keys: dict[str, Any] = {"period_s": config.period_s, "axial_scale": config.axial_scale}
-    read = partial(load_gait_cycle, **keys)
-    if config.waveform_layout == "iso14243":
-        read = partial(load_iso14243, reversed_directions=config.waveform_reversed, **keys)
+    read = partial(load_gait_cycle, period_s=config.period_s, axial_scale=config.axial_scale)
     return _content("waveforms", config.waveforms, read)
 
 
@@ -199,7 +195,6 @@ class GaitSimulation:
             cycles=self.config.cycles,
             samples=self.config.samples,
             rtol=self.config.relative_tolerance,
-            method=self.config.method,
             start=self.start,
             progress=progress,
         )

@@ -32,6 +32,5 @@ def implant_meshes(edge):
 
 
 def implant_model(law, surface="curved", edge=2e-3, **options):
-    """Return the model of the built-in implant."""
     femur, insert, labels = implant_meshes(edge)
     return model_of(femur, insert, law, surface, labels, **options)

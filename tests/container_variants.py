@@ -10,8 +10,6 @@ import numpy as np
 import trimesh
 from file_variants import FACES, POINTS, POLYGONS, TRIANGLES, P, T
 
-# ---- VTK -----------------------------------------------------------------------------------------
-
 
 def legacy_vtk(sections, dataset="POLYDATA", version="4.2", binary=False, more=b"", kind="float"):
     """Return a legacy VTK file; `sections` has cells by keyword."""
@@ -125,9 +123,6 @@ BAD_VTK = {
     ),
     "xml.vtk": (b'<?xml version="1.0"?>\n<VTKFile type="PolyData">', "another format .*vtp"),
 }
-
-
-# ---- 3MF and glTF --------------------------------------------------------------------------------
 
 CORE = "http://schemas.microsoft.com/3dmanufacturing/core/2015/02"
 

@@ -32,7 +32,6 @@ def rise(thickness_mm, flexion):
 
 
 def path_of(values):
-    """Reference path of a design."""
     flexion = np.linspace(*FLEXION, 6)
     coordinates = np.zeros((6, 5))
     coordinates[:, 3] = rise(values[2], flexion)
@@ -76,7 +75,6 @@ def designs(count, seed=0):
 
 
 def samples_of(values, side, count=80, seed=0):
-    """Samples of one condyle of a design."""
     rng = np.random.default_rng([seed, *(int(1e6 * v) for v in values)])
     drawn = space_of(values).draw(rng.random((count, 6)), 2.0)
     return Samples(*answered(values, *drawn, side))
@@ -96,7 +94,6 @@ def polynomial_fitter(degree=3):
 
 @cache
 def knee(formulation="inverted", fitter=None):
-    """Surrogate over designs, by default of polynomials."""
     values = designs(32)
     space = parametric_space(values)
     parts = {}

@@ -37,9 +37,6 @@ def triangles(path):
     return as_set(found.points[found.faces])
 
 
-# ---- STL -----------------------------------------------------------------------------------------
-
-
 def text_stl(name="surface", end="endsolid surface", solids=1, corners=CORNERS):
     parts = []
     for own in np.array_split(corners, solids):
@@ -89,9 +86,6 @@ BAD_STL = {
     "zip.stl": (b"PK\x03\x04" + bytes(300), "another format .*zip"),
     "prose.stl": (b"Dear reader, " * 30, "390 bytes that neither begin with 'solid'"),
 }
-
-
-# ---- PLY -----------------------------------------------------------------------------------------
 
 
 def ply(
@@ -195,9 +189,6 @@ BAD_PLY = {
     "no format.ply": (ply("").replace(b"format", b"comment"), "the header states no format"),
     "points.ply": (ply("", []), "no triangles"),
 }
-
-
-# ---- OBJ and OFF ---------------------------------------------------------------------------------
 
 
 def obj(polygons=POLYGONS, corner="{0}", points=POINTS, head=""):

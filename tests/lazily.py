@@ -22,8 +22,6 @@ class Module:
 
 
 class Casadi(Module):
-    """The module `casadi`."""
-
     def _imported(self):
         if "opensim" in sys.modules:
             pytest.skip("OpenSim is loaded in this process, with a CasADi of its own: make test")

@@ -98,7 +98,6 @@ def compartment(formulation, family, seed=0):
 
 
 def knee_of(medial, lateral, header=None):
-    """The surrogate of a knee of two compartments."""
     return ContactSurrogate({"medial": medial, "lateral": lateral}, header or {})
 
 

@@ -23,8 +23,6 @@ class Bed(NamedTuple):
 
 
 class State(NamedTuple):
-    """Indentation and pressure of all points."""
-
     indentation: np.ndarray
     pressure: np.ndarray
 
@@ -120,7 +118,6 @@ def samples(state, own, places):
 
 
 def chosen(own, side):
-    """Numbers of the points of a compartment."""
     return np.flatnonzero(own.compartments == side)
 
 

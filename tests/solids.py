@@ -42,7 +42,6 @@ def closed_insert(rows=40, columns=64):
 
 
 def joined(*meshes):
-    """Return several meshes as one, triangles in their order."""
     first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     vertices = np.concatenate([mesh.vertices for mesh in meshes])
     faces = [mesh.faces + start for mesh, start in zip(meshes, first, strict=False)]
@@ -101,7 +100,6 @@ def stray_pieces(mesh, count=12):
 
 
 def turned(mesh, seed):
-    """Return a mesh in a random position."""
     turn = Rotation.random(random_state=seed).as_matrix()
     return TriangleMesh(mesh.vertices @ turn.T + [0.1, -0.2, 0.05], mesh.faces, mesh.name)
 

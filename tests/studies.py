@@ -67,7 +67,6 @@ TINY_DESIGNS = {
 
 
 def run_command(folder, *overrides, config=SMOKE):
-    """Return the arguments of a run into `folder`."""
     pairs = [part for text in overrides for part in ("--set", text)]
     return ["run", str(config), "--out", str(folder), "--quiet", *pairs]
 
@@ -122,13 +121,11 @@ def kill_at_first_chunk(samples, arguments):
 
 
 def surrogate_arrays(folder):
-    """Return all arrays of a run's surrogate, its header among them."""
     with np.load(folder / "knee.npz", allow_pickle=False) as data:
         return {name: data[name] for name in data.files}
 
 
 def assert_same_run(one, other):
-    """Check that two runs hold exactly the same samples and the same surrogate."""
     for name in TABLES:
         path = Path("samples") / f"{name}.parquet"
         left, right = read_table(one / path), read_table(other / path)
@@ -149,7 +146,6 @@ def implant_meshes():
 
 
 def export(mesh, path, *, scale=1.0, turn=(1, 1, 1)):
-    """Write a mesh file with its coordinates scaled and turned by signs."""
     vertices = scale * mesh.vertices * np.asarray(turn)
     body = trimesh.Trimesh(vertices, mesh.faces, process=False)
     content = body.export(file_type=path.suffix[1:])
@@ -158,7 +154,6 @@ def export(mesh, path, *, scale=1.0, turn=(1, 1, 1)):
 
 
 def mesh_study(folder, femur, tibia, **knee):
-    """Write a study of two meshes and return its file."""
     tree = {
         "knee": {"source": "meshes", "femur": femur, "tibia": tibia, **knee},
         "contact": {"thickness_mm": 8.0},

@@ -2,14 +2,9 @@
 
 import ast
 import re
-from collections import defaultdict
-from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Incomplete docstrings by folder. Numbers must be exact: lower a number when docstrings improve,
-#: delete its line at zero.
-INCOMPLETE = {}
 #: Functions with more parameters list each of them, if they have a section of parameters.
 FEW_PARAMETERS = 2
 ARRAY = re.compile(r"\b(?:\w*Array|NDArray|ArrayLike)\b")
@@ -77,31 +72,17 @@ def public_nodes(body, prefix=""):
                 yield from public_nodes(node.body, f"{node.name}.")
 
 
-@cache
-def incomplete_docstrings():
-    """Return a line for each incomplete docstring, by folder."""
-    rooms = defaultdict(list)
+def test_docstrings_state_shapes_units_and_parameters():
+    wrong = []
     for package in ("foundation", "surrogates", "dynamics", "pipeline"):
         for path in sorted((ROOT / package).rglob("*.py")):
-            room = rooms[str(path.parent.relative_to(ROOT))]
             source = path.read_text("utf-8")
             lines = source.splitlines()
             for name, node in public_nodes(ast.parse(source).body):
                 own = lines[node.lineno : node.end_lineno] if isinstance(node, ast.ClassDef) else []
                 comments = "\n".join(line for line in own if line.strip().startswith("#:"))
                 if left_out := ", ".join(omissions(node, comments)):
-                    room.append(f"{path.name}:{node.lineno} {name}: {left_out}")
-    return rooms
-
-
-def test_docstrings_state_shapes_units_and_parameters():
-    found = incomplete_docstrings()
-    wrong = []
-    for room in sorted({*found, *INCOMPLETE}):
-        lines, expected = found[room], INCOMPLETE.get(room, 0)
-        if len(lines) != expected:
-            head = f"{room}: {len(lines)} incomplete docstrings, INCOMPLETE says {expected}"
-            wrong += [head, *lines]
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {name}: {left_out}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -60,13 +60,11 @@ def in_sdist(built):
 
 
 def members(wheel):
-    """Return the SHA-256 of each file of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist()}
 
 
 def sources(*folders):
-    """Return the files of folders of the repository."""
     return {
         str(file.relative_to(ROOT))
         for folder in folders

@@ -5,8 +5,7 @@ model itself. The latter is a Gaussian process for each direction (Kennedy & O'H
 Soc B 63:425-464), with a squared exponential over flexion and load: near fitted tests it is known
 from their residuals, and far from them it is as large as its standard deviation, which is learnt
 with a half-normal prior. With the model linear about the optimum, the parameters integrate out of
-the posterior of these deviations, which an affine-invariant ensemble samples (Goodman & Weare 2010,
-Commun Appl Math Comput Sci 5:65-80; Foreman-Mackey et al. 2013, Publ Astron Soc Pac 125:306-312).
+the posterior of these three deviations, which is evaluated on a grid.
 Draws of the parameters then are randomised maximum likelihood (Oliver et al. 1996, in: Proc 5th Eur
 Conf Math Oil Recov; Chen & Oliver 2012, Math Geosci 44:1-26): each is the optimum for measurements
 and prior means to which errors were added, found with the laxity model itself. For a linear model
@@ -20,7 +19,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import emcee
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
@@ -33,10 +31,11 @@ from foundation.base.checks import FloatArray
 _EVALUATIONS, _CLOSE, _NO_STATE = 100, 1e-3, 1e3
 #: Fits with deviations of the model's errors learnt in between.
 _ROUNDS = 3
-#: Walkers per dimension, steps of a turn, most turns; steps over the autocorrelation time.
-_WALKERS, _TURN, _TURNS, _LENGTHS = 8, 1000, 10, 50
+#: Deviations of the model's errors that have a part in the posterior, over the scales of their
+#: priors; points of the grid along each, half its width in standard deviations, and passes.
+_BOUNDS, _POINTS, _WIDTH, _PASSES = np.array([0.02, 4.0]), 13, 3.0, 2
 #: Draws of the deviations of the model's errors that stand for all.
-_THINNED = 100
+_DRAWN = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +98,6 @@ class Draws(NamedTuple):
     model_errors: FloatArray
     #: Draws without an optimum, which are left out.
     failed: int
-    #: Steps of the sampler, its walkers, and its integrated autocorrelation time [steps].
-    steps: int
-    walkers: int
-    autocorrelation: float
 
 
 def fit(model: LaxityModel, measured: Measured) -> Fit:
@@ -115,14 +110,14 @@ def fit(model: LaxityModel, measured: Measured) -> Fit:
     for _ in range(_ROUNDS):
         covariance = measured.covariance(errors)
         answer, used = _nearest(model, measured.values, covariance, zero, answer)
-        chain = _sampled(measured, answer, np.random.default_rng(0), _TURN)[0]
-        errors = np.exp(np.log(chain).mean(axis=0))
+        drawn = _drawn_errors(measured, answer, _DRAWN)
+        errors = np.exp(np.log(drawn).mean(axis=0))
         count += used
     covariance = measured.covariance(errors)
     answer, used = _nearest(model, measured.values, covariance, zero, answer)
     residual = measured.values - answer.values
     misfit = float(residual @ np.linalg.solve(covariance, residual))
-    drawn, slope = chain[:: max(1, len(chain) // _THINNED)], answer.jacobian
+    slope = answer.jacobian
     # Both the parameters and their covariance depend on the errors.
     means, parts = [], []
     for row in drawn:
@@ -177,10 +172,8 @@ def draw(
 
     Raises `EquilibriumError` if most have no optimum.
     """
-    chain, steps, walkers, time = _sampled(measured, found.answer, rng, _TURNS * _TURN)
-    errors = chain[rng.choice(len(chain), count)]
     answers, kept = [], []
-    for row in errors:
+    for row in _drawn_errors(measured, found.answer, count):
         covariance = measured.covariance(row)
         target = rng.multivariate_normal(measured.values, covariance, method="cholesky")
         centre = rng.standard_normal(len(found.answer.z))
@@ -193,7 +186,7 @@ def draw(
             f"{len(kept)} of {count} draws of the ligaments hold the knee in all tests: narrow the "
             "prior, or take out the tests of the largest loads"
         )
-    return Draws(tuple(answers), np.array(kept), count - len(kept), steps, walkers, time)
+    return Draws(tuple(answers), np.array(kept), count - len(kept))
 
 
 def _nearest(
@@ -231,32 +224,32 @@ def _nearest(
     return found_at[found.x.tobytes()], int(found.nfev)
 
 
-def _sampled(
-    measured: Measured, answer: Answer, rng: np.random.Generator, most: int
-) -> tuple[FloatArray, int, int, float]:
-    """Return draws (M, K) of the deviations of the model's errors, and the convergence."""
-    slope, kinds = answer.jacobian, len(measured.scales)
+def _drawn_errors(measured: Measured, answer: Answer, count: int) -> FloatArray:
+    """Return draws (M, K) of the posterior of the deviations of the model's errors."""
+    slope = answer.jacobian
     residual = measured.values - answer.values + slope @ answer.z
     gram = slope @ slope.T
 
     def log_posterior(logs: FloatArray) -> FloatArray:
-        errors = np.exp(np.clip(logs, -10.0, 10.0))
+        errors = np.exp(logs)
         matrix = gram + measured.covariance(errors)
-        weighted = np.linalg.solve(
-            matrix, np.broadcast_to(residual, (len(logs), len(gram)))[..., None]
-        )
-        found = -0.5 * (weighted[..., 0] @ residual) - 0.5 * np.linalg.slogdet(matrix)[1]
+        repeated = np.broadcast_to(residual, (len(logs), len(gram)))[..., None]
+        weighted = np.linalg.solve(matrix, repeated)[..., 0]
+        found = -0.5 * (weighted @ residual) - 0.5 * np.linalg.slogdet(matrix)[1]
         # A flat density of the deviation is exp(logs) of its logarithm.
-        found += np.sum(logs - 0.5 * (errors / measured.scales) ** 2, axis=1)
-        return np.where((np.abs(logs) < 10.0).all(axis=1), found, -np.inf)
+        return found + np.sum(logs - 0.5 * (errors / measured.scales) ** 2, axis=1)
 
-    walkers = _WALKERS * kinds
-    at = np.log(measured.scales) + 0.3 * rng.standard_normal((walkers, kinds))
-    sampler = emcee.EnsembleSampler(walkers, kinds, log_posterior, vectorize=True)
-    sampler._random.seed(int(rng.integers(2**31)))
-    time = np.inf
-    while sampler.iteration < most and sampler.iteration < _LENGTHS * time:
-        at = sampler.run_mcmc(at, _TURN)
-        time = float(np.max(sampler.get_autocorr_time(tol=0)))
-    chain = sampler.get_chain(discard=sampler.iteration // 4, flat=True)
-    return np.exp(chain), sampler.iteration, walkers, time
+    low, high = np.log(measured.scales * _BOUNDS[:, None])
+    for _ in range(_PASSES):
+        axes = np.linspace(low, high, _POINTS).T
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
+        density = np.concatenate([log_posterior(rows) for rows in np.array_split(grid, _POINTS)])
+        share = np.exp(density - density.max())
+        share /= share.sum()
+        middle = share @ grid
+        half = _WIDTH * np.sqrt(share @ (grid - middle) ** 2)
+        low, high = np.maximum(low, middle - half), np.minimum(high, middle + half)
+    # At even parts of the probability, so that the draws do not depend on a seed.
+    at = np.cumsum(share).searchsorted((np.arange(count) + 0.5) / count)
+    drawn: FloatArray = np.exp(grid[at])
+    return drawn

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.links import Terms
+from dynamics.mechanics.chain_parts import Terms
+from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_number
-from foundation.base.errors import InputError
 from foundation.contact_laws.normal import CompliantFriction, ContactLaw
 
 BoolArray = NDArray[np.bool_]
@@ -68,23 +67,12 @@ class CompliantGround:
     """Compliant ground, or another contact, with any normal law.
 
     Where a surface leaves faster than the other follows, the energy left in the spring is lost.
-
-    Parameters
-    ----------
-    normal : ContactLaw
-        Normal force over indentation and rate.
-    friction : CompliantFriction, optional
-        Friction; by default none.
     """
 
+    #: Normal force over indentation and rate.
     normal: ContactLaw
+    #: Friction; by default none.
     friction: CompliantFriction | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.normal, ContactLaw):
-            raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
-        if not isinstance(self.friction, CompliantFriction | None):
-            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(
         self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
@@ -143,48 +131,34 @@ class ContactChange:
 
 @dataclass(frozen=True, eq=False)
 class StrikeResult:
-    """Motion, contact forces and energy at T instants, with P contacts and F free coordinates.
+    """Motion, contact forces and energy at T instants, with P contacts and F free coordinates."""
 
-    Parameters
-    ----------
-    time : (T,) float64
-        Instants [s].
-    position, velocity : (T, F) float64
-        Free coordinates of the assembly [m, rad] and their rates.
-    gap : (T, P) float64
-        Heights of the contact points [m].
-    rate, forces : (T, P, 2) float64
-        Velocities of the points [m/s] and forces on them [N], forward and up.
-    kinetic, potential, stored : (T,) float64
-        Kinetic energy, potential energy of gravity, joints and links, and that in contacts [J].
-    joint_loss, normal_loss, tangential_loss : (T,) float64
-        Work lost so far in dampers of joints and links, in normal and in tangential direction of
-        the contacts [J].
-    load_work : (T,) float64
-        Work of external loads so far [J].
-    weight : float
-        Weight of all segments [N].
-    points : tuple of str
-        Names of the contacts.
-    changes : tuple of ContactChange
-        Contacts that closed and opened, in the order of time.
-    """
-
+    #: Instants (T,) [s].
     time: FloatArray
+    #: Free coordinates of the assembly (T, F) [m, rad] and their rates.
     position: FloatArray
     velocity: FloatArray
+    #: Heights of the contact points (T, P) [m].
     gap: FloatArray
+    #: Velocities of the points (T, P, 2) [m/s] and forces on them [N], forward and up.
     rate: FloatArray
     forces: FloatArray
+    #: Kinetic energy, potential energy of gravity, joints and links, and that in contacts (T,) [J].
     kinetic: FloatArray
     potential: FloatArray
     stored: FloatArray
+    #: Work lost so far in dampers of joints and links, in normal and in tangential direction of the
+    #: contacts (T,) [J].
     joint_loss: FloatArray
     normal_loss: FloatArray
     tangential_loss: FloatArray
+    #: Work of external loads so far (T,) [J].
     load_work: FloatArray
+    #: Weight of all segments [N].
     weight: float
+    #: Names of the contacts.
     points: tuple[str, ...]
+    #: Contacts that closed and opened, in the order of time.
     changes: tuple[ContactChange, ...]
 
     @property

@@ -10,7 +10,7 @@ In an iteration, with muscle forces R a, reserves r, steps s of the secondary co
 C = d(forces)/ds, the accelerations of the motion need R a + r + C s = b. The cost (Smith et al.
 2018)
 
-    sum_i w_i (a_i - d_i)² + sum_k v_k r_k² + g . s
+    sum_i w_i a_i² + sum_k v_k r_k² + g . s
 
 is least where r = b - R a - C s; the steps are free, so that what is left is a bounded linear
 least-squares problem in the activations, with the residuals outside the range of C.
@@ -67,43 +67,30 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComakResult(SimulatedFrames):
-    """Result of a COMAK simulation of N frames; further fields are those of `SimulatedFrames`.
+    """Result of a COMAK simulation of N frames; further fields are those of `SimulatedFrames`."""
 
-    Parameters
-    ----------
-    free : tuple of str
-        Names of the F free coordinates.
-    reserves : (N, F) float64
-        Forces of the reserves on the free coordinates [N m, N].
-    surplus : (N, F) float64
-        Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²]; NaN where the
-        solution of the previous frame is kept.
-    errors : (N,) float64
-        Largest error of acceleration of each frame [rad/s², m/s²].
-    converged : (N,) bool
-        Whether the error is below the tolerance, or the frame is at a jump of the contact forces.
-    imbalance : (N, F) float64
-        Generalised forces on the free coordinates that jumps of the contact forces leave [N m, N];
-        zero where the forces balance.
-    iterations : (N,) int64
-        Iterations of each frame.
-    costs : (N,) float64
-        Cost of muscles and reserves.
-    outside : (N, S) bool
-        Whether a secondary coordinate is outside the range of a recorded plant.
-    flags : tuple of str
-        A flag for each frame that did not converge, and for each coordinate that is outside.
-    """
-
+    #: Names of the F free coordinates.
     free: tuple[str, ...]
+    #: Forces of the reserves on the free coordinates (N, F) [N m, N].
     reserves: FloatArray
+    #: Accelerations of the free coordinates beyond the wanted ones (N, F) [rad/s², m/s²]; NaN where
+    #: the solution of the previous frame is kept.
     surplus: FloatArray
+    #: Largest error of acceleration of each frame (N,) [rad/s², m/s²].
     errors: FloatArray
+    #: Whether the error is below the tolerance, or the frame is at a jump of the contact forces,
+    #: (N,).
     converged: NDArray[np.bool_]
+    #: Generalised forces on the free coordinates that jumps of the contact forces leave (N, F) [N
+    #: m, N]; zero where the forces balance.
     imbalance: FloatArray
+    #: Iterations of each frame, (N,).
     iterations: IntArray
+    #: Cost of muscles and reserves, (N,).
     costs: FloatArray
+    #: Whether a secondary coordinate is outside the range of a recorded plant, (N, S).
     outside: NDArray[np.bool_]
+    #: A flag for each frame that did not converge, and for each coordinate that is outside.
     flags: tuple[str, ...]
 
     def solution(self, frame: int) -> Solution:
@@ -155,8 +142,6 @@ class FrameProblem(NamedTuple):
     bounds: FloatArray
     #: Largest steps of the secondary coordinates (S,) [rad, m].
     largest_steps: FloatArray
-    #: d (M,): activations that cost nothing [1].
-    desired: FloatArray
 
 
 class FrameSolution(NamedTuple):
@@ -174,7 +159,7 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
     arms, weights = root[:, None] * problem.arms, np.sqrt(_positive(problem.activation_weights))
     # A cost of the steps moves the goal of the residuals, by what their range can follow.
     shift = np.linalg.lstsq(columns.T, -0.5 * problem.energy_gradient, rcond=None)[0]
-    wanted = weights * problem.desired - (arms.T @ shift) / weights
+    wanted = -(arms.T @ shift) / weights
     basis, _ = qr(columns, mode="full")
     outside = basis[:, columns.shape[1] :]
     found = lsq_linear(
@@ -244,23 +229,7 @@ class _State(NamedTuple):
 
 
 class Comak:
-    """A COMAK simulation: a plant with contacts.
-
-    Parameters
-    ----------
-    plant : Plant
-        The multibody system along a motion.
-    contacts : sequence of JointContact
-        Contacts of joint surfaces.
-    settings : ComakSettings
-        Settings.
-
-    Raises
-    ------
-    InputError
-        If coordinates of plant, settings and contacts do not agree, the weight of a muscle is
-        negative at an instant, or the energy has a weight and a contact has no energy gradient.
-    """
+    """A COMAK simulation: a plant along a motion, with contacts of joint surfaces."""
 
     def __init__(
         self, plant: Plant, contacts: Sequence[JointContact], settings: ComakSettings
@@ -273,14 +242,7 @@ class Comak:
             )
         _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
-        times, muscles = plant.motion.time.tolist(), plant.muscles.names
-        weights = np.array([settings.muscle_weight(muscles, time) for time in times])
-        self._costs = settings.activation_costs(plant.muscles) * weights
-        self._desired = np.array([settings.desired_activation(muscles, time) for time in times])
-        bounds = plant.muscles.bounds
-        self._bounds = np.array(
-            [settings.activation_bounds(muscles, time, bounds) for time in times]
-        )
+        self._costs = settings.activation_costs(plant.muscles)
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
         for contact in self.contacts.contacts:
@@ -309,27 +271,11 @@ class Comak:
         guide: FloatArray | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> ComakResult:
-        """Solve all frames.
+        """Solve all frames from secondary coordinates (S,) [rad, m] before the first one.
 
-        Parameters
-        ----------
-        start : (S,) float64
-            Secondary coordinates before the first frame [rad, m].
-        guide : (N, S) float64, optional
-            Secondary coordinates of a similar walk [rad, m]: each frame starts from the previous
-            one with the change of the guide, which takes fewer iterations.
-        progress : callable, optional
-            Takes the number of frames that are done.
-
-        Returns
-        -------
-        ComakResult
-            The solution; a frame that did not converge has a flag.
-
-        Raises
-        ------
-        InputError
-            If the start is not S finite numbers, or the guide not N by S.
+        With a `guide` (N, S) [rad, m] of a similar walk, each frame starts from the previous one
+        with the change of the guide, which takes fewer iterations. A frame that did not converge
+        has a flag; `progress` takes the number of frames that are done.
         """
         values = check_array("start", start, (len(self.plant.secondary),))
         motion, muscles = self.plant.motion, self.plant.muscles
@@ -359,15 +305,8 @@ class Comak:
     ) -> tuple[Solution, str]:
         """Return the solution of a frame after the previous one, and a flag or an empty text.
 
-        Parameters
-        ----------
-        frame : int
-            Index of the frame.
-        previous : Solution
-            Solution of the previous frame.
-        start : (S,) float64, optional
-            Secondary coordinates of the first iteration [rad, m]; by default those that follow
-            from the previous values and speeds.
+        The first iteration is at secondary coordinates `start` (S,) [rad, m], by default those
+        that follow from the previous values and speeds.
         """
         values = previous.values + self.plant.motion.step * previous.speeds
         if start is not None:
@@ -471,12 +410,11 @@ class Comak:
             plant.arms * strength,
             columns + contact.columns - self._damping,
             needed,
-            self._costs[frame],
+            self._costs,
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
-            self._bounds[frame],
+            muscles.bounds,
             self._largest,
-            self._desired[frame],
         )
         found = solve_frame(problem)
         values = at.values + found.steps
@@ -515,7 +453,7 @@ class Comak:
         plant, settings = self.plant, self.settings
         activations = np.array([s.activations for s in solutions])
         reserves = np.array([s.reserves for s in solutions])
-        costs = (self._costs * (activations - self._desired) ** 2).sum(axis=1)
+        costs = (self._costs * activations**2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
         values = np.array([s.values for s in solutions])
         outside = plant.outside(values)

@@ -1,81 +1,38 @@
-"""Settings of COMAK, and numbers of single muscles, constant or over time."""
+"""Settings of COMAK, and OpenSim-JAM's file of them: files, reserves, and what is not done."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
+from math import hypot
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    FLAG,
+    INTEGER,
+    LAST_NAME,
+    NAMES,
+    NUMBER,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+    read_function,
+    read_object,
+    read_tool,
+    settings_notes,
+)
 from dynamics.musculoskeletal.plant import MuscleSet
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
-
-#: Quantities of a muscle that are activations it can have.
-_AT_MOST_ONE = ("desired activation", "largest activation")
-
-
-@dataclass(frozen=True)
-class MuscleWeight:
-    """Weight of a muscle in the cost, or another number of a muscle, constant or over time."""
-
-    #: Name of the muscle.
-    name: str
-    #: Instants [s] and the weights there [1]: linear between the instants; outside, the first and
-    #: the last segment are extended, as in OpenSim. A single weight is constant.
-    times: tuple[float, ...]
-    weights: tuple[float, ...]
-    #: Quantity of the numbers: weight, or desired, least or largest activation.
-    quantity: str = "weight"
-
-    def __post_init__(self) -> None:
-        fit = self.times and len(self.times) == len(self.weights)
-        fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
-        if not fit or (self._weighs and min(self.weights) < 0.0):
-            raise InputError(
-                f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
-                f"found times {self.times} and {self.quantity}s {self.weights}"
-            )
-        if self.quantity in _AT_MOST_ONE and max(self.weights) > 1.0:
-            raise InputError(
-                f"{self.name}: expected a {self.quantity} of at most 1, found {max(self.weights):g}"
-            )
-        if (np.diff(self.times) <= 0.0).any():
-            raise InputError(f"{self.name}: expected increasing times, found {self.times}")
-
-    @property
-    def _weighs(self) -> bool:
-        """Whether the numbers cannot be negative, unlike activations that are desired."""
-        return self.quantity == "weight"
-
-    def at(self, time: float) -> float:
-        """Return the weight [1] at an instant [s]; refuse one below 0 beyond the points."""
-        if len(self.times) == 1:
-            return self.weights[0]
-        end = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, len(self.times) - 1))
-        (begin, stop), (first, last) = (
-            each[end - 1 : end + 1] for each in (self.times, self.weights)
-        )
-        weight = first + (time - begin) / (stop - begin) * (last - first)
-        if self._weighs and weight < 0.0:
-            raise InputError(
-                f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
-                f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
-                f"{stop:g} s is extended linearly as in OpenSim; add points at the first and the "
-                "last instant of the walk"
-            )
-        return weight
-
-
-def at_instant(
-    courses: tuple[MuscleWeight, ...], names: tuple[str, ...], time: float, default: FloatArray
-) -> FloatArray:
-    """Return numbers of muscles (M,) at an instant [s], those of `default` where none is stated."""
-    stated = {course.name: course.at(time) for course in courses}
-    return np.array([stated.get(name, own) for name, own in zip(names, default, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -97,72 +54,44 @@ class SecondaryCoordinate:
 
 @dataclass(frozen=True)
 class ComakSettings:
-    """Settings of a COMAK simulation (Smith et al. 2018, J Knee Surg 31:68-74).
+    """Settings of a COMAK simulation (Smith et al. 2018, J Knee Surg 31:68-74)."""
 
-    Parameters
-    ----------
-    primary : tuple of str
-        Coordinates whose measured accelerations muscles must give.
-    secondary : tuple of SecondaryCoordinate
-        Coordinates that are solved for; without any, the problem of a frame is static optimisation.
-        All other coordinates of the model follow the motion by themselves.
-    start, stop, step : float, optional
-        First and last instant and time step [s]; by default those of the motion.
-    lowpass : float, optional
-        Cut-off frequency of the filter of the motion [Hz]; none by default.
-    settle : bool
-        Whether secondary coordinates settle before the first frame.
-    settle_threshold : float
-        Change within 0.01 s below which secondary coordinates have settled [rad, m].
-    iterations : int
-        Most iterations of a frame.
-    tolerance : float
-        Error of acceleration below which a frame has converged [rad/s², m/s²].
-    worst_tolerance : float
-        Error above which a frame that did not converge takes the solution of the previous one.
-    activation_weight, reserve_weight : float
-        Cost of muscle volume times squared activation [1/m³], and of the squared control of
-        reserves [1].
-    by_volume : bool
-        Whether the cost of an activation is in proportion to the volume of its muscle; if not,
-        `activation_weight` is that of squared activation [1].
-    reserve_forces : tuple of (str, float)
-        Coordinates whose reserve gives another force than 1 at full control [N m, N].
-    reserve_names : tuple of str
-        Names of these reserves; by default the coordinate's followed by "_reserve".
-    contact_energy_weight : float
-        Weight of the energy that contacts store [1/J].
-    desired_activations, least_activations, largest_activations : tuple of MuscleWeight
-        Activations of single muscles that cost nothing, w (a - d)², and bounds [1]; by default zero
-        and the bounds of the model.
-    muscle_weights : tuple of MuscleWeight
-        Weights that are not 1.
-    fibre_forces : bool
-        Whether muscles pull as length and velocity of their fibres allow, with rigid tendons, or
-        with activation times largest force at any length.
-    """
-
+    #: Coordinates whose measured accelerations muscles must give.
     primary: tuple[str, ...]
+    #: Coordinates that are solved for; without any, the problem of a frame is static optimisation.
+    #: All other coordinates of the model follow the motion by themselves.
     secondary: tuple[SecondaryCoordinate, ...]
+    #: First and last instant and time step [s]; by default those of the motion.
     start: float | None = None
     stop: float | None = None
     step: float | None = None
+    #: Cut-off frequency of the filter of the motion [Hz]; none by default.
     lowpass: float | None = None
+    #: Whether secondary coordinates settle before the first frame.
     settle: bool = True
+    #: Change within 0.01 s below which secondary coordinates have settled [rad, m].
     settle_threshold: float = 1e-5
+    #: Most iterations of a frame.
     iterations: int = 25
+    #: Error of acceleration below which a frame has converged [rad/s², m/s²].
     tolerance: float = 1.0
+    #: Error above which a frame that did not converge takes the solution of the previous one.
     worst_tolerance: float = 50.0
+    #: Cost of muscle volume times squared activation [1/m³], and of the squared control of reserves
+    #: [1].
     activation_weight: float = 1e6
     reserve_weight: float = 1e3
+    #: Whether the cost of an activation is in proportion to the volume of its muscle; if not,
+    #: `activation_weight` is that of squared activation [1].
     by_volume: bool = True
+    #: Coordinates whose reserve gives another force than 1 at full control [N m, N].
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
-    reserve_names: tuple[str, ...] = field(default=())
+    #: Weight of the energy that contacts store [1/J].
     contact_energy_weight: float = 0.0
-    muscle_weights: tuple[MuscleWeight, ...] = field(default=())
-    desired_activations: tuple[MuscleWeight, ...] = field(default=())
-    least_activations: tuple[MuscleWeight, ...] = field(default=())
-    largest_activations: tuple[MuscleWeight, ...] = field(default=())
+    #: Weights w of single muscles in the cost that are not 1 [1].
+    muscle_weights: tuple[tuple[str, float], ...] = field(default=())
+    #: Whether muscles pull as length and velocity of their fibres allow, with rigid tendons, or
+    #: with activation times largest force at any length.
     fibre_forces: bool = False
 
     def __post_init__(self) -> None:
@@ -175,6 +104,8 @@ class ComakSettings:
         for name in ("step", "lowpass"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), above=0.0)
+        for name, weight in self.muscle_weights:
+            check_number(f"{name}, weight", weight, at_least=0.0)
         for name, force in self.reserve_forces:
             check_number(f"{name}, force of its reserve", force, above=0.0)
         check_distinct(self.primary, tuple(s.name for s in self.secondary))
@@ -187,13 +118,7 @@ class ComakSettings:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the settings of `to_json`.
-
-        Raises
-        ------
-        InputError
-            If the text is not that of settings.
-        """
+        """Return the settings of `to_json`, or raise an `InputError`."""
         try:
             found: Self = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
@@ -202,48 +127,22 @@ class ComakSettings:
             ) from error
         return found
 
-    def muscle_weight(self, names: tuple[str, ...], time: float) -> FloatArray:
-        """Return the weights (M,) [1] of muscles at an instant [s]."""
-        return at_instant(self.muscle_weights, names, time, np.ones(len(names)))
-
-    def desired_activation(self, names: tuple[str, ...], time: float) -> FloatArray:
-        """Return the activations (M,) [1] of muscles that cost nothing at an instant [s]."""
-        return at_instant(self.desired_activations, names, time, np.zeros(len(names)))
-
-    def activation_bounds(
-        self, names: tuple[str, ...], time: float, bounds: FloatArray
-    ) -> FloatArray:
-        """Return least and largest activations (2, M) [1] of muscles at an instant [s].
-
-        `bounds` (2, M) [1] are those of the model. An `InputError` names a muscle whose least
-        activation is above the largest one.
-        """
-        low = at_instant(self.least_activations, names, time, bounds[0])
-        high = at_instant(self.largest_activations, names, time, bounds[1])
-        for k in np.flatnonzero(low >= high)[:1]:
-            raise InputError(
-                f"{names[k]}: expected a least activation below the largest one at {time:g} s, "
-                f"found {low[k]:g} and {high[k]:g}"
-            )
-        return np.stack([low, high])
-
     def reserve_weights(self, names: tuple[str, ...]) -> FloatArray:
         """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""
         forces = dict(self.reserve_forces)
         return np.array([self.reserve_weight / forces.get(name, 1.0) ** 2 for name in names])
 
     def activation_costs(self, muscles: MuscleSet) -> FloatArray:
-        """Return the cost (M,) of a squared activation of each muscle, before its weight [1]."""
-        scale = muscles.volumes() if self.by_volume else np.ones(len(muscles.names))
-        return self.activation_weight * scale
+        """Return the cost (M,) of a squared activation of each muscle [1]."""
+        scale, stated = np.ones(len(muscles.names)), dict(self.muscle_weights)
+        if self.by_volume:
+            scale = muscles.volumes()
+        weights = np.array([stated.get(name, 1.0) for name in muscles.names])
+        return self.activation_weight * scale * weights
 
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names with a weight that are not muscles of the model."""
-        courses = (
-            *(*self.muscle_weights, *self.desired_activations),
-            *(*self.least_activations, *self.largest_activations),
-        )
-        return tuple(dict.fromkeys(w.name for w in courses if w.name not in names))
+        return tuple(name for name, _ in self.muscle_weights if name not in names)
 
 
 def check_distinct(*kinds: tuple[str, ...]) -> None:
@@ -268,3 +167,185 @@ class ComakFiles:
     external_loads: Path | None
     #: Further forces of the model: the reserves.
     forces: Path | None
+
+
+_ACTUATOR = "CoordinateActuator"
+
+
+def read_reserves(path: str | Path) -> dict[str, float]:
+    """Read the reserve [N m, N] of each coordinate from OpenSim's force set (XML)."""
+    forces = read_object(path, "reserves").child("ForceSet")
+    if forces is None:
+        return {}
+    return reserves_in(f for f in forces.objects() if f.boolean("appliesForce", True))
+
+
+def reserves_in(forces: Iterable[OsimObject]) -> dict[str, float]:
+    """Return the force at full control [N m, N] of the actuator of each coordinate in a set."""
+    found: dict[str, float] = {}
+    for actuator in forces:
+        if actuator.tag == _ACTUATOR:
+            force = actuator.number("optimal_force", 1.0)
+            check_number(f"{actuator.where}, optimal_force", force, above=0.0)
+            found[actuator.last_name("coordinate")] = force
+    return found
+
+
+def with_actuators(settings: ComakSettings, actuators: Mapping[str, float]) -> ComakSettings:
+    """Return settings whose reserves include actuators [N m, N] on coordinates solved for."""
+    free = (*settings.primary, *(s.name for s in settings.secondary))
+    own = {name: force for name, force in actuators.items() if name in free}
+    if not own:
+        return settings
+    # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
+    forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
+    forces |= {name: hypot(forces.get(name, 0.0), force) for name, force in own.items()}
+    return replace(settings, reserve_forces=tuple(forces.items()))
+
+
+_SETTINGS = (
+    Property("primary_coordinates", "primary", NAMES, ()),
+    Property("start_time", "start", OPTIONAL, -1.0),
+    Property("stop_time", "stop", OPTIONAL, -1.0),
+    Property("time_step", "step", OPTIONAL, -1.0),
+    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0),
+    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True),
+    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5),
+    Property("max_iterations", "iterations", INTEGER, 25),
+    Property("udot_tolerance", "tolerance", NUMBER, 1.0),
+    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0),
+    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3),
+    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0),
+    Property("use_muscle_physiology", "fibre_forces", FLAG, False),
+)
+_FILES = (
+    Property("model_file", "model", FILE, None),
+    Property("coordinates_file", "motion", FILE, None),
+    Property("external_loads_file", "external_loads", FILE, None),
+    Property("force_set_file", "forces", FILE, None),
+)
+_READ_APART = read_apart(
+    "prescribed_coordinates",
+    "COMAKSecondaryCoordinateSet",
+    "COMAKCostFunctionParameterSet",
+    "COMAKCostFunctionWeightSet",
+    "activation_exponent",
+    "replace_force_set",
+    "results_prefix",
+)
+TOOL = ObjectTable(
+    "COMAKTool",
+    (*_SETTINGS, *_FILES, *_READ_APART),
+    details=frozenset({
+        "results_directory", "settle_sim_results_directory", "settle_sim_results_prefix",
+        "print_settle_sim_results", "settle_accuracy", "settle_internal_step_limit",
+        "geometry_folder", "unit_udot_epsilon", "optimization_scale_delta_coord",
+        "ipopt_diagnostics_level", "ipopt_max_iterations", "ipopt_convergence_tolerance",
+        "ipopt_constraint_tolerance", "ipopt_limited_memory_history",
+        "ipopt_nlp_scaling_max_gradient", "ipopt_nlp_scaling_min_value",
+        "ipopt_obj_scaling_factor", "ipopt_expect_infeasible_problem", "model_assembly_accuracy",
+        "verbose",
+    }),
+    not_done=frozenset({"print_processed_input_kinematics", "use_visualizer", "AnalysisSet"}),
+)  # fmt: skip
+_SECONDARY = ObjectTable(
+    "COMAKSecondaryCoordinate",
+    (
+        Property("coordinate", "name", LAST_NAME, ""),
+        Property("max_change", "largest_step", NUMBER, 0.05),
+        *read_apart("comak_damping"),
+    ),
+)
+
+
+class ComakFile:
+    """Settings of OpenSim-JAM's COMAKTool; `others` replace files, by `ComakFiles`' field."""
+
+    def __init__(self, path: str | Path, others: Mapping[str, Path] | None = None) -> None:
+        #: The settings as XML.
+        self.tool = read_tool(path, TOOL)
+        self._others = {} if others is None else dict(others)
+        self._prescribed = self.tool.names("prescribed_coordinates")
+        self._path = path
+
+    @property
+    def files(self) -> ComakFiles:
+        """Model, motion, external loads and reserves."""
+        named = self.tool.read(_FILES) | self._others
+        for tag, key in (("model_file", "model"), ("coordinates_file", "motion")):
+            if named[key] is None:
+                raise self.tool.fault(tag, "a file", "none")
+        return ComakFiles(**named)
+
+    def settings(self, viscosities: Mapping[str, float] | None = None) -> ComakSettings:
+        """Return the settings; `viscosities` of the model are the default damping."""
+        tool = self.tool
+        exponent = tool.number("activation_exponent", 2.0)
+        if exponent != 2.0:
+            raise tool.fault("activation_exponent", "2", f"{exponent:g}")
+        values, forces = tool.read(_SETTINGS), self.files.forces
+        secondary = self._secondary(viscosities or {})
+        check_distinct(values["primary"], self._prescribed, tuple(s.name for s in secondary))
+        reserves = () if forces is None else tuple(read_reserves(forces).items())
+        weights = _muscle_weights(tool)
+        return ComakSettings(
+            secondary=secondary, muscle_weights=weights, reserve_forces=reserves, **values
+        )
+
+    def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
+        found = []
+        for each in self.tool.below(_SECONDARY.tag):
+            values = each.read(_SECONDARY.properties)
+            damping = each.number("comak_damping", viscosities.get(values["name"], 1.0))
+            found.append(SecondaryCoordinate(damping=damping, **values))
+        return tuple(found)
+
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Coordinates that the list of the file prescribes."""
+        return self._prescribed
+
+    def notes(self, coordinates: Collection[str]) -> tuple[str, ...]:
+        """Return notes on settings that are not carried out, for coordinates of a model."""
+        if self.tool.boolean("replace_force_set", False):
+            raise InputError(
+                f"{self._path}, replace_force_set: expected false, found true, which removes the "
+                "muscles and ligaments of the model; set replace_force_set to false"
+            )
+        where = f"{self._path}, prescribed_coordinates"
+        check_coordinates(where, self._prescribed, coordinates)
+        return settings_notes(self.tool, TOOL, _SECONDARY)
+
+
+def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise an `InputError` unless every name is that of a coordinate of the model."""
+    for name in names:
+        if name not in known:
+            alike = sorted(get_close_matches(name, list(known), n=3))
+            wanted = f"such as {', '.join(alike)}" if alike else f"one of {', '.join(known)}"
+            raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
+
+
+def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
+    """Return the weights [1] that parameters of single muscles state."""
+    tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
+    found: dict[str, float] = {}
+    for parameter in (each for tag in tags for each in tool.below(tag)):
+        name = parameter.last_name("actuator")
+        if not name:
+            raise parameter.fault("actuator", "a muscle", "none")
+        for part in parameter.element:
+            if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
+                raise InputError(
+                    f"{parameter.where}: expected actuator and weight, found "
+                    f"{part.get('name') or part.tag}; muscles have the bounds of the model, and "
+                    "activations alone cost"
+                )
+        element = parameter.value("weight")
+        line = None if element is None else read_function(parameter.of(element)).line
+        if line is None or line[0]:
+            kind = "none" if element is None else element.tag
+            raise parameter.fault("weight", "a Constant", kind)
+        if found.setdefault(name, line[1]) != line[1]:
+            raise parameter.fault("actuator", "one weight of each muscle", f"two of {name}")
+    return tuple(found.items())

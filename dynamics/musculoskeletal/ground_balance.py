@@ -6,8 +6,7 @@ force and moment on the pelvis remain, the standard measure of such data. Hicks 
 Biomech Eng 137:020905) recommend residual forces below 5 % of the largest external force, and
 residual moments below 1 % of this force times the height of the centre of mass, after the motion
 has been adapted to the forces; measured data without this step have several times as much. The
-limits here are those of wrong data: unit, sign, time, plate, body. Where a simple change of the
-loads makes them fit, the flag names the change.
+limits here are those of wrong data: unit, sign, time, plate, body.
 """
 
 from __future__ import annotations
@@ -16,14 +15,12 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.constants import g as STANDARD_GRAVITY
-from scipy.constants import kilogram_force, pound_force
 
 from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import MotionTable
@@ -130,18 +127,12 @@ class GroundBalance:
     @property
     def faults(self) -> tuple[str, ...]:
         """Sentences on residuals that are too large."""
-        found = []
-        for part, limit, values, unit, what, scale in zip(
-            self.parts,
-            (LARGEST_FORCE, LARGEST_MOMENT),
-            (self.force, self.moment),
-            ("N", "N m"),
-            ("force", "moment"),
-            (
-                "the largest external force or the weight",
-                "this force times the height of the centre of mass",
-            ),
-            strict=True,
+        found, (force, moment) = [], self.parts
+        of_force = "the largest external force or the weight"
+        of_moment = "this force times the height of the centre of mass"
+        for what, part, limit, values, unit, scale in (
+            ("force", force, LARGEST_FORCE, self.force, "N", of_force),
+            ("moment", moment, LARGEST_MOMENT, self.moment, "N m", of_moment),
         ):
             if part > limit:
                 peak = int(values.argmax())
@@ -154,87 +145,16 @@ class GroundBalance:
         if not found and np.ptp(self.time) >= _LEAST_TIME and not low <= self.share <= high:
             found.append(
                 f"vertical external force: expected a mean of {low:g} to {high:g} times that which "
-                f"the motion of {self.mass:.1f} kg needs, found {self.share:.2f} times: check the "
-                "mass of the model, and the unit of the forces"
+                f"the motion of {self.mass:.1f} kg needs, found {self.share:.2f} times"
             )
         return tuple(found)
 
 
-#: Largest shift of time, that up to which steps are fine, and the steps [s].
-_LATEST, _NEAR, _STEP, _COARSE = 10.0, 1.5, 0.01, 0.05
-#: Units of force by the newtons that they stand for, and the opposite sign.
-_SCALES = {
-    "the forces look like kilonewtons: convert them to newtons": 1000.0,
-    "the forces look like kilograms-force: convert them to newtons": kilogram_force,
-    "the forces look like pounds-force: convert them to newtons": pound_force,
-    "the forces look reversed: they must act on the feet, upwards": -1.0,
-}
-#: Factors of points and torques.
-_OTHERS = {
-    "the points of application look like millimetres: convert them to metres": (1e-3, 1.0),
-    "the points of application look like centimetres: convert them to metres": (1e-2, 1.0),
-    "the free torques look like newton millimetres: convert them to N m": (1.0, 1e-3),
-}
-_UP, _LEVEL = (
-    f"the {axes} look exchanged: turn the axes so that x is forward, y up and z right"
-    for axes in ("vertical and the lateral axis", "fore-aft and the lateral axis")
-)
-#: Matrices that put axes right: exchanged ones, of either sense, and reversed ones.
-_TURNED = (
-    *((_UP, np.array([[1, 0, 0], [0, 0, s], [0, t, 0]])) for s in (1, -1) for t in (1, -1)),
-    *((_LEVEL, np.array([[0, 0, s], [0, 1, 0], [t, 0, 0]])) for s in (1, -1) for t in (1, -1)),
-    ("the fore-aft forces look reversed", np.diag([-1, 1, 1])),
-    ("the lateral forces look reversed", np.diag([1, 1, -1])),
-    ("the horizontal axes look reversed", np.diag([-1, 1, -1])),
-    *(
-        ("the vertical forces look reversed", np.diag([x, -1, z]))
-        for x, z in ((1, 1), (-1, 1), (1, -1))
-    ),
-)
-#: A change is a cause if it leaves at most this part of the limits, and of the score before.
-_FITS, _BETTER = 0.9, 0.6
 #: A plate carries a foot above this part of the weight [1].
 _BEARS = 0.2
 #: A centre of pressure is nearer to another body by more than this distance [m], and farther from
 #: its own than toes are from a heel [m].
 _NEARER, _OFF_FOOT = 0.1, 0.25
-
-
-def load_changes(
-    forces: Sequence[AppliedForce], mass: float, time: FloatArray
-) -> Iterator[tuple[str, list[Plate]]]:
-    """Yield mistakes, each with the loads at instants (N,) [s] with the mistake put right."""
-    plates = [force.at(time) for force in forces]
-    of_mass = {
-        "the forces look divided by the mass: multiply them by the mass": mass,
-        "the forces look like body weights: convert them to newtons": mass * STANDARD_GRAVITY,
-    }
-    for text, factor in (_SCALES | of_mass).items():
-        # Some files have forces in another unit than torques.
-        for turn in (factor, 1.0):
-            yield text, [replace(p, force=factor * p.force, torque=turn * p.torque) for p in plates]
-    for text, (point, turn) in _OTHERS.items():
-        yield text, [replace(p, point=point * p.point, torque=turn * p.torque) for p in plates]
-    for text, matrix in _TURNED:
-        m = matrix.T
-        yield text, [Plate(p.name, p.force @ m, p.point @ m, p.torque @ m) for p in plates]
-        yield text, [replace(p, force=p.force @ m) for p in plates]
-    for one, other in combinations(range(len(forces)), 2):
-        swapped = list(plates)
-        swapped[one] = replace(plates[one], force=plates[other].force)
-        swapped[other] = replace(plates[other], force=plates[one].force)
-        names = f"{plates[one].name} and {plates[other].name}"
-        yield f"the forces of {names} look exchanged, without their points", swapped
-    latest = min(_LATEST, float(np.ptp(forces[0].time)))
-    steps = _STEP * np.arange(2.0, round(min(latest, _NEAR) / _STEP) + 1.0)
-    steps = np.concatenate([steps, np.arange(_NEAR + _COARSE, latest, _COARSE)])
-    for shift in np.column_stack([steps, -steps]).ravel().tolist():
-        when = "early" if shift < 0.0 else "late"
-        yield (
-            f"the forces look {abs(shift):.2f} s {when} against the motion: check the times of "
-            "both files",
-            [force.at(time + shift) for force in forces],
-        )
 
 
 def misplaced(
@@ -267,60 +187,16 @@ def misplaced(
 
 
 def load_flags(
-    balance: GroundBalance,
-    origins: FloatArray,
-    forces: Sequence[AppliedForce],
-    feet: Mapping[str, FloatArray],
+    balance: GroundBalance, forces: Sequence[AppliedForce], feet: Mapping[str, FloatArray]
 ) -> tuple[str, ...]:
-    """Return flags on residuals, with a likely cause, and on misplaced forces.
-
-    `origins` (N, 3) [m] are those of the body with the residual, `feet` the centres of mass (N, 3)
-    [m] of bodies that may bear a force.
-    """
+    """Return flags on residuals, and on forces off their bodies, by centres of mass (N, 3) [m]."""
     faults = balance.faults
     if faults:
-        faults = (f"{faults[0]}; {_cause(balance, origins, forces)}", *faults[1:])
+        remedy = "check unit, sign, axes, time and plates of the external loads, mass and motion"
+        if not forces:
+            remedy = "no external loads are stated: set walk.external_loads"
+        faults = (f"{faults[0]}; {remedy}", *faults[1:])
     return (*faults, *misplaced(forces, balance, feet))
-
-
-def _cause(balance: GroundBalance, origins: FloatArray, forces: Sequence[AppliedForce]) -> str:
-    """Return the change of the loads that leaves the least residual, or what to check."""
-    if not forces:
-        return "no external loads are stated: set walk.external_loads"
-    unknown = "check unit, sign, axes, time and bodies of the external loads, and mass and motion"
-    if not all(force.in_ground for force in forces):  # changes suppose axes of the ground
-        return unknown
-
-    def wrench(plates: Sequence[Plate]) -> FloatArray:
-        turns = [np.cross(p.point - origins, p.force) + p.torque for p in plates]
-        return np.hstack([np.sum([p.force for p in plates], axis=0), np.sum(turns, axis=0)])
-
-    applied = wrench([force.at(balance.time) for force in forces])
-
-    def score(plates: Sequence[Plate]) -> float:
-        found = wrench(plates) - applied
-        left = replace(
-            balance,
-            residual=balance.residual - found,
-            external=balance.external + found[:, :3],
-        )
-        return max(left.parts[0] / LARGEST_FORCE, left.parts[1] / LARGEST_MOMENT)
-
-    now = max(balance.parts[0] / LARGEST_FORCE, balance.parts[1] / LARGEST_MOMENT)
-    changes = load_changes(forces, balance.mass, balance.time)
-    best, text = min(((score(plates), text) for text, plates in changes), key=lambda pair: pair[0])
-    if best <= min(_FITS, _BETTER * now):
-        return text
-    given = balance.external @ balance.up
-    needed = given + balance.residual[:, :3] @ balance.up
-    bare = (needed > _BEARS * balance.weight) & (given < 0.5 * needed)
-    if not bare.any():
-        return unknown
-    bodies = " and ".join(dict.fromkeys(force.body for force in forces))
-    return (
-        f"the forces carry less than half of what the motion needs in {bare.sum()} of "
-        f"{len(bare)} frames: a foot is without its plate (forces act on {bodies})"
-    )
 
 
 #: Least height of a centre of mass, for models that lie [m].
@@ -336,7 +212,7 @@ def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBal
     forces = () if system.external_loads is None else system.external_loads.forces
     up, known = system.up, system.bodies
     feet: dict[str, list[FloatArray]] = {name: [] for name in known} if forces else {}
-    wrenches, origins, heights = [], [], []
+    wrenches, heights = [], []
     for time, values, speeds, accelerations in zip(
         motion.time.tolist(), motion.values, motion.speeds, motion.accelerations, strict=True
     ):
@@ -345,7 +221,6 @@ def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBal
         with system.unloaded():
             bare = system.needed_forces(accelerations)
         wrenches.append(system.wrench_on(body, places, np.array([loaded, bare])))
-        origins.append(system.origin(body))
         heights.append(float(system.mass_centre() @ up))
         for name, path in feet.items():
             path.append(system.mass_centre(name))
@@ -362,7 +237,7 @@ def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBal
         mass,
     )
     paths = {name: np.array(path) for name, path in feet.items()}
-    return replace(found, flags=load_flags(found, np.array(origins), forces, paths))
+    return replace(found, flags=load_flags(found, forces, paths))
 
 
 _FOOT = re.compile("calc|foot", re.I)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from math import log
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -18,10 +17,6 @@ from dynamics.motion.motion_tables import MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Metres per unit, by the words for the unit.
-_WORDS = dict(
-    zip(("millimetres", "centimetres", "metres", "inches"), LENGTHS.values(), strict=True)
-)
 #: Texts of a missing number in files of Windows programs, such as -nan(ind) and 1.#QNAN.
 _NO_NUMBER = re.compile(r"[+-]?(nan(\(\w*\))?|1\.#(qnan|snan|ind|nan)\d*)", re.I)
 #: Lines before the names of the markers.
@@ -176,19 +171,6 @@ def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[f
         raise InputError(f"{source}, line {number}: expected numbers, found {error}") from error
 
 
-def likely_unit(ratio: float, near: float) -> str:
-    """Return the unit that explains lengths `ratio` times too long, up to a factor `near` [1]."""
-    if not ratio > 0.0:  # all markers at one place
-        return "check the columns of the file"
-    pairs = [(true, stated) for true in _WORDS for stated in _WORDS if true != stated]
-    off, true, stated = min(
-        (abs(log(ratio * _WORDS[true] / _WORDS[stated])), true, stated) for true, stated in pairs
-    )
-    if off > log(near):
-        return "check the unit"
-    return f"the values look like {true}, stated as {stated}: correct the unit (Units)"
-
-
 def marker_notes(
     markers: MeasuredMarkers, weighted: Collection[str], known: Collection[str]
 ) -> tuple[str, ...]:
@@ -297,37 +279,28 @@ def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:
 
 #: Distance of a marker from its place on the model that no walk is found with [m].
 FARTHEST = 0.2
-#: Instants that are looked at, and fewest markers that tell size and vertical.
+#: Instants that are looked at, and fewest markers that tell the vertical.
 _INSTANTS, _FEWEST = 20, 4
-#: Range of the spread of the markers over that of the model [1].
-_USUAL_SPREAD = (0.5, 2.0)
 #: Least cosine of the angle between the vertical and the direction in which the markers of the
 #: model are higher, and of that of the measured markers.
 _STANDS, _UPRIGHT = 0.7, 0.5
 _AXES = "xyz"
 
 
-def check_placed(
+def check_upright(
     measured: MeasuredMarkers, places: Mapping[str, FloatArray], up: FloatArray
 ) -> None:
-    """Refuse markers whose unit or vertical differs from places (3,) [m] in the default pose."""
+    """Refuse markers whose vertical differs from that of places (3,) [m] in the default pose."""
     markers = measured.only(places.keys())
     model = np.array([places[name] for name in markers.names]).reshape(-1, 3)
-    spreads, standing, found = [], np.zeros(3), np.zeros(3)
+    standing, found = np.zeros(3), np.zeros(3)
     instants = np.linspace(0, len(measured.time) - 1, _INSTANTS).round().astype(int)
     for row in markers.positions[np.unique(instants)]:
         seen = np.isfinite(row).all(axis=1)
         if seen.sum() < _FEWEST:
             continue
         own, here = (each[seen] - each[seen].mean(axis=0) for each in (model, row))
-        spreads.append(np.linalg.norm(here) / np.linalg.norm(own))
         standing, found = standing + (own @ up) @ own, found + (own @ up) @ here
-    spread = float(np.median(spreads)) if spreads else 1.0
-    if not _USUAL_SPREAD[0] <= spread <= _USUAL_SPREAD[1]:
-        raise InputError(
-            f"{measured.source}: expected markers as far apart as those of the model, found them "
-            f"{spread:.3g} times as far apart; {likely_unit(spread, 1.3)}"
-        )
     rise = found / max(float(np.linalg.norm(found)), 1e-12)
     if standing @ up > _STANDS * np.linalg.norm(standing) and rise @ up < _UPRIGHT:
         k = int(np.abs(rise).argmax())
@@ -347,7 +320,7 @@ def misfit(measured: MeasuredMarkers, fits: tuple[MarkerFit, ...]) -> InputError
     names = ", ".join(f"{fit.name} {1e3 * fit.largest:.0f} mm at {fit.at:.4g} s" for fit in far[:4])
     more = f" and {len(far) - 4} others" if len(far) > 4 else ""
     remedy = (
-        "check names, sides and places of these markers, the axes, and the size of the model; a "
+        "check the unit, names, sides and places of these markers, and the size of the model; a "
         "marker that the model has in another place gets the weight 0 (inverse_kinematics.weights)"
     )
     if all(map(_is_passing, far)):

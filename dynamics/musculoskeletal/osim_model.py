@@ -17,9 +17,15 @@ from pathlib import Path
 
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal.comak_file import Reserve, reserves_in
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
-from dynamics.musculoskeletal.osim_joints import FrameTree, OsimJoint, chain_between, read_joint
+from dynamics.musculoskeletal.comak_settings import reserves_in
+from dynamics.musculoskeletal.osim_joints import (
+    FrameTree,
+    KinematicChain,
+    OsimJoint,
+    Placement,
+    chain_between,
+    read_joint,
+)
 from dynamics.musculoskeletal.osim_xml import (
     FLAG,
     NUMBER,
@@ -273,8 +279,8 @@ class OsimModel:
         return found
 
     @property
-    def reserves(self) -> tuple[Reserve, ...]:
-        """Actuators of coordinates that the model applies, such as torques of trunk and arms."""
+    def reserves(self) -> dict[str, float]:
+        """Forces [N m, N] of actuators of coordinates that the model applies, as of the trunk."""
         forces = self._model.objects("ForceSet")
         return reserves_in(each for each in forces if each.boolean("appliesForce", True))
 

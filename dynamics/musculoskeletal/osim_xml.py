@@ -222,8 +222,8 @@ class ObjectTable(NamedTuple):
 
 _POLYNOMIALS = ("Constant", "LinearFunction", "PolynomialFunction")
 #: Functions through points; a GCVSpline without variance of the errors is a natural spline.
-SPLINE, PIECEWISE = "SimmSpline", "PiecewiseLinearFunction"
-_POINTS = (SPLINE, PIECEWISE, "GCVSpline")
+SPLINE = "SimmSpline"
+_POINTS = (SPLINE, "PiecewiseLinearFunction", "GCVSpline")
 _NO_NUMBERS = np.zeros(0)
 
 

@@ -91,44 +91,26 @@ class _Ligaments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RecordedPlant:
-    """A plant from a record; see `dynamics.musculoskeletal.plant.Plant`.
+    """A plant from a record; see `dynamics.musculoskeletal.plant.Plant`."""
 
-    Parameters
-    ----------
-    motion : CoordinateMotion
-        Motion of all coordinates; secondary coordinates have the recorded values.
-    free, secondary : tuple of str
-        Names of the free and of the secondary coordinates.
-    muscles : MuscleSet
-        The muscles.
-    ligaments : LigamentSet
-        The ligaments.
-    frames : RecordedFrames
-        The record.
-    start : (S,) float64
-        Secondary coordinates before the first frame [rad, m].
-    settings : ComakSettings
-        Settings of the recorded solution.
-    model : str
-        Digest of the model without its contact; empty in records of earlier versions.
-    balance : GroundBalance, optional
-        Residual of the motion with its external loads; None in records of earlier versions.
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit, a number is not finite, or a mass is not positive.
-    """
-
+    #: Motion of all coordinates; secondary coordinates have the recorded values.
     motion: CoordinateMotion
+    #: Names of the free and of the secondary coordinates.
     free: tuple[str, ...]
     secondary: tuple[str, ...]
+    #: The muscles.
     muscles: MuscleSet
+    #: The ligaments.
     ligaments: LigamentSet
+    #: The record.
     frames: RecordedFrames
+    #: Secondary coordinates before the first frame (S,) [rad, m].
     start: FloatArray
+    #: Settings of the recorded solution.
     settings: ComakSettings
+    #: Digest of the model without its contact; empty in records of earlier versions.
     model: str = ""
+    #: Residual of the motion with its external loads; None in records of earlier versions.
     balance: GroundBalance | None = None
     _places: list[int] = field(init=False, repr=False)
 
@@ -238,13 +220,7 @@ class RecordedPlant:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a record that `save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the file is missing, damaged, or no record of a plant.
-        """
+        """Read a record that `save` wrote; an `InputError` names what is missing or damaged."""
         try:
             with np.load(path, allow_pickle=False) as stored:
                 data = {key: stored[key] for key in stored.files}

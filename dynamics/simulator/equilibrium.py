@@ -60,11 +60,7 @@ class EquilibriumError(RuntimeError):
         self.loose = loose
 
 
-def height_at_load(
-    model: ContactModel,
-    pose: Pose,
-    axial_force: float,
-) -> float:
+def height_at_load(model: ContactModel, pose: Pose, axial_force: float) -> float:
     """Return the height at which the contact carries an axial force, all else held.
 
     Parameters
@@ -72,7 +68,8 @@ def height_at_load(
     model : ContactModel
         The contact.
     pose : Pose
-        The five coordinates that are held, and the height about which `SEARCH_RANGE` is searched.
+        The five coordinates that are held, and the height where the search starts, within
+        `SEARCH_RANGE`.
     axial_force : float
         Superior component of the contact force on the femur [N], > 0.
 
@@ -84,7 +81,7 @@ def height_at_load(
     Raises
     ------
     EquilibriumError
-        If there are no such heights, or the contact model fails.
+        If there is no such height, or the contact model fails.
     """
     target = check_number("axial_force", axial_force, above=0.0, unit="N")
     check_number("pose superior", pose.superior, at_least=-HIGHEST, at_most=HIGHEST, unit="m")
@@ -295,8 +292,6 @@ def _relax(
             return pose, count, balance
         move = _step(np.diag(inertia / step) - jacobian, force)
         if refused and np.abs(move / _LARGEST_MOVE).max() < _STILL:
-            if _is_near(*left, _NEAR):
-                return rest, count, balance
             break
         trial = _moved(pose, move)
         trial_force, trial_jacobian = balance(trial)
@@ -317,7 +312,8 @@ def _relax(
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
-    if best <= _SHARE_AT_END * balance.axial_force and _is_near(*left, _NEAR_AT_END):
+    near = _NEAR_AT_END if best <= _SHARE_AT_END * balance.axial_force else _NEAR
+    if _is_near(*left, near):
         return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:

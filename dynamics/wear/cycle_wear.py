@@ -8,7 +8,7 @@ of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -201,7 +201,8 @@ def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> We
         )
         for i, pose in enumerate(result.poses)
     )
-    (both,) = _integrals(tibia, result, [enumerate(pressures)])
+    fields = ((at, pressure[at]) for pressure in pressures for at in [np.flatnonzero(pressure)])
+    both = _integrals(_tangent_lines(tibia), result, np.arange(len(result.poses)), fields)
     return _worn(law, tibia, [np.where(sides == side, both, 0.0) for side in range(2)])
 
 
@@ -246,8 +247,12 @@ def surrogate_wear(
     aspects = check_array("aspect", aspect, (2,), above=0.0)
     force = load_carried(result, ratio)
     if tibia is not None:
-        pressed = [_pressed(result, k, force[k], aspects[k], tibia) for k in range(2)]
-        return _worn(law, tibia, _integrals(tibia, result, pressed))
+        by_side, lines = [], _tangent_lines(tibia)
+        for loads, load, each in zip(result.compartment_loads, force, aspects, strict=True):
+            at = np.flatnonzero(load)
+            fields = load_pressures(loads[at], load[at], each, tibia)
+            by_side.append(_integrals(lines, result, at, fields))
+        return _worn(law, tibia, by_side)
     if law.by_point:
         raise InputError(
             "tibia: expected the mesh of the insert, as cross-shear and area count at each point, "
@@ -262,31 +267,25 @@ def surrogate_wear(
     return Wear(volume, law.density)
 
 
-def _pressed(
-    result: SimulationResult, side: int, force: FloatArray, aspect: float, tibia: Surface
-) -> Iterable[tuple[int, FloatArray]]:
-    """Return instants with load, and the pressures (F,) [Pa] of a compartment at these."""
-    at = np.flatnonzero(force)
-    loads = result.compartment_loads[side, at]
-    return zip(at.tolist(), load_pressures(loads, force[at], aspect, tibia), strict=True)
-
-
 def _integrals(
-    tibia: Surface, result: SimulationResult, fields: Sequence[Iterable[tuple[int, FloatArray]]]
-) -> list[FloatArray]:
-    """Return the integrals (5, F) of `Sliding` of each of some fields, pressures (F,) [Pa]."""
+    lines: FloatArray,
+    result: SimulationResult,
+    instants: NDArray[np.intp],
+    fields: Iterable[tuple[NDArray[np.intp], FloatArray]],
+) -> FloatArray:
+    """Return the integrals (5, F) of `Sliding` of pressed triangles and their pressures [Pa].
+
+    For the `_tangent_lines` of the surface, and the fields of some instants.
+    """
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
-    lines, totals = _tangent_lines(tibia), [np.zeros((5, len(tibia.areas))) for _ in fields]
-    for total, field_of in zip(totals, fields, strict=True):
-        for i, pressure in field_of:
-            at = np.flatnonzero(pressure)
-            p, (u, v) = pressure[at], lines[:, at] @ twists[i]
-            speed = np.hypot(u, v)
-            power = p / np.maximum(speed, 1e-300)
-            terms = [p * speed, power * (u * u - v * v), 2.0 * power * u * v, speed, p]
-            total[:, at] += weights[i] * np.array(terms)
-        total[4] /= weights.sum()
-    return totals
+    triangles, pressures = zip(*fields, strict=True) if len(instants) else ((), ())
+    i = np.repeat(instants, [len(each) for each in triangles])
+    at, p = np.concatenate([[], *triangles]).astype(np.intp), np.concatenate([[], *pressures])
+    u, v = np.einsum("kmj,mj->km", lines[:, at], twists[i])
+    speed = np.hypot(u, v)
+    power = p / np.maximum(speed, 1e-300)
+    terms = p * speed, power * (u * u - v * v), 2.0 * power * u * v, speed, p / weights.sum()
+    return np.array([np.bincount(at, weights[i] * term, lines.shape[1]) for term in terms])
 
 
 def _tangent_lines(tibia: Surface) -> FloatArray:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, CENTRE, FORCE, MEAN_PRESSURE, PEAK_PRESSURE
@@ -113,8 +113,11 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
 
 def load_pressures(
     loads: FloatArray, carried: FloatArray, aspect: float, tibia: Surface
-) -> Iterator[FloatArray]:
-    """Yield pressures (F,) [Pa] under the fields of loads (N, 12) that carry `carried` (N,) [N]."""
+) -> Iterator[tuple[NDArray[np.intp], FloatArray]]:
+    """Yield pressed triangles (K,) and their pressures (K,) [Pa] under the fields of loads (N, 12).
+
+    The fields carry `carried` (N,) [N].
+    """
     # The area is along the surface, the ellipse across the force. As secants grow with the square
     # of the distance from the centre, their mean over the area exceeds 1 by (n + 2) / 2 times the
     # excess of their mean over the pressure, which is `carried` over the force.
@@ -123,12 +126,26 @@ def load_pressures(
     # A patch between the middles of triangles has no triangle inside.
     axes = np.maximum(semi_axes(loads, aspect) / np.sqrt(secant)[:, None], 1e-12)
     scaled = np.stack(field_axes(loads)[:2], axis=1) / axes[:, :, None]
-    centroids, areas = np.ascontiguousarray(tibia.centroids.T), tibia.areas
+    near = _near(loads, axes.max(axis=1), tibia.centroids)
+    centroids, areas = np.ascontiguousarray(tibia.centroids[near].T), tibia.areas[near]
     for load, frame, exponent, force in zip(loads, scaled, exponents, carried, strict=True):
         x, z = frame @ centroids - (frame @ load[CENTRE])[:, None]
         squared = x * x + z * z
         at = np.flatnonzero(squared < 1.0)
-        pressure = np.zeros(len(areas))
-        pressure[at] = (1.0 - squared[at]) ** exponent
-        total = pressure @ areas
-        yield force / total * pressure if total > 0.0 else pressure
+        pressure = (1.0 - squared[at]) ** exponent
+        yield near[at], pressure * (force / max(pressure @ areas[at], 1e-300))
+
+
+def _near(loads: FloatArray, reach: FloatArray, centroids: FloatArray) -> NDArray[np.intp]:
+    """Return the triangles in the box of all cylinders of radius `reach` (N,) [m] along forces."""
+    force, up = loads[:, FORCE], np.abs(loads[:, FORCE.start + 1])
+    half = reach * np.linalg.norm(force, axis=1) / np.maximum(up, 1e-300)
+    inside = np.full(len(centroids), True)
+    for k in (0, 2):
+        # Where the axes of the cylinders pass the lowest and the highest triangle.
+        heights = np.array([[centroids[:, 1].min()], [centroids[:, 1].max()]])
+        slope = force[:, k] / np.maximum(up, 1e-300) * np.sign(force[:, 1])
+        at = loads[:, CENTRE][:, k] + slope * (heights - loads[:, CENTRE][:, 1])
+        inside &= centroids[:, k] >= (at - half).min()
+        inside &= centroids[:, k] <= (at + half).max()
+    return np.flatnonzero(inside)

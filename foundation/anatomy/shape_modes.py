@@ -226,21 +226,6 @@ class ShapeModes:
         rms, largest = distances_left(left)
         return FittedWeights(weights, rms, largest)
 
-    def chosen(self, weights: ArrayLike, varied: NDArray[np.bool_]) -> ShapeModes:
-        """Return some of the modes, about the knee at given weights of the others.
-
-        Parameters
-        ----------
-        weights : (K,) array
-            Weights of all modes [1]; those of the chosen modes have no effect.
-        varied : (K,) bool
-            Which modes are chosen.
-        """
-        others = np.where(varied, 0.0, check_array("weights", weights, (len(self.modes),)))
-        femur, tibia = self.meshes(others)
-        shares = None if self.shares is None else self.shares[varied]
-        return ShapeModes(femur, tibia, self.modes[varied], self.deviations[varied], shares)
-
 
 def distances_left(left: FloatArray) -> tuple[float, float]:
     """Return root mean square and largest length [m] of vectors (V, 3) [m]."""

@@ -138,10 +138,10 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
     from pipeline.cli.write_errors import is_of_writing, write_error_text
-    from pipeline.errors import ExecutionError, StageError
+    from pipeline.errors import StageError
 
     as_json = request.as_json
-    failures = (StageError, ExecutionError, SimulationError, EquilibriumError, PoseError)
+    failures = (StageError, SimulationError, EquilibriumError, PoseError)
     if isinstance(error, failures):
         return _fail(_named(error, request), 1, as_json=as_json)
     if isinstance(error, OSError):

@@ -37,10 +37,6 @@ class JamOptions:
 
     Parameters
     ----------
-    contact : tuple of str
-        Contact of a joint of a walk. original: springs on flat triangles as in OpenSim-JAM;
-        surrogate: the newest runs in `runs` with the meshes of the model; or a run directory.
-        Repeat the option for each joint.
     replay : Path, optional
         plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model : Path, optional
@@ -49,7 +45,6 @@ class JamOptions:
         Folder with the mesh files that the folder of the model lacks.
     """
 
-    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = ()
     replay: Path | None = None
     model: Path | None = None
     geometry: Path | None = None
@@ -72,8 +67,7 @@ def run(
     A surrogate: sample, fit, validate, simulate gait, report. The studies: [study] varies the gait
     cycle of a run, or a recorded walk; [optimisation] searches the designs of a run over designs;
     [walk] simulates measured walking by an OpenSim model; [forward] moves a joint of an OpenSim
-    model; [comparison] compares contact models on one knee; [calibration] finds the spring law that
-    is closest to finite elements; [laxity] computes laxity tests and calibrates ligaments. Settings
+    model; [laxity] computes laxity tests and calibrates ligaments. Settings
     of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a walk or a forward simulation; with an
     option of OpenSim-JAM, a walk also writes tables with the names of OpenSim-JAM.
 
@@ -84,8 +78,6 @@ def run(
     $ knee-contact run mine.toml --resume --set design.budget=1500
     $ knee-contact run configs/montecarlo.toml --set study.run=runs/mine
     $ knee-contact run implant_front --set optimisation.generations=60 --resume
-    $ knee-contact run finite_element_implant --set "comparison.models=['linear']"
-    $ knee-contact run mine.toml --set calibration={} --out runs/laws
     $ knee-contact run comak_settings.xml --geometry Geometry --out walk
     """
     from pipeline.config.reading import find_config

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from dynamics.motion.knee_motion import KneeColumns
 
 
-_VALUES_HELP = "Value of a parameter in the unit of its name (default: of the base configuration)."
-
-
 @command(USE)
 def factors(walk: Annotated[Path | None, Parameter(help="Folder of a walk.")] = None, /) -> Answer:
     """List the inputs that a study can vary: of the gait cycle of a run, or of a recorded walk.
@@ -39,7 +36,14 @@ def factors(walk: Annotated[Path | None, Parameter(help="Folder of a walk.")] = 
 def design(
     folder: Annotated[Path, Parameter(help="Run directory of a run over designs.")],
     /,
-    *values: Annotated[str, Parameter(metavar="NAME=VALUE", help=_VALUES_HELP)],
+    *values: Annotated[
+        str,
+        Parameter(
+            metavar="NAME=VALUE",
+            help="Value of a parameter in the unit of its name (default: of the base "
+            "configuration).",
+        ),
+    ],
     out: Path,
     original: bool = False,
 ) -> Answer:
@@ -75,54 +79,6 @@ def design(
     taken = take_design(run, chosen, original=original)
     paths = [str(path) for path in files]
     return Answer("\n".join([*design_lines(taken), *paths]), {**taken.content(), "files": paths})
-
-
-@command(USE, files=True)
-def fit(
-    folder: Annotated[Path, Parameter(help="Run directory of a run over modes of shape.")],
-    femur: Annotated[Path, Parameter(help="Mesh of the femur of the new knee.")],
-    tibia: Annotated[Path, Parameter(help="Mesh of the tibia.")],
-    /,
-    *values: Annotated[str, Parameter(metavar="NAME=VALUE", help=_VALUES_HELP)],
-    out: Path,
-    side: Annotated[
-        Literal["left", "right"] | None, Parameter(help="Side of the knee (default: of the run).")
-    ] = None,
-    original: bool = False,
-) -> Answer:
-    """Answer for a new knee from a run over modes of shape, without a run of its own.
-
-    The weights of the modes are fitted to the meshes. The original model of the knee is evaluated
-    at some samples, which correct the heights of the surrogate and tell its errors.
-
-    Parameters
-    ----------
-    folder, femur, tibia, values, side
-        Run directory, meshes, values of other parameters, and side.
-    out : Path
-        Folder to write, as of `design`: the surrogate and the shape by the modes.
-    original : bool
-        Simulate the gait cycle also with the original model of the knee.
-
-    Examples
-    --------
-    $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
-    """
-    from pipeline.design_space.taken_design import (
-        TrainedDesigns,
-        fit_document,
-        fit_knee,
-        fit_lines,
-        fitted_surrogate,
-    )
-    from pipeline.exchange.exports import write_design
-
-    run = TrainedDesigns.open(folder)
-    fitted = fit_knee(run, (str(femur), str(tibia)), values, side)
-    document = fit_document(run, fitted, original=original)
-    files = write_design(run, document.values, out, fitted_surrogate(fitted))
-    paths = [str(path) for path in files]
-    return Answer("\n".join([*fit_lines(document), *paths]), {**document.content(), "files": paths})
 
 
 @command(USE)
@@ -408,10 +364,9 @@ def tables(
     *,
     out: Path,
     table: Annotated[tuple[str, ...], Parameter(metavar="NAME", consume_multiple=False)] = (),
-    format: Literal["csv", "parquet"] = "csv",
     units: Literal["si", "people"] = "si",
 ) -> Answer:
-    r"""Write sample tables and the simulated cycles of a run as CSV or Parquet.
+    r"""Write sample tables and the simulated cycles of a run as CSV.
 
     Parameters
     ----------
@@ -421,8 +376,6 @@ def tables(
         File to write; a folder for several tables.
     table : tuple of str
         Name of a table; repeat the option for more (default: all tables).
-    format : {"csv", "parquet"}
-        File format.
     units : {"si", "people"}
         SI units and radians, or degrees, mm, N mm, mm² and MPa.
 
@@ -435,7 +388,7 @@ def tables(
     from pipeline.reports.judgement import judgement_lines, stored_judgement
     from pipeline.store.samples import export_tables
 
-    files = export_tables(source, format, out, wanted=table, people=units == "people")
+    files = export_tables(source, out, wanted=table, people=units == "people")
     paths = [str(path) for path in files]
     found = stored_judgement(source) if source.is_dir() else None
     known = {} if found is None else {"verdict": found}

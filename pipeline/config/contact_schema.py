@@ -1,4 +1,4 @@
-"""Sections of the contact model, of calibrations of spring laws and of comparisons of models.
+"""Sections of the contact model.
 
 A contact model over two surfaces is an entry of `CONTACT_MODELS`, and a field of `ContactConfig`
 if the model has a section of its own.
@@ -107,10 +107,9 @@ class LayerConfig(Section):
 class FiniteElementConfig(Section):
     """Finite elements of the tibial layer, and of an elastic femoral layer if present.
 
-    Used with `contact.model = "finite_element"`, and by calibrations and comparisons with any
-    model. Each layer stands on a rigid base: on the underside of the built-in insert or of
-    [knee.tibia_solid], or at the given thickness below the surface. The femur is rigid without
-    [contact.femur_layer]. Poisson's ratios are at most 0.4999.
+    Used with `contact.model = "finite_element"`. Each layer stands on a rigid base: on the
+    underside of the built-in insert or of [knee.tibia_solid], or at the given thickness below the
+    surface. The femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
     node_spacing_mm: float = Field(0.5, ge=0.1, le=5.0, description="distance of surface nodes")
@@ -156,7 +155,7 @@ class ContactConfig(LayerConfig):
         False, description="whether loads are the gradient of a stored energy, not along normals"
     )
     finite_element: FiniteElementConfig | None = Field(
-        None, description='finite elements of model = "finite_element" and of comparisons'
+        None, description='finite elements of model = "finite_element"'
     )
     femur_layer: LayerConfig | None = Field(
         None, description="elastic femoral layer: springs in series, or finite elements"
@@ -220,47 +219,3 @@ def with_model(contact: dict[str, Any], model: str) -> dict[str, Any]:
 
 def _without(section: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key not in keys}
-
-
-if TYPE_CHECKING:
-    CalibratedLaw = str
-else:
-    CalibratedLaw = Literal[tuple(OWN_KEYS)]
-
-
-class CalibrationConfig(Section):
-    """Calibration of spring laws on finite elements of the knee of the configuration; optional.
-
-    A comparison of contact models calibrates its laws so, too. The finite elements have the keys of
-    [contact.finite_element], or the defaults of these keys if the configuration describes springs.
-    The samples lie along the gait cycle of [simulation].
-    """
-
-    laws: tuple[CalibratedLaw, ...] = Field(
-        ("modified", "coupled"), min_length=1, description="laws to calibrate"
-    )
-    samples: int = Field(60, ge=10, description="samples of each compartment")
-    folds: int = Field(5, ge=2, le=10, description="parts of the samples, each held out once")
-    seed: int = Field(0, ge=0, description="seed of the samples")
-
-
-#: Names of the compared models, the rows of `pipeline.studies.contact_models.compare.MODELS`.
-ComparedModel = Literal[
-    "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
-    "modified_calibrated", "coupled", "coupled_calibrated", "springs_surrogate",
-    "elements_surrogate",
-]  # fmt: skip
-
-
-class ComparisonConfig(Section):
-    """Comparison of contact models on the knee of the configuration; optional.
-
-    The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
-    the configuration describes springs.
-    """
-
-    poses: int = Field(26, ge=2, description="poses of the gait cycle")
-    models: tuple[ComparedModel, ...] = Field(
-        (),
-        description="models to compare with finite elements (docs/comparison.md); by default all",
-    )

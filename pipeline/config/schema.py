@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
-from pipeline.config.contact_schema import CalibrationConfig, ComparisonConfig
 from pipeline.config.contact_schema import ContactConfig as ContactConfig
 from pipeline.config.contact_schema import LayerConfig as LayerConfig
 from pipeline.config.design_space_schema import DesignSpaceConfig as DesignSpaceConfig
@@ -41,19 +40,13 @@ OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")
 
 
 class ExecutionConfig(Section):
-    """Where work is carried out in parallel."""
+    """Work in parallel."""
 
-    only_with = (("backend", "dask", ("scheduler",)),)
-    workers: int = Field(
-        0, ge=0, description="number of workers; 0: one per core. A scheduler has its own"
-    )
-    backend: Literal["threads", "dask"] = Field(
-        "threads", description="threads of this process, or processes of Dask"
-    )
+    workers: int = Field(0, ge=0, description="number of threads; 0: one per core")
     scheduler: str = Field(
         "",
         pattern=r"^([a-z]+://\S+:\d+)?$",
-        description="address of a Dask scheduler, tcp://host:8786; by default on this machine",
+        description="address of a Dask scheduler, tcp://host:8786, whose workers work instead",
     )
 
 
@@ -82,12 +75,6 @@ class Config(Section):
     simulation: SimulationConfig = Field(default_factory=SimulationConfig)
     design_space: DesignSpaceConfig | None = Field(
         None, description="parameters of the knees that one surrogate answers for"
-    )
-    calibration: CalibrationConfig | None = Field(
-        None, description="calibration of spring laws, which `run` carries out"
-    )
-    comparison: ComparisonConfig | None = Field(
-        None, description="comparison of contact models, which `run` carries out"
     )
     laxity: LaxityConfig | None = Field(
         None, description="laxity tests and their ligaments, which `run` carries out"

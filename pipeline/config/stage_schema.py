@@ -304,7 +304,6 @@ class SimulationConfig(Section):
     """Stage h: knee simulator, driven by the loads or the motions of the waveforms."""
 
     only_with = (
-        ("waveform_layout", "iso14243", ("waveform_reversed",)),
         ("wear_law", "factor", ("wear_factor_mm3_per_Nm", "wear_factor_cross_shear_mm3_per_Nm")),
         ("wear_law", "coefficient", ("wear_coefficient", "wear_coefficient_cross_shear")),
     )
@@ -314,12 +313,6 @@ class SimulationConfig(Section):
         '"stair_descent", "squat" or "deep_flexion", or a CSV file, relative to the config; '
         "ap_force_N or anterior_mm drives the AP direction, internal_torque_Nm or rotation_deg "
         "drives the rotation",
-    )
-    waveform_layout: Literal["columns", "iso14243"] = Field(
-        "columns", description="columns of the file: of this package, or of ISO 14243-1 or -3"
-    )
-    waveform_reversed: tuple[Literal["ap", "rotation"], ...] = Field(
-        (), description="directions of an ISO table with the opposite sign (docs/formats.md)"
     )
     period_s: Positive = Field(1.0, description="duration of one cycle")
     cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
@@ -363,7 +356,6 @@ class SimulationConfig(Section):
         "full", description="dynamics of all coordinates, or height, adduction and ML quasi-static"
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
-    method: Literal["Rodas5P", "Rodas4P"] = Field("Rodas5P", description="integrator")
     wear_law: Literal["factor", "coefficient"] = Field(
         "factor", description="wear over force and sliding distance, or over area and distance"
     )
@@ -404,13 +396,4 @@ class SimulationConfig(Section):
     def state_knee(self, knee: KneeConfig) -> Self:
         """State the knee of the ligaments; return the section itself."""
         self._knee = knee
-        return self
-
-    @model_validator(mode="after")
-    def _layout_of_a_file(self) -> Self:
-        if self.waveform_layout == "iso14243" and self.waveforms in ACTIVITIES:
-            raise InputError(
-                'waveform_layout = "iso14243": expected your file in waveforms, since the numbers '
-                f"of the standard are not shipped, found {self.waveforms!r}"
-            )
         return self

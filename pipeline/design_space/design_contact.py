@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,6 @@ from dynamics.wear.cycle_wear import Patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
-from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import checked_section, design_config, dump_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
@@ -89,17 +88,6 @@ _PATCH = "wear_patch"
 BOTH = ("original", "surrogate")
 
 
-class OwnModels(NamedTuple):
-    """Surrogate and original model of a knee, in place of those of its design."""
-
-    surrogate: ContactSurrogate | None = None
-    original: SurfaceContact | None = None
-
-
-#: The models of the design itself.
-OF_DESIGN = OwnModels()
-
-
 def gait_of_design(config: Config, knee: ContactSurrogate, design: Design) -> GaitSimulation:
     """Return the gait cycle of a design about its reference path."""
     return GaitSimulation.of(config.simulation, knee.path_of(design))
@@ -110,17 +98,12 @@ def compared_cycles(
     knee: ContactSurrogate,
     values: Mapping[str, float],
     models: tuple[str, ...] = BOTH,
-    own: OwnModels = OF_DESIGN,
 ) -> Comparison:
-    """Return the gait cycles of a design by models of `BOTH`; `own` stand for those given."""
-
-    def original() -> ContactModel:
-        return design_knee(config, values).model if own.original is None else own.original
-
-    def surrogate() -> ContactModel:
-        return knee.at(values) if own.surrogate is None else own.surrogate
-
-    makes = {"original": original, "surrogate": surrogate}
+    """Return the gait cycles of a design by models of `BOTH`."""
+    makes: dict[str, Callable[[], ContactModel]] = {
+        "original": lambda: design_knee(config, values).model,
+        "surrogate": lambda: knee.at(values),
+    }
     gait = gait_of_design(config, knee, values)
     chosen = {name: makes[name] for name in models}
     patch = patch_at(knee, values)

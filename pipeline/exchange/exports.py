@@ -100,13 +100,10 @@ def _compartment_surrogate(source: Path) -> tuple[Path, ContactSurrogate]:
     return file, replace(knee, header={**knee.header, "verdict": told})
 
 
-def write_design(
-    run: TrainedDesigns, values: Design, folder: Path, own: ContactSurrogate | None = None
-) -> list[Path]:
+def write_design(run: TrainedDesigns, values: Design, folder: Path) -> list[Path]:
     """Write the files of a design to a folder and return their paths.
 
-    Values of the parameters, by name or (P,), are in the units of their names. `own` is the
-    surrogate of a knee that the design stands for, in place of that of the design.
+    Values of the parameters, by name or (P,), are in the units of their names.
     """
     config = run.config_of(values)
     name = f"{config.run.name}_design"
@@ -114,7 +111,7 @@ def write_design(
     model = run.original(values).model
     knee, toml = folder / "knee.npz", folder / "design.toml"
     with replacing(knee) as partial:
-        surrogates.save(surrogate_of(run, values) if own is None else own, partial)
+        surrogates.save(surrogate_of(run, values), partial)
     write_text(toml, dump_config(config))
     surfaces = {folder / "femur.stl": model.femur, folder / "tibia.stl": model.tibia}
     for path, surface in surfaces.items():

@@ -89,14 +89,7 @@ def _shaped(
         meshes = modes.meshes(knee.shape.weights)
     except InputError as error:
         raise InputError(f"[knee.shape] {error}") from error
-    return *finished(knee, *meshes), modes.tibia
-
-
-def finished(
-    knee: KneeConfig, femur: TriangleMesh, tibia: TriangleMesh
-) -> tuple[TriangleMesh, TriangleMesh]:
-    """Return femur and tibia [m] by modes of shape as the contact model uses them."""
-    return _finished(femur, knee.femur), _finished(tibia, knee.tibia)
+    return _finished(meshes[0], knee.femur), _finished(meshes[1], knee.tibia), modes.tibia
 
 
 def _finished(mesh: TriangleMesh, config: MeshConfig | None) -> TriangleMesh:
@@ -213,14 +206,7 @@ def _knees(template: Template, files: tuple[str, ...], shape: ShapeConfig) -> Fl
 
 def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
     """Return the vertices of a file, (V, 3) [m], which correspond to those of the template."""
-    return corresponding(
-        template, read_as_is(template.config, (file,), template.side), file, rigid=rigid
-    )
-
-
-def corresponding(template: Template, mesh: TriangleMesh, file: str, *, rigid: bool) -> FloatArray:
-    """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file."""
-    first = template.whole
+    first, mesh = template.whole, read_as_is(template.config, (file,), template.side)
     name = template.config.name
     if mesh.vertices.shape != first.vertices.shape or mesh.faces.shape != first.faces.shape:
         raise InputError(
@@ -363,17 +349,6 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     """Load or build the surfaces of a study, and put the components to their placement."""
     placement = config.knee.placement
     return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
-
-
-def surfaces_of_shape(config: Config, femur: TriangleMesh, tibia: TriangleMesh) -> KneeSurfaces:
-    """Return the surfaces of a study with [knee.shape] for another knee than that of its weights.
-
-    `femur` and `tibia` [m] have the triangles of the modes, before smoothing and placement.
-    """
-    placement = config.knee.placement
-    bodies = finished(config.knee, femur, tibia)
-    found = replace(_as_loaded(config), femur=bodies[0], tibia=bodies[1])
-    return found.placed(femoral_placement(placement), tibial_placement(placement))
 
 
 def _as_loaded(config: Config) -> KneeSurfaces:

@@ -21,7 +21,6 @@ from foundation.elastic_foundation.springs import (
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
-from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config, ContactConfig, LayerConfig
 
 #: Least triangles across a contact patch by the surface of the springs, a rule of thumb.
@@ -102,9 +101,8 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             "warning",
             f"{section}.law",
             f'law = "modified" of [{section}] is the linear law, since f = inf and m = 1: give f, '
-            "m and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
-            f"them by `{command_line('run', CONFIG, '--set', 'calibration={}')}`, or set law = "
-            '"linear"',
+            "m and reference_indentation_mm (dref, which sets the effective thickness hc), or set "
+            'law = "linear", or law = "coupled", which has no parameters to find',
         )
         for section, layer in sections.items()
         if layer.is_modified_in_name_alone

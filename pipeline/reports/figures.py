@@ -137,11 +137,6 @@ def widen(axes: Axes) -> None:
         axes.set_ylim(low - least, high + least)
 
 
-def plain_number(value: float, _: float) -> str:
-    """Return the tick of a logarithmic axis without powers of ten."""
-    return f"{value:g}"
-
-
 def bands_of(largest: float) -> FloatArray:
     """Return the ends (B,) of round bands from 0 to at least a pressure [any unit]."""
     top, step = scale_of(largest)

@@ -227,7 +227,7 @@ def _rounds(
             pairs = [("inverted", design.family)]
             (early,) = fit_surrogates(
                 training, space, config.surrogate, pairs, config.run.seed, run.execution,
-                names=config.knee.compartments, stored=run.fits,
+                names=config.knee.compartments,
             )  # fmt: skip
             fits.append(early)
             curve.append(learning_point(early, training))

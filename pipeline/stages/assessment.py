@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
@@ -30,9 +29,8 @@ from pipeline.store.figures import (
     AT_POSE_ALL,
     CROSS_VALIDATION,
     Figure,
+    Figures,
     FrontRow,
-    Standardised,
-    Worst,
     of_model,
 )
 from pipeline.store.quantities import OUTPUTS
@@ -40,7 +38,6 @@ from pipeline.store.run_documents import Speed
 from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
-from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import DomainSamples, Predictor, SeenSamples, fit_domain
@@ -51,7 +48,7 @@ from surrogates.formulations.validation import (
     errors_at_pose,
     predict_at_pose,
 )
-from surrogates.sampling.space import VARIABLES, SampleSpace
+from surrogates.sampling.space import SampleSpace
 
 #: Samples along gait that tell the loads there, over the samples of the whole box [1].
 _ALONG = 0.25
@@ -220,13 +217,6 @@ def field_figures(
     return figures
 
 
-#: Number of the worst held-out samples in the list.
-WORST = 5
-#: Quantiles of the standardised residuals that are kept for their plot.
-_QUANTILES = 200
-#: Scaled variable, and shear force over axial force, beyond which a sample gives a reason.
-_NEAR_BORDER, _STEEP = 0.9, 0.2
-
 #: Least number of poses in a timed loop, and number of loops.
 _LOOP, _LOOPS = 200, 15
 
@@ -236,22 +226,14 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
     return table[infeasibility(loads_of(table), feasibility, 0.0) == ""]
 
 
-class Judged(NamedTuple):
-    """Errors of a surrogate at held-out samples: parts of `validation.json`."""
-
-    figures: list[Figure]
-    standardised: dict[str, Standardised]
-    worst: list[Worst]
-
-
 def assess(
     knee: ContactSurrogate,
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
-) -> Judged:
+) -> Figures:
     """Return the held-out errors of a surrogate, per compartment, load and quantity."""
-    judged = Judged([], {}, [])
+    figures: list[Figure] = []
     for name in knee.compartments:
         rows = usable(held_out, name)
         inside = feasible(rows, feasibility)
@@ -271,20 +253,18 @@ def assess(
         }
         if surrogate.learns_heights:
             errors[AT_LOAD] = errors_at_load(surrogate, poses, truth)
-        judged.figures.extend(_errors(name, errors))
-        judged.figures.extend(_coverage(name, truth - predicted, expected))
-        judged.figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
-        judged.standardised[name] = _standardised(truth[:, :6] - predicted[:, :6], expected[:, :6])
-        judged.worst.extend(_worst(name, surrogate, inside, predicted, expected))
-    return judged
+        figures.extend(_errors(name, errors))
+        figures.extend(_coverage(name, truth - predicted, expected))
+        figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
+    return Figures(figures)
 
 
-def compared(judged: Judged, model: int) -> list[Figure]:
+def compared(judged: Figures, model: int) -> list[Figure]:
     """Return the figures by which a further model of `validation.json` is compared."""
     kept = {(AT_POSE, "nrmse"): WRENCH_COLUMNS, (AT_LOAD, "rmse"): ("height_m",)}
     return [
         row.model_copy(update={"about": of_model(row.about, model)})
-        for row in judged.figures
+        for row in judged.root
         if row.quantity in kept.get((row.about, row.statistic), ())
     ]
 
@@ -327,18 +307,6 @@ def _coverage(name: str, residuals: FloatArray, errors: FloatArray) -> Iterator[
         yield Figure.of(AT_POSE, name, column, "coverage", value, int(rows.sum()))
 
 
-def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
-    """Return quantiles of the standardised residuals of all six loads and the normal quantiles."""
-    known = np.isfinite(errors) & (errors > 0.0)
-    if not known.any():
-        return Standardised(normal_ratio=[], held_out_ratio=[])
-    probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    quantiles = np.quantile(residuals[known] / errors[known], probabilities)
-    return Standardised(
-        normal_ratio=ndtri(probabilities).tolist(), held_out_ratio=quantiles.tolist()
-    )
-
-
 def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
     """Yield RMSE and interval coverage of the residuals of each output, by kind of check."""
     for key, check in checks.items():
@@ -351,48 +319,6 @@ def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[F
         for statistic, values in found.items():
             for column, value in zip(columns, values, strict=True):
                 yield Figure.of(about, name, column, statistic, value, len(check.rows))
-
-
-def _worst(
-    name: str,
-    surrogate: CompartmentSurrogate,
-    rows: pd.DataFrame,
-    predicted: FloatArray,
-    errors: FloatArray,
-) -> list[Worst]:
-    """Return the samples with the largest errors of the axial load at a given pose."""
-    truth, poses = loads_of(rows), poses_of(rows)
-    error = predicted[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
-    x, _ = surrogate.space.scaled(poses, truth[:, AXIAL_FORCE])
-    worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
-    return [
-        Worst(
-            part=name,
-            index=int(rows["index"].iloc[k]),
-            flexion_rad=float(poses[k, 0]),
-            adduction_rad=float(poses[k, 1]),
-            rotation_rad=float(poses[k, 2]),
-            anterior_m=float(poses[k, 3]),
-            lateral_m=float(poses[k, 5]),
-            axial_load_N=float(truth[k, 1]),
-            error_N=float(error[k]),
-            standard_error_N=float(errors[k, 1]) if np.isfinite(errors[k, 1]) else None,
-            reason=location(x[k], truth[k]),
-        )
-        for k in worst
-    ]
-
-
-def location(variables: FloatArray, loads: FloatArray) -> str:
-    """Return in words where a sample of variables (6,) [1] and loads (12,) [SI] is."""
-    near = np.abs(variables[:5]) > _NEAR_BORDER
-    places = [f"near the border in {name}" for name in np.array(VARIABLES)[:5][near]]
-    if variables[5] > _NEAR_BORDER:
-        places.append("near the largest load")
-    for k, way in ((0, "AP"), (2, "ML")):
-        if abs(loads[k]) > _STEEP * loads[1]:
-            places.append(f"on a slope ({way} force {loads[k] / loads[1]:.2f} of axial)")
-    return "; ".join(places) or "inside the box, on no slope"
 
 
 def held_out_point(
@@ -439,16 +365,12 @@ def speed(original: ContactModel, surrogate: ContactSurrogate, poses: FloatArray
     )  # fmt: skip
 
 
-def median_seconds(
-    function: Callable[..., object],
-    calls: Sequence[tuple[Any, ...]],
-    clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Return the median time of calls of a function [s] by `clock`, after one that is not timed."""
+def median_seconds(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> float:
+    """Return the median time of calls of a function [s], after one that is not timed."""
     function(*calls[0])  # fills caches
     times = []
     for arguments in calls:
-        start = clock()
+        start = time.perf_counter()
         function(*arguments)
-        times.append(clock() - start)
+        times.append(time.perf_counter() - start)
     return float(np.median(times))

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AP_FORCE, AXIAL_FORCE, COMPARTMENTS, ML_FORCE, PEAK_PRESSURE
-from foundation.base.wording import counted
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, FeasibilityConfig, SurrogateConfig
 from pipeline.config.stage_schema import AUTO
 from pipeline.errors import StageError
 from pipeline.execution import IN_THIS_PROCESS, Execution
-from pipeline.files import writing
-from pipeline.progress import bar, say
 from pipeline.simulation import GaitSimulation
-from pipeline.store.samples import digest, loads_of, poses_of, usable
+from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
 from surrogates.families.spline import SplineSettings
-from surrogates.files.fit_file import read_fit, write_fit
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.selection import (
@@ -104,55 +95,6 @@ def largest_of(loads: FloatArray) -> dict[str, float]:
     return dict(zip(("ap_ratio", "ml_ratio", "peak_pressure_MPa"), values, strict=True))
 
 
-#: A fit of one compartment, or the choice among several, and the time that it took [s].
-Fit = tuple[Trained | Selected, float]
-#: Folder of the fits of a run.
-FITS = "fits"
-
-
-def fits_of(
-    function: Callable[..., Fit],
-    jobs: Sequence[tuple[Any, ...]],
-    execution: Execution,
-    folder: Path | None,
-) -> list[Fit]:
-    """Return `function(*job)` of every job, stored in a folder or read from it."""
-    if folder is None:
-        return execution.map(function, jobs)
-    files = [folder / f"{_key(job)}.npz" for job in jobs]
-    found = {k: fit for k, file in enumerate(files) if (fit := read_fit(file)) is not None}
-    missing = [k for k in range(len(jobs)) if k not in found]
-    if found:
-        say(f"  fits: {len(found)} of {counted(len(jobs), 'fit')} known")
-    with writing(folder):
-        folder.mkdir(exist_ok=True)
-    with bar(len(missing), "fit", "fitted") as shown:
-        for place, fit in execution.results(function, [jobs[k] for k in missing]):
-            file = files[missing[place]]
-            with writing(folder):
-                write_fit(file, *fit)
-            # A fit that was just made and one that is read must have the same arrays.
-            found[missing[place]] = read_fit(file) or fit
-            shown.update()
-    return [found[k] for k in range(len(jobs))]
-
-
-def _key(job: tuple[Any, ...]) -> str:
-    """Return a digest of what a fit depends on."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, pd.DataFrame):
-            return digest(value)
-        if isinstance(value, SampleSpace):
-            return value.to_header()
-        if isinstance(value, BaseModel):
-            return value.model_dump(mode="json")
-        return list(map(plain, value)) if isinstance(value, tuple) else value
-
-    content = json.dumps([version("knee-contact"), plain(job)], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
-
-
 #: Influence of the peak pressure on the fit of a network over that of other quantities: the peak
 #: changes over shorter distances, and would have the largest error by far.
 _PEAK_INFLUENCE = 4.0
@@ -184,7 +126,6 @@ def fit_surrogates(
     execution: Execution = IN_THIS_PROCESS,
     names: Sequence[str] = COMPARTMENTS,
     candidates: Candidates | None = None,
-    stored: Path | None = None,
 ) -> list[TrainedKnee]:
     """Stages c and g: fit formulations by families to all samples that have an answer.
 
@@ -206,8 +147,6 @@ def fit_surrogates(
         Names of the compartments.
     candidates : Candidates, optional
         What the family `AUTO` needs.
-    stored : Path, optional
-        Folder of finished fits, which are read instead of repeated.
 
     Raises
     ------
@@ -219,7 +158,7 @@ def fit_surrogates(
         for pair in pairs
         for name in names
     ]
-    parts = fits_of(_fit_compartment, jobs, execution, stored)
+    parts = execution.map(_fit_compartment, jobs)
     count = len(names)
     return [
         _trained(pair, dict(zip(names, parts[count * k : count * (k + 1)], strict=True)))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, get_type_hints
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
@@ -43,9 +42,7 @@ from pipeline.stages.run_folder import Run
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (
     ELASTIC_LAYER,
-    LOADS,
     MODELS,
-    PRESSURES,
     CombinationResult,
     Combinations,
     Cost,
@@ -55,7 +52,7 @@ from pipeline.store.run_documents import (
     Simulation,
     Speed,
 )
-from pipeline.store.samples import POSE_COLUMNS, without, write_table
+from pipeline.store.samples import without, write_table
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
@@ -236,8 +233,6 @@ def _clustered(mesh: TriangleMesh, cell: float) -> tuple[FloatArray, NDArray[np.
     return np.column_stack(sums), faces[(a != b) & (b != c) & (c != a)]
 
 
-#: Columns of the table of all cycles.
-TABLE_COLUMNS = ("combination", "model", "gait_percent", *POSE_COLUMNS, *LOADS, *PRESSURES)
 # A cycle may prescribe a motion in place of a load.
 _MOTIONS = {"ap_force": "anterior", "internal_torque": "rotation"}
 
@@ -299,15 +294,15 @@ def compare_combinations(
     wear: WearOfCycle | None = None,
     execution: Execution = IN_THIS_PROCESS,
     done: Callable[[], object] = lambda: None,
-) -> tuple[list[CombinationResult], pd.DataFrame]:
-    """Return the entry [SI] of every combination, simulated with both models, and a table.
+) -> list[CombinationResult]:
+    """Return the entry [SI] of every combination, simulated with both models.
 
     `nominal` are results for the nominal inputs, with their `wear`, if they are known.
     """
     tibia = model.tibia if law.by_point else None
     patch = None if wear is None else Patch(wear.aspect, wear.ratio, tibia)
     shared = model, surrogate, drive, law, patch
-    found: dict[int, tuple[CombinationResult, pd.DataFrame]] = {}
+    found: dict[int, CombinationResult] = {}
     if nominal is not None and wear is not None:
         found[0] = _entry(COMBINATIONS[0], dict(nominal), wear.volume_m3.tolist())
         done()
@@ -315,9 +310,7 @@ def compare_combinations(
     for position, entry in execution.results(_combined, jobs, *shared):
         found[len(COMBINATIONS) - len(jobs) + position] = entry
         done()
-    rows, tables = zip(*(found[k] for k in range(len(COMBINATIONS))), strict=True)
-    known = [table for table in tables if len(table)]
-    return list(rows), pd.concat(known or tables[:1], ignore_index=True)
+    return [found[k] for k in range(len(COMBINATIONS))]
 
 
 def _combined(
@@ -328,28 +321,27 @@ def _combined(
     patch: Patch | None,
     combination: Combination,
     cycle: GaitCycle,
-) -> tuple[CombinationResult, pd.DataFrame]:
-    """Return the entry of a combination and the table of its cycles, simulated with both models."""
+) -> CombinationResult:
+    """Return the entry of a combination, simulated with both models."""
     models = {"original": lambda: model, "surrogate": lambda: surrogate}
     found = compare(models, lambda driving: drive(driving, cycle), law, patch)
-    results = {name: each.result for name, each in found.cycles.items()}
     if found.failures:
         name, reason = next(iter(found.failures.items()))
-        failed = CombinationResult(
+        return CombinationResult(
             name=combination.name,
             factors=combination.factors,
             failure=Failure(model=name, reason=reason),
         )
-        return failed, _table(combination, results)
+    results = {name: each.result for name, each in found.cycles.items()}
     volumes = [each.wear.volume.tolist() for each in found.cycles.values()]
     return _entry(combination, results, volumes)
 
 
 def _entry(
     combination: Combination, results: dict[str, SimulationResult], volumes: list[list[float]]
-) -> tuple[CombinationResult, pd.DataFrame]:
-    """Return the entry of a combination and the table of its cycles; `volumes` are worn [m³]."""
-    entry = CombinationResult(
+) -> CombinationResult:
+    """Return the entry of a combination from the results and worn `volumes` [m³] of both models."""
+    return CombinationResult(
         name=combination.name,
         factors=combination.factors,
         differences=cycle_differences(*(results[name] for name in MODELS)),
@@ -357,14 +349,6 @@ def _entry(
         statistics={name: Cost(**asdict(result.statistics)) for name, result in results.items()},
         flags={name: flag_texts(result) for name, result in results.items()},
     )
-    return entry, _table(combination, results)
-
-
-def _table(combination: Combination, results: dict[str, SimulationResult]) -> pd.DataFrame:
-    """Return the table of the cycles of a combination that were completed."""
-    if not results:
-        return pd.DataFrame(columns=list(TABLE_COLUMNS))
-    return simulation_table(results).assign(combination=combination.name)[list(TABLE_COLUMNS)]
 
 
 _ADVICE = (
@@ -397,8 +381,7 @@ def simulate_cycle(
         with run.timed("h: combinations of inputs"):
             _combinations(run, gait, model, surrogate, results, wear)
     else:
-        for kind in ("json", "parquet"):
-            (run.folder / f"combinations.{kind}").unlink(missing_ok=True)
+        (run.folder / "combinations.json").unlink(missing_ok=True)
 
 
 def _simulate_both(
@@ -483,14 +466,13 @@ def _combinations(
     """Compare both models on all combinations of inputs, and store the comparison."""
     law = gait.wear_law
     with bar(len(COMBINATIONS), "combination", "simulated") as shown:
-        rows, table = compare_combinations(
+        rows = compare_combinations(
             *(model, surrogate, gait, gait.cycle, law),
             nominal=nominal,
             wear=wear,
             execution=run.execution,
             done=shown.update,
         )
-    write_table(table, run.folder / "combinations.parquet")
     content = Combinations(wear_factor_per_Pa=law.factor, combinations=rows)
     run.write_json("combinations.json", content)
 

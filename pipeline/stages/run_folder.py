@@ -28,13 +28,12 @@ from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.execution import Execution
-from pipeline.files import check_present, write_document, write_json, writing
+from pipeline.files import write_document, writing
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.simulation import GaitSimulation
-from pipeline.stages.fitting import FITS
 from pipeline.store.documents import make_again, read_document, read_json
 from pipeline.store.job import (
     MADE_WITH,
@@ -46,7 +45,7 @@ from pipeline.store.job import (
     write_made_with,
 )
 from pipeline.store.job import RunError as RunError
-from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
+from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots
 from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
@@ -61,35 +60,28 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
-    "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
-    "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
+    "report.json", "run.json", "pressure_maps.npz", "frames.npz", "wear.npz",
+    "combinations.json", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
 #: Sections of a configuration that the reference path depends on.
 _OF_PATH = ("knee.", "contact.", "original.", "space.", "simulation.")
-_KEPT = ("path.json", *SAMPLE_FILES, FITS, CONDENSED)
+_KEPT = ("path.json", *SAMPLE_FILES, CONDENSED)
 
 
 class Run(AbstractContextManager["Run"]):
-    """A run directory and its study; at the end of the context, workers and lock are released."""
+    """A run directory and its study; at the end of the context, the lock is released."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         self.config = config
         self.folder = folder
         self.seconds: dict[str, float] = defaultdict(float)
-        self._prepared = False
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
-        self.fits: Path | None = folder / FITS
 
     def __exit__(self, *_: object) -> None:
-        """Close the run."""
-        self.close()
-
-    def close(self) -> None:
-        """Release the workers and the directory."""
-        self.execution.close()
+        """Release the directory."""
         self._held.close()
 
     @property
@@ -101,20 +93,15 @@ class Run(AbstractContextManager["Run"]):
         """Make the run directory, or continue or `replace` the run that it holds."""
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
-        self.execution.open()
         self._held.enter_context(job.held())
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
         if job.resumed:
             self._continue(job)
-            if (times := self.folder / "times.json").exists():
-                for stage, seconds in read_document(times, StageTimes).root.items():
-                    self.seconds[stage] += seconds
         else:
             job.clear()
         job.write_config()
         write_made_with(self.folder, job.text)
-        self._prepared = True
 
     def _continue(self, job: Job) -> None:
         """Prepare to go on with the configuration of the directory, or with a changed one."""
@@ -132,12 +119,7 @@ class Run(AbstractContextManager["Run"]):
         say(self.stages.begin(stage, detail))
         start = time.perf_counter()
         yield
-        # A resumed run adds to the earlier times of its stages.
         self.seconds[stage] += time.perf_counter() - start
-        # Before `prepare`, the folder may belong to another run.
-        if self._prepared:
-            check_present(self.folder)
-            write_json(self.folder / "times.json", self.seconds)
 
     def evaluate(self, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
         """Return samples with their results; unknown ones are evaluated in parallel."""

@@ -141,35 +141,6 @@ class Fitted(Part):
     fit_s: Optional
 
 
-class Worst(Part):
-    """Sample of a compartment with a large error of the axial force."""
-
-    part: str
-    index: Count
-    flexion_rad: Number
-    adduction_rad: Number
-    rotation_rad: Number
-    anterior_m: Number
-    lateral_m: Number
-    axial_load_N: Number
-    error_N: Number
-    standard_error_N: Optional
-    reason: str
-
-
-class Standardised(Part):
-    """Quantiles of the standardised residuals of all six loads beside the normal quantiles."""
-
-    normal_ratio: list[Number]
-    held_out_ratio: list[Number]
-
-    @model_validator(mode="after")
-    def _pairs(self) -> Self:
-        if len(self.normal_ratio) != len(self.held_out_ratio):
-            raise InputError("expected as many held-out quantiles as normal quantiles")
-        return self
-
-
 class FrontRow(Part):
     """A surrogate from which the family "auto" chose, with its out-of-sample errors."""
 
@@ -201,15 +172,13 @@ class Validation(Part):
 
     models: Annotated[list[Fitted], Field(min_length=1)]
     figures: Figures
-    standardised: dict[str, Standardised]
-    worst: list[Worst]
     front: list[FrontRow] = Field(default_factory=list)
     learning_curve: list[Round]
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of the compartments."""
-        return tuple(self.standardised)
+        return tuple(dict.fromkeys(row.part for row in self.figures.root))
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

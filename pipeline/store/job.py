@@ -32,7 +32,7 @@ LOCK_FILE = ".lock"
 #: File that every folder of a command has.
 _CONFIGURATION = "config.toml"
 #: Keys of a configuration that change the name or the execution of a run but no result.
-_FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
+_FREE_KEYS = ("name", "workers", "chunk")
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -93,11 +93,6 @@ def read_stored(file: Path) -> dict[str, Any]:
             f"{file}: expected the configuration that the run was made with, found the file "
             f"damaged ({error}); restore the file, or start again with another --out"
         ) from error
-
-
-def changed_keys(stored: Path, current: str, section: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs, but those of `free_keys`."""
-    return differing_keys(read_stored(stored), tomllib.loads(current), section)
 
 
 def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:
@@ -207,7 +202,7 @@ def _shown(keys: dict[str, Any], key: str) -> str:
 
 
 #: Files of a folder that are not results.
-_NO_RESULTS = frozenset({LOCK_FILE, MADE_WITH, "times.json"})
+_NO_RESULTS = frozenset({LOCK_FILE, MADE_WITH})
 
 
 class JobKind(NamedTuple):
@@ -298,12 +293,9 @@ class Job:
         with locked(self.folder, make=True):
             yield
 
-    def begin(self, *differing: str) -> None:
-        """Remove earlier results, except those to continue with, and write the configuration.
-
-        `differing` names, in words, other inputs that differ from the job to be continued.
-        """
-        if self.resumed and (changed := self._changed_keys() or list(differing)):
+    def begin(self) -> None:
+        """Remove earlier results, except those to continue with, and write the configuration."""
+        if self.resumed and (changed := self._changed_keys()):
             raise RunError(
                 f"{self.folder}: the {self.kind.name} in this folder differs in "
                 f"{', '.join(changed)}; start again with --force instead of --resume, or choose "

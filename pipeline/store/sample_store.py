@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from pipeline.errors import ExecutionError
 from pipeline.execution import Execution
 from pipeline.files import WriteError, check_present
 from pipeline.store.documents import make_again
@@ -96,12 +95,9 @@ class SampleStore:
                 self._store(chunks[place], found)
                 done += len(found)
                 shown.update(len(found))
-        except (ExecutionError, WriteError) as error:
-            told = f"{done} of {len(rows)} missing {shown.unit}s are stored"
-            if isinstance(error, WriteError):
-                error.kept = told
-                raise
-            raise ExecutionError(f"{error}; {told}: continue with --resume") from error
+        except WriteError as error:
+            error.kept = f"{done} of {len(rows)} missing {shown.unit}s are stored"
+            raise
 
     def _store(self, rows: pd.DataFrame, found: pd.DataFrame) -> None:
         new = [name for name in found if name not in rows or name in self._evaluation.found]

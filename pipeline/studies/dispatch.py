@@ -13,9 +13,7 @@ from pipeline.config.schema_base import Section, describe_section
 from pipeline.design_space.run import DesignsDocument, run_designs
 from pipeline.reports.report import Report
 from pipeline.runner import run_study
-from pipeline.studies.calibration import LAW_CALIBRATION
 from pipeline.studies.conduct import Conducted, Study, conduct
-from pipeline.studies.contact_models.compare import MODEL_COMPARISON
 from pipeline.studies.forward_motions import FORWARD_MOTION
 from pipeline.studies.laxity.study import LAXITY_STUDY
 from pipeline.studies.muscle_walks.study import WALK_STUDY
@@ -29,8 +27,6 @@ STUDIES: dict[str, Study[Any, Any]] = {
     "walk": MUSCLE_WALK,
     "forward": FORWARD_MOTION,
     "optimisation": OPTIMISATION_STUDY,
-    "comparison": MODEL_COMPARISON,
-    "calibration": LAW_CALIBRATION,
     "laxity": LAXITY_STUDY,
 }
 

@@ -67,8 +67,8 @@ class Inputs:
     offset: FloatArray = field(default_factory=lambda: np.zeros(6))
     #: Factor on contact loads and pressures.
     stiffness: float = 1.0
-    #: Archard's wear factor [1/Pa].
-    wear_factor: float = 1e-16
+    #: Archard's wear factor [1/Pa], None for a law of contact area and distance.
+    wear_factor: float | None = 1e-16
     #: Ligaments that the factor `LIGAMENT_DRAW` takes.
     draws: tuple[LigamentDraw, ...] = ()
 
@@ -201,6 +201,11 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     for coordinate, value in changes.get("align", {}).items():
         offset[COORDINATES.index(coordinate)] += value
     own: dict[str, Any] = changes.get("input", {})
+    if "wear_factor" in own and nominal.wear_factor is None:
+        raise InputError(
+            'expected simulation.wear_law = "factor", found "coefficient", by which this factor '
+            "changes nothing; leave it out"
+        )
     cycle = _changed_cycle(nominal.cycle, changes)
     return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
 

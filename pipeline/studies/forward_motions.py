@@ -53,10 +53,10 @@ from pipeline.studies.muscle_walks.frames import (
     contact_flags,
     for_people,
     frame_figures,
-    interposed_loads,
     jump_flags,
-    shared_text,
+    ligament_forces,
     sign_of,
+    write_tables,
 )
 from pipeline.studies.muscle_walks.schema import (
     ArticularModelConfig,
@@ -64,7 +64,6 @@ from pipeline.studies.muscle_walks.schema import (
     stated_files,
 )
 from pipeline.studies.muscle_walks.setup import facing_contacts, side_notes
-from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 _Vector = tuple[Finite, Finite, Finite]
 
@@ -418,10 +417,10 @@ def summarise(
     seconds: dict[str, float],
 ) -> ForwardSummary:
     """Return the summary of a simulation; tensions (N, L) [N], `seconds` are times by part [s]."""
-    forward, contacts = file.forward, setup.contacts.contacts
+    forward = file.forward
     failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
     return ForwardSummary(
-        **frame_figures(setup, contacts, contacts, result, tensions),
+        **frame_figures(setup, setup.contacts.contacts, result, tensions),
         name=forward.name,
         model=forward.model,
         kind=forward.kind,
@@ -450,7 +449,6 @@ def summary_lines(summary: ForwardSummary) -> list[str]:
     for name, parts in summary.contact.items():
         told = ", ".join(f"{part} {row.end_N:.1f} N" for part, row in parts.items())
         lines.append(f"{name} at the end: {told}")
-    lines += shared_text(summary.shared)
     ends = {name: row.end_N or 0.0 for name, row in summary.ligaments.items()}
     told = ", ".join(f"{name} {force:.1f} N" for name, force in ends.items() if force > 0.0)
     lines.append(f"ligaments at the end: {told or 'all slack'}")
@@ -474,7 +472,6 @@ def forward_page(
         "pictures": {
             "secondary": list(charts.secondary()),
             "contact": list(charts.contact()),
-            "shared": list(charts.shares(interposed_loads(setup, setup.contacts.contacts, result))),
             "ligaments": list(charts.ligaments(setup.plant.ligaments.names, tensions)),
             "muscles": list(charts.muscles()),
         },

@@ -165,13 +165,16 @@ class CycleSetup:
         """Return the outputs of a simulated cycle; wear by the pressures of an original model."""
         # Loads are in the frame of the offset tibia; so must the poses be.
         at_contact = replace(result, poses=result.poses + inputs.offset)
-        law = replace(self.gait.wear_law, factor=inputs.wear_factor)
+        law = self.gait.wear_law
+        if inputs.wear_factor is not None:
+            law = replace(law, factor=inputs.wear_factor)
         return cycle_outputs(result, ModelCycle(self.model, at_contact, law, self.patch).wear)
 
 
 def nominal_inputs(gait: GaitSimulation, draws: tuple[LigamentDraw, ...] = ()) -> Inputs:
     """Return the inputs of a gait cycle without changes, and ligaments to draw."""
-    return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor, draws=draws)
+    factor = gait.wear_law.factor if gait.config.wear_law == "factor" else None
+    return Inputs(gait.cycle, gait.simulator, wear_factor=factor, draws=draws)
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:

@@ -273,13 +273,6 @@ class CompartmentSurrogate(ArrayRecord):
             errors[known] = np.column_stack(found)
         return errors
 
-    def raised(self, height: float, slope: float = 0.0) -> Self:
-        """Return the surrogate of surfaces that touch at another height of the femur."""
-        # Forces and pressures are those at a pose lower by `height` + `slope` times the flexion [m,
-        # m/rad]. Centres of pressure learnt about a point of the condyle are higher by as much.
-        path = self.coordinates.path.raised(height, slope)
-        return replace(self, coordinates=replace(self.coordinates, path=path))
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields but the space as arrays, such as constants (5,) [SI]."""
         constants = [self.largest, self.degree, _UNUSED, *self.depth]

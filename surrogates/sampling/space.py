@@ -106,13 +106,6 @@ class ReferencePath(ArrayRecord):
         values = ((c[0] * t + c[1]) * t + c[2]) * t + c[3]
         return np.column_stack([angles, values])
 
-    def raised(self, height: float, slope: float = 0.0) -> Self:
-        """Return the path that is higher by `height` + `slope` times the flexion [m, m/rad]."""
-        pieces = np.array(self.pieces)
-        pieces[3, :, HEIGHT] += height + slope * self.flexion[:-1]
-        pieces[2, :, HEIGHT] += slope
-        return type(self)(self.flexion, pieces)
-
 
 @dataclass(frozen=True, eq=False)
 class SampleSpace(ArrayRecord):

@@ -2,14 +2,11 @@
 
 import importlib
 import pkgutil
-import sys
 
 import pytest
 
 import benchmarks
-from benchmarks import accuracy
-from benchmarks.__main__ import main
-from benchmarks.frame import Table, alike, measured, shown
+from benchmarks.frame import alike, measured, shown
 from benchmarks.peers import Measured, time_to_error
 
 
@@ -28,11 +25,6 @@ from benchmarks.peers import Measured, time_to_error
 )
 def test_a_cell_shows_si_values_in_the_unit_of_its_column(cell, name, form, text):
     assert shown(cell, name, form) == text
-
-
-def test_an_unknown_unit_is_an_error():
-    with pytest.raises(KeyError, match="furlong"):
-        shown(1.0, "edge [furlong]", "g")
 
 
 @measured("Edges", {"knee": "", **alike(("edge [mm]", "gap [mm]"), ".1f")})
@@ -54,25 +46,11 @@ def test_rows_become_a_table():
     ]
 
 
-def test_a_row_has_a_cell_for_each_column():
-    with pytest.raises(ValueError, match="zip"):
-        str(Table("Edges", {"edge [mm]": "g"}, [(1e-3, 2e-3)]))
-
-
 def test_time_to_error_interpolates_the_logarithms():
     rows = [Measured("x", (1, 1), 1e-3 * 4.0**k, 0.1 / 4.0**k) for k in range(3)]
     assert time_to_error(rows, 0.05) == pytest.approx(2e-3, rel=1e-12)
     assert time_to_error(rows, 0.2) == 1e-3
     assert time_to_error(rows, 1e-3) is None
-
-
-def test_the_command_prints_the_named_tables(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "accuracy.springs"])
-    row = ("cartilage", 500.0, 1.46, 0.83, 1.27, 0.75)
-    table = Table("Springs", {"case": "", **alike("abcde", "g")}, [row])
-    monkeypatch.setattr(accuracy, "springs", lambda: table)
-    main()
-    assert capsys.readouterr().out == f"{table}\n\n"
 
 
 def test_every_benchmark_can_be_imported():

@@ -29,13 +29,11 @@ pytestmark = pytest.mark.casadi
 
 
 def path():
-    """Return a neutral pose that changes with flexion."""
     rows = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.02, 0.1, -2e-3, 1e-3, 1e-3]] * 2)
     return ReferencePath.through([-0.5, 0.1, 0.6, 1.2], rows)
 
 
 def simulator(**changes):
-    """Return a simulator in which every force acts."""
     return KneeSimulator(
         **{
             "neutral": path(),

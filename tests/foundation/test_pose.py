@@ -60,12 +60,6 @@ def test_rotation_matrices_of_many_poses():
     assert rotation_matrices(coordinates[:0]).shape == (0, 3, 3)
 
 
-@given(pose=poses)
-def test_grood_suntay_1983_sequence(pose):
-    expected = turn(1, -pose.rotation) @ turn(0, -pose.adduction) @ turn(2, pose.flexion)
-    assert_allclose(pose.rotation_matrix, expected, rtol=0.0, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("pose", "femoral", "tibial"),
     [
@@ -131,9 +125,6 @@ def test_pose_refuses_what_is_not_a_finite_number(bad):
 def test_arrays_of_another_shape_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# ---- identities over all angles ----
 
 
 def placed(pose, point):

@@ -82,7 +82,6 @@ def unsimulated(monkeypatch):
 
 @pytest.fixture(scope="session")
 def shapes():
-    """Return the surfaces of the built-in implant by body."""
     return implant_meshes()
 
 
@@ -148,6 +147,6 @@ def run_copy(tiny_run, tmp_path):
 @pytest.fixture
 def light_run(run_copy):
     """Return a copy of the tiny run without what takes longest of a report and may be absent."""
-    for name in ("knee.npz", "frames.npz", "wear.npz", "combinations.parquet"):
+    for name in ("knee.npz", "frames.npz", "wear.npz"):
         (run_copy / name).unlink()
     return run_copy

@@ -24,15 +24,7 @@ from pipeline.studies.dispatch import load_study
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
 #: Packages whose public names the API pages list, all of them.
-PACKAGES = (
-    *("foundation", "surrogates", "dynamics"),
-    *(
-        "dynamics.mechanics.planar_knee",
-        "dynamics.mechanics.ground",
-        "dynamics.mechanics.unilateral",
-        "dynamics.mechanics.chains",
-    ),
-)
+PACKAGES = ("foundation", "surrogates", "dynamics")
 #: Commands of the pages that take a second or less, in an order that they can have.
 CHEAP = (
     "factors",

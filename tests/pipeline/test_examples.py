@@ -24,7 +24,6 @@ EXAMPLES = ROOT / "examples"
 
 
 def example(name):
-    """Return an example as a module."""
     spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

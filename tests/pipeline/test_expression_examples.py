@@ -16,7 +16,6 @@ pytestmark = pytest.mark.casadi
 
 
 def example(name):
-    """Return an example as a module."""
     path = ROOT / "examples" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"example_{name}", path)
     module = importlib.util.module_from_spec(spec)

@@ -40,7 +40,7 @@ def test_fault_has_a_traceback_a_line_and_a_status(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_fault_of_a_worker_keeps_its_traceback(workers):
-    with pytest.raises(ValueError, match="no answer") as caught, Execution(workers) as execution:
-        execution.map(jobs.refuse, [(1,), (1,)])
+    with pytest.raises(ValueError, match="no answer") as caught:
+        Execution(workers).map(jobs.refuse, [(1,), (1,)])
     assert not isinstance(caught.value, InputError)
     assert "in refuse" in "".join(traceback.format_exception(caught.value))

@@ -26,8 +26,8 @@ FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
     *("run.json", "samples", "samples.sqlite"),
     *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
-    *("combinations.json", "combinations.parquet", "frames.npz", "wear.npz"),
-    *("report.html", "report.json", "fits"),
+    *("combinations.json", "frames.npz", "wear.npz"),
+    *("report.html", "report.json"),
 }
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 

@@ -96,20 +96,6 @@ def test_differences_of_cycles():
     assert rows["superior_m"].rms == 0.0
 
 
-def test_iso_tables_are_read_with_their_reversals(tmp_path):
-    phase = np.linspace(0.0, 2.0 * np.pi, 21)
-    columns = (100 * phase / phase[-1], 20 - 20 * np.cos(phase), 900 + 0 * phase, np.sin(phase))
-    rows = [",".join(f"{cell:.9f}" for cell in (*row, 0.0)) for row in np.column_stack(columns)]
-    file = tmp_path / "own.csv"
-    head = "cycle (%),flexion (deg),axial force (N),AP displacement (mm),rotation (deg)"
-    file.write_text("\n".join([head, *rows]))
-    keys = {"waveforms": str(file), "waveform_layout": "iso14243"}
-    cycle = gait_cycle(SimulationConfig(**keys))
-    assert_allclose(1e3 * cycle.anterior, -np.sin(phase), atol=1e-6)
-    cycle = gait_cycle(SimulationConfig(**keys, waveform_reversed=("ap",)))
-    assert_allclose(1e3 * cycle.anterior, np.sin(phase), atol=1e-6)
-
-
 #: Origins of the files [mm] that the surfaces are moved to.
 ORIGINS = {"femur": [12.0, -300.0, 40.0], "tibia": [-7.0, 25.0, 3.0]}
 

@@ -49,8 +49,6 @@ def refused(call, message):
         call()
 
 
-# ---- sampling ------------------------------------------------------------------------------------
-
 PATH = ReferencePath([0.0, 1.0], np.zeros((4, 1, 5)))
 
 
@@ -117,9 +115,6 @@ INCREASING = "path flexion: expected .* increasing"
 )
 def test_sampling(call, message):
     refused(call, message)
-
-
-# ---- families ------------------------------------------------------------------------------------
 
 
 @cache
@@ -250,9 +245,6 @@ EVERYTHING = made.MADE["everything"]
 )  # fmt: skip
 def test_families(call, message):
     refused(call, message)
-
-
-# ---- formulations --------------------------------------------------------------------------------
 
 
 @cache

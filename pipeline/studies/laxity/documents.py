@@ -85,9 +85,6 @@ class Calibrated(Computed):
     held_out: list[HeldOut]
     draws: int
     failed_draws: int
-    steps: int
-    walkers: int
-    autocorrelation: float | None
 
 
 class LaxityDocument(Computed):

@@ -19,7 +19,7 @@ from foundation.base.pose import Pose
 from pipeline.config.laxity_schema import UNITS, LaxityConfig, LaxityTestConfig, SpreadsConfig
 from pipeline.config.schema import Config, require_knee
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.knee import Knee
+from pipeline.originals.knee import OriginalModel
 from pipeline.simulation import gait_ligaments
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.job import Job
@@ -36,8 +36,8 @@ class LaxitySetup:
     #: Tests of the configuration, and the model of all of them.
     tests: tuple[LaxityTestConfig, ...]
     model: LaxityModel
-    #: The contact model, unless a surrogate stands for it.
-    original: Knee | None = None
+    #: The contact model, for which a surrogate may stand.
+    original: OriginalModel
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
@@ -132,11 +132,12 @@ def prepare(config: Config, job: Job) -> LaxitySetup:
 
 def _contact(
     config: Config, settings: LaxityConfig, job: Job
-) -> tuple[Knee | None, ContactModel, Pose]:
-    """Return the original model unless a surrogate takes its place, the contact, a pose near it."""
+) -> tuple[OriginalModel, ContactModel, Pose]:
+    """Return the original model, the contact that is used, and a pose near it."""
     if settings.run:
         run = TrainedRun.open(Path(settings.run))
-        return None, run.surrogate, Pose.from_array(run.path.poses(run.path.flexion[:1])[0])
+        start = Pose.from_array(run.path.poses(run.path.flexion[:1])[0])
+        return run.original, run.surrogate, start
     if config.original.kind != "model":
         raise InputError(
             'original.kind: expected "model" for a laxity test, since a table gives no loads at '

@@ -1,33 +1,182 @@
-"""Frames of walks and forward simulations: forces of contacts and groups, figures and charts.
-
-A body lies between the bed and the target of a contact if the body has contacts with both. Such a
-body, for example a meniscus, takes over load from the target and hands the load on to the bed.
-"""
+"""Frames of walks and forward simulations: tables, forces of contacts, figures and charts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 from scipy.constants import g as STANDARD_GRAVITY
 
+from dynamics.motion.motion_tables import MotionTable, motion_text
+from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import leg_side
-from dynamics.musculoskeletal.osim_model import ArticularContact, OsimModel
-from dynamics.musculoskeletal.plant import CoordinateMotion, SimulatedFrames
+from dynamics.musculoskeletal.osim_joints import BODY, Placement
+from dynamics.musculoskeletal.osim_model import OsimModel
+from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFrames
 from foundation.base.checks import FloatArray
-from foundation.base.loads import COMPARTMENTS
-from foundation.surface_contact import SurfaceContact
+from foundation.base.loads import CENTRE, COMPARTMENTS, FORCE, LOAD_COLUMNS, MOMENT
+from pipeline.files import write_text
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
-from pipeline.studies.muscle_walks.setup import is_split
-from pipeline.studies.muscle_walks.tables import Simulated, whole_motion
+from pipeline.studies.muscle_walks.setup import WalkSetup, is_split
+
+#: Tables of a simulation with a row per frame, by name and title, and those of a walk.
+_TITLES = {
+    "states.sto": "states",
+    "kinematics.mot": "Coordinates",
+    "forces.sto": "forces",
+    "contact.sto": "contact",
+}
+FILES = (*_TITLES, "frames.csv")
+
+
+class Simulated(Protocol):
+    """A model with its multibody system along a motion."""
+
+    @property
+    def model(self) -> OsimModel:
+        """The model."""
+        ...
+
+    @property
+    def plant(self) -> Plant:
+        """Its multibody system along the motion."""
+        ...
+
+
+def whole_motion(setup: Simulated, result: SimulatedFrames) -> CoordinateMotion:
+    """Return the motion of all coordinates at the frames, the secondary ones as simulated."""
+    motion = setup.plant.motion.first(len(result.time))
+    values, speeds = motion.values.copy(), motion.speeds.copy()
+    places = motion.index(result.secondary)
+    values[:, places], speeds[:, places] = result.values, result.speeds
+    return replace(motion, values=values, speeds=speeds)
+
+
+def ligament_forces(setup: Simulated, result: SimulatedFrames) -> FloatArray:
+    """Return the tensions (N, L) [N] of the ligaments."""
+    plant = setup.plant
+    rows = zip(result.values, result.speeds, strict=True)
+    return np.array(
+        [plant.ligament_tensions(frame, *row) for frame, row in enumerate(rows)]
+    ).reshape(len(result.time), len(plant.ligaments.names))
+
+
+def states_table(setup: Simulated, result: SimulatedFrames) -> MotionTable:
+    """Return coordinates, speeds and activations with OpenSim's names [rad, m; per s; 1]."""
+    motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
+    names, columns = [], []
+    for k, name in enumerate(motion.names):
+        names += [f"{paths[name]}/value", f"{paths[name]}/speed"]
+        columns += [motion.values[:, k], motion.speeds[:, k]]
+    names += [f"/forceset/{name}/activation" for name in result.muscles]
+    values = np.column_stack([*columns, result.activations])
+    return MotionTable(tuple(names), result.time, values, False, "states")
+
+
+def kinematics_table(setup: Simulated, result: SimulatedFrames) -> MotionTable:
+    """Return all coordinates by name [deg, m]."""
+    motion = whole_motion(setup, result)
+    factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
+    return MotionTable(motion.names, motion.time, factors * motion.values, True, "kinematics")
+
+
+def forces_table(setup: Simulated, result: SimulatedFrames, tensions: FloatArray) -> MotionTable:
+    """Return forces of muscles, of ligaments with tensions (N, L), and reserves [N; N m, N]."""
+    names = (*result.muscles, *setup.plant.ligaments.names)
+    columns = [result.muscle_forces, tensions]
+    if isinstance(result, ComakResult):
+        names += tuple(f"{name}_reserve" for name in result.free)
+        columns.append(result.reserves)
+    return MotionTable(names, result.time, np.column_stack(columns), False, "forces")
+
+
+def run_frames(setup: WalkSetup) -> dict[str, Placement]:
+    """Return the placement of the frame of each surrogate's run in the frame of the bed."""
+    pairs = zip(setup.springs, setup.contacts, strict=True)
+    return {
+        springs.name: springs.bed.inverse.after(contact.bed)
+        for springs, contact in pairs
+        if contact.model is not springs.model
+    }
+
+
+def contact_table(
+    result: SimulatedFrames, frames: Mapping[str, Placement] | None = None
+) -> MotionTable:
+    """Return the loads of contacts and compartments in frames of the beds [SI]."""
+    names, columns = [], []
+    for k, contact in enumerate(result.contacts):
+        loads = [frame[k] for frame in result.loads]
+        parts = loads[0].compartments
+        for part in ("total", *(parts if len(parts) > 1 else ())):
+            names += [f"{contact}_{part}_{column}" for column in LOAD_COLUMNS]
+            rows = np.array([each[part].array for each in loads])
+            columns.append(_placed(rows, (frames or {}).get(contact, BODY)))
+    values = np.nan_to_num(np.hstack([np.empty((len(result.time), 0)), *columns]))
+    return MotionTable(tuple(names), result.time, values, False, "contact")
+
+
+def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
+    """Return loads (N, 12) of a frame [SI] in the frame that it is placed in."""
+    turned = rows.copy()
+    for part in (FORCE, MOMENT, CENTRE):
+        turned[:, part] = rows[:, part] @ frame.rotation.T
+    turned[:, MOMENT] += np.cross(frame.origin, turned[:, FORCE])
+    turned[:, CENTRE] += frame.origin
+    return turned
+
+
+def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
+    """Return how each frame was solved: iterations, error, cost, residuals, flags."""
+    flags: list[list[str]] = [[] for _ in result.time]
+    for each in result.contact_flags:
+        flags[each.frame].append(f"{each.contact}: {each.flag}")
+    balance = setup.plant.balance
+    residuals = {}
+    if balance is not None:
+        residuals = {"residual_force_N": balance.force, "residual_moment_Nm": balance.moment}
+    return pd.DataFrame(
+        {
+            "time_s": result.time,
+            "converged": result.converged,
+            "iterations": result.iterations,
+            "acceleration_error": result.errors,
+            "cost": result.costs,
+            **residuals,
+            "outside_record": result.outside.any(axis=1),
+            "contact_flags": ["; ".join(texts) for texts in flags],
+        }
+    )
+
+
+def write_tables(
+    folder: Path,
+    setup: Simulated,
+    result: SimulatedFrames,
+    tensions: FloatArray,
+    frames: Mapping[str, Placement] | None = None,
+) -> None:
+    """Write the tables of a simulation; tensions (N, L) [N], `frames` as of `contact_table`."""
+    tables = (
+        states_table(setup, result),
+        kinematics_table(setup, result),
+        forces_table(setup, result, tensions),
+        contact_table(result, frames),
+    )
+    for (name, title), table in zip(_TITLES.items(), tables, strict=True):
+        if table.names:
+            write_text(folder / name, motion_text(table, title=title))
+
 
 #: Number at the end of the name of a bundle or a head, before its side.
 _NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
@@ -120,152 +269,6 @@ def jump_flags(
     ]
 
 
-#: Least load of which a share is stated [N].
-_LEAST_LOAD = 1.0
-_UP = 1
-
-
-class SharedLoad(Computed):
-    """Load on a bed, and the part through bodies on it, in the mean and at the peak."""
-
-    through: list[str]
-    mean_percent: float | None
-    peak_N: float | None
-    peak_percent: float | None
-    peak_at_s: float
-    largest_through_N: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class InterposedLoad:
-    """Load (N,) [N] on a bed or on a compartment of the bed, along the upward axis of the bed."""
-
-    #: Bodies between bed and target.
-    bodies: tuple[str, ...]
-    #: Load by the target, (N,) [N].
-    direct: FloatArray
-    #: Load by the bodies, (N,) [N].
-    through: FloatArray
-
-    @property
-    def percent(self) -> FloatArray:
-        """Part of the load that comes through the bodies (N,) [%]; NaN without load."""
-        total = self.direct + self.through
-        borne = total > _LEAST_LOAD
-        return np.where(borne, 100.0 * self.through / np.where(borne, total, 1.0), np.nan)
-
-    def summary(self, time: FloatArray) -> SharedLoad:
-        """Return the figures of the load at instants (N,) [s]."""
-        total = self.direct + self.through
-        peak, sum_ = int(total.argmax()), float(total.sum())
-        return SharedLoad(
-            through=list(self.bodies),
-            mean_percent=100.0 * float(self.through.sum()) / sum_ if sum_ > 0.0 else None,
-            peak_N=total[peak],
-            peak_percent=self.percent[peak],
-            peak_at_s=time[peak],
-            largest_through_N=self.through.max(),
-        )
-
-
-def interposed_loads(
-    setup: Simulated, contacts: Sequence[JointContact], result: SimulatedFrames
-) -> dict[str, dict[str, InterposedLoad]]:
-    """Return the loads on beds with bodies between bed and target, by contact and part."""
-    own = {contact.name: contact for contact in setup.model.contacts}
-    found = {}
-    for place, name in enumerate(result.contacts):
-        between = _between(own[name], own)
-        parts = [frame[place] for frame in result.loads]
-        if not between or parts[0].compartments != COMPARTMENTS:
-            continue
-        motion = whole_motion(setup, result)
-        direct = {
-            part: np.array([each[part].force[_UP] for each in parts]) for part in COMPARTMENTS
-        }
-        through = {part: np.zeros(len(result.time)) for part in COMPARTMENTS}
-        bodies: dict[str, list[str]] = {part: [] for part in COMPARTMENTS}
-        for body, (lower, on_target) in between.items():
-            k = result.contacts.index(lower)
-            load, middle = _handed_on(contacts[k], k, motion, result, on_target=on_target)
-            part = _nearest(contacts[place], middle)
-            through[part] += load
-            bodies[part].append(body)
-        found[name] = {
-            part: InterposedLoad(tuple(bodies[part]), direct[part], through[part])
-            for part in COMPARTMENTS
-            if bodies[part]
-        }
-        sums = (np.sum([each[part] for part in COMPARTMENTS], axis=0) for each in (direct, through))
-        found[name]["total"] = InterposedLoad(tuple(between), *sums)
-    return found
-
-
-def _between(
-    contact: ArticularContact, contacts: Mapping[str, ArticularContact]
-) -> dict[str, tuple[str, bool]]:
-    """Return bodies between bed and target, with their contact, and if the bed is its target."""
-    bed, target = contact.bed.body, contact.target.body
-    pairs = {name: (each.bed.body, each.target.body) for name, each in contacts.items()}
-    touching = {frozenset(pair) for pair in pairs.values()}
-    found = {}
-    for name, pair in pairs.items():
-        others = [body for body in pair if body != bed]
-        if bed in pair and len(others) == 1 and frozenset((others[0], target)) in touching:
-            found[others[0]] = (name, pair[1] == bed)
-    return found
-
-
-def _handed_on(
-    contact: JointContact,
-    place: int,
-    motion: CoordinateMotion,
-    result: SimulatedFrames,
-    *,
-    on_target: bool,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the load (N,) [N] of a body on a bed's body, and its mean centre (3,) [m]."""
-    places, loads = motion.index(contact.coordinates), np.zeros(len(result.time))
-    weighted, weight = np.zeros(3), 0.0
-    for frame, values in enumerate(motion.values):
-        total = result.loads[frame][place].total
-        force, centre = total.force, total.centre_of_pressure
-        if on_target:
-            pose = contact.pose(values[places])
-            turn = pose.rotation_matrix
-            force, centre = -turn.T @ force, turn.T @ (centre - pose.translation)
-        loads[frame] = force[_UP]
-        size = float(np.linalg.norm(force))
-        if size > 0.0:
-            weighted, weight = weighted + size * centre, weight + size
-    return loads, weighted / weight if weight > 0.0 else weighted
-
-
-def _nearest(contact: JointContact, middle: FloatArray) -> str:
-    """Return the compartment of the bed of a contact that is nearest to a point (3,) [m]."""
-    bed = contact.model
-    if not isinstance(bed, SurfaceContact):
-        # A surrogate knows no surface: z of its frame is lateral, or medial in a mirrored one.
-        return COMPARTMENTS[int(middle[2] > 0.0)]
-    tibia, labels = bed.tibia, np.asarray(bed.compartments)
-    away = []
-    for k in range(len(COMPARTMENTS)):
-        own = labels == k
-        centre = np.average(tibia.centroids[own], weights=tibia.areas[own], axis=0)
-        away.append(float(np.linalg.norm(centre - middle)))
-    return COMPARTMENTS[int(np.argmin(away))]
-
-
-def shared_text(shared: Mapping[str, Mapping[str, SharedLoad]]) -> list[str]:
-    """Return a line for each contact with bodies between bed and target."""
-    return [
-        f"{contact}: {total.mean_percent or 0.0:.0f} % of the load through "
-        f"{' and '.join(total.through)}, {total.peak_percent or 0.0:.0f} % at the largest load"
-        for contact, parts in shared.items()
-        for total in [parts["total"]]
-    ]
-
-
 #: Lines in a chart of muscles or ligaments.
 _MOST_LINES = 8
 #: Size of charts with many lines [inch].
@@ -308,15 +311,6 @@ class FrameCharts:
             title, label = f"{name}: contact force", f"force [{unit}]"
             yield self.chart(
                 f"contact-force-{name}", title, label, shown, size=fig.WIDE, from_zero=True
-            )
-
-    def shares(self, loads: Mapping[str, Mapping[str, InterposedLoad]]) -> Iterator[Picture]:
-        """Yield a chart for each contact with bodies between bed and target."""
-        for name, parts in loads.items():
-            lines = {part: load.percent for part, load in parts.items()}
-            title = f"{name}: part of the load through the bodies between the surfaces"
-            yield self.chart(
-                f"share-{name}", title, "part of the load [%]", lines, size=fig.WIDE, from_zero=True
             )
 
     def muscles(self) -> Iterator[Picture]:
@@ -436,7 +430,6 @@ class FrameSummary(Computed):
     interval_s: list[float]
     sides: dict[str, ContactSide]
     contact: dict[str, dict[str, ContactPeaks]]
-    shared: dict[str, dict[str, SharedLoad]]
     secondary: dict[str, Course]
     muscles: dict[str, Peak]
     ligaments: dict[str, Peak]
@@ -454,7 +447,6 @@ def body_weight(setup: Simulated) -> float:
 def frame_figures(
     setup: Simulated,
     springs: Iterable[JointContact],
-    contacts: Sequence[JointContact],
     result: SimulatedFrames,
     tensions: FloatArray,
 ) -> dict[str, Any]:
@@ -467,10 +459,6 @@ def frame_figures(
         "sides": contact_sides(setup.model, springs),
         "contact": {
             name: dict(_contact_peaks(result, k, weight)) for k, name in enumerate(result.contacts)
-        },
-        "shared": {
-            name: {part: load.summary(time) for part, load in parts.items()}
-            for name, parts in interposed_loads(setup, contacts, result).items()
         },
         "secondary": {
             name: Course(

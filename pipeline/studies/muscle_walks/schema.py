@@ -100,12 +100,6 @@ class MuscleWalkConfig(ArticularModelConfig):
         None, description="plant.npz of another walk, which is replayed in place of OpenSim"
     )
     record: bool = Field(True, description="whether to write plant.npz, which can be replayed")
-    jam_tables: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
-        description="prefix of further tables with OpenSim-JAM's names of files and columns: "
-        "PREFIX_activation.sto, _force, _values and _kinematics",
-    )
     surrogates: dict[str, str] = Field(
         default_factory=dict,
         description="run directories of trained surrogates in place of springs, by contact; "

@@ -19,17 +19,13 @@ import numpy as np
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal import Comak, ComakSettings, RecordedPlant
-from dynamics.musculoskeletal.comak_file import (
+from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
+    ComakFiles,
+    SecondaryCoordinate,
     check_coordinates,
     read_reserves,
-    reserve_fields,
     with_actuators,
-)
-from dynamics.musculoskeletal.comak_settings import (
-    ComakFiles,
-    MuscleWeight,
-    SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.forward_simulation import settle
 from dynamics.musculoskeletal.ground_balance import ground_balance, loaded_by_plates
@@ -39,7 +35,6 @@ from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
-    check_seconds,
     filter_edge_notes,
     read_motion,
 )
@@ -139,7 +134,7 @@ def walk_settings(
         settings, files = source.settings(model.viscosities), source.files
     changes = _changes(file.comak, settings)
     if source is None and walk.reserves is not None:
-        changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
+        changes["reserve_forces"] = tuple(read_reserves(data_file(walk.reserves)).items())
     if settings is not None:
         settings = replace(settings, **changes)
     elif model.contacts:
@@ -152,7 +147,7 @@ def walk_settings(
     settings = _without_locked(settings, model)
     if recorded is None or source is not None:  # A record has the actuators of the model.
         settings = with_actuators(settings, model.reserves)
-    listed = () if source is None else source.prescribed(model.coordinate_paths)
+    listed = () if source is None else source.prescribed
     prescribed = {*model.held_coordinates, *listed}
     return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
 
@@ -167,12 +162,8 @@ def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, An
             for name, damping in comak.secondary.items()
         )
     if comak.muscle_weights:
-        kept = () if settings is None else settings.muscle_weights
-        own = comak.muscle_weights
-        changes["muscle_weights"] = (
-            *(weight for weight in kept if weight.name not in own),
-            *(MuscleWeight(name, (0.0,), (weight,)) for name, weight in own.items()),
-        )
+        kept = {} if settings is None else dict(settings.muscle_weights)
+        changes["muscle_weights"] = tuple((kept | comak.muscle_weights).items())
     return changes
 
 
@@ -202,7 +193,7 @@ def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) 
     known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    notes = () if source is None else source.notes(known, (*model.held_coordinates, *free))
+    notes = () if source is None else source.notes(known)
     notes += model.notes(free)
     viscosities = model.viscosities
     other = [
@@ -374,7 +365,6 @@ def _from_opensim(
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     plates = loads is not None and loads.suffix.lower() != ".xml"
     system = OpenSimSystem(text, None if plates else loads, reactions=static)
-    check_seconds(table.source, table.time)
     columns = CoordinateTable(table, system)
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
@@ -389,7 +379,6 @@ def _from_opensim(
     notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
-        check_seconds(system.external_loads.data_file, system.external_loads.table.time)
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     absent = [n for n in system.coordinates if n not in {*columns.columns, *system.held}]
     if absent:

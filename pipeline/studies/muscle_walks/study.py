@@ -15,9 +15,8 @@ import pandas as pd
 from pydantic import Field
 
 from dynamics.musculoskeletal import ComakResult, ComakSettings, RecordedPlant
-from dynamics.musculoskeletal.comak_settings import MuscleWeight
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import Placement
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.simulator.variation import VariedContact
@@ -42,13 +41,13 @@ from pipeline.studies.muscle_walks.frames import (
     compartment_forces,
     contact_flags,
     group_of,
+    ligament_forces,
     medial_share,
     shown_secondary,
     sign_of,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
-from pipeline.studies.muscle_walks.tables import ligament_forces
 from pipeline.studies.runs import tried, with_results
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 from pipeline.studies.summary import first_values, study_table
@@ -167,10 +166,9 @@ def _scales(names: list[str], changes: Mapping[str, float]) -> FloatArray:
     return changes.get(ALL, 1.0) * np.array([changes.get(name, 1.0) for name in names])
 
 
-def _varied_settings(settings: ComakSettings, weights: Mapping[str, float]) -> ComakSettings:
-    kept = tuple(weight for weight in settings.muscle_weights if weight.name not in weights)
-    own = tuple(MuscleWeight(name, (0.0,), (value,)) for name, value in weights.items())
-    return replace(settings, muscle_weights=(*kept, *own))
+def _varied_settings(settings: ComakSettings, weights: dict[str, float]) -> ComakSettings:
+    changed = dict(settings.muscle_weights) | weights
+    return replace(settings, muscle_weights=tuple(changed.items()))
 
 
 def _varied_contact(
@@ -369,7 +367,7 @@ def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
     nominal = walk_outputs(setup, result)
     judged = stored_judgement(Path(study.walk))
     return Experiment(
-        study, catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows,
+        study, catalogue, table, nominal, PERCENT, "recorded walk", task, walk_rows,
         judged,
     )  # fmt: skip
 

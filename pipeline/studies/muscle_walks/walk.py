@@ -38,16 +38,16 @@ from pipeline.studies.implant_forces import (
 )
 from pipeline.studies.implant_forces import TABLE as IMPLANT_TABLE
 from pipeline.studies.muscle_walks.frames import (
+    FILES,
     FrameCharts,
     body_weight,
     compartment_forces,
-    interposed_loads,
-)
-from pipeline.studies.muscle_walks.knee_waveforms import (
-    WAVEFORMS,
-    knee_charts,
-    loads_of_knee,
-    write_waveforms,
+    contact_table,
+    frames_table,
+    ligament_forces,
+    run_frames,
+    whole_motion,
+    write_tables,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import (
@@ -57,21 +57,14 @@ from pipeline.studies.muscle_walks.setup import (
     prepare_walk,
 )
 from pipeline.studies.muscle_walks.summary import (
+    WAVEFORMS,
     MuscleWalkSummary,
     first_lines,
+    knee_charts,
+    loads_of_knee,
     summarise,
     summary_lines,
-)
-from pipeline.studies.muscle_walks.tables import (
-    FILES,
-    JAM_FILES,
-    contact_table,
-    frames_table,
-    ligament_forces,
-    run_frames,
-    whole_motion,
-    write_jam_tables,
-    write_tables,
+    write_waveforms,
 )
 
 
@@ -173,7 +166,6 @@ def walk_page(
         "pictures": {
             "contact": list(_contact(charts, setup)),
             "knee": list(knee_charts(charts, knee, summary.body_weight_N)),
-            "shared": list(charts.shares(interposed_loads(setup, setup.contacts, result))),
             "implant": list(implant_charts(measured, summary.body_weight_N)),
             "pressure": list(_pressure(setup, result)),
             "secondary": list(charts.secondary()),
@@ -336,8 +328,6 @@ def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outc
     tensions = ligament_forces(setup, result)
     write_tables(folder, setup, result, tensions, run_frames(setup))
     write_csv(frames_table(setup, result), folder / "frames.csv", "%.9g")
-    if file.walk.jam_tables is not None:
-        write_jam_tables(folder, file.walk.jam_tables, setup, result)
     knee, refused_waves = loads_of_knee(setup, result), tuple[str, ...]()
     if knee is not None and setup.knee is not None:
         refused_waves = write_waveforms(folder, setup.knee, knee)
@@ -396,9 +386,6 @@ MUSCLE_WALK = Study(
     "walk.html",
     _prepare,
     _carry_out,
-    files=(
-        *("model.osim", "plant.npz", IMPLANT_TABLE, WAVEFORMS, *FILES),
-        *(f"*{end}" for end in JAM_FILES),
-    ),
+    files=("model.osim", "plant.npz", IMPLANT_TABLE, WAVEFORMS, *FILES),
     template="muscle_walk.html",
 )

@@ -137,12 +137,8 @@ def _prepare(file: OptimisationFile, _: Job) -> SearchSetup:
 
 def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
     """Search the designs of a run; raises `StageError` if no feasible design keeps the limits."""
-    with Execution.of(setup.problem.settings) as execution:
-        return _searched(setup, job, execution)
-
-
-def _searched(setup: SearchSetup, job: Job, execution: Execution) -> Outcome:
     problem, settings = setup.problem, setup.problem.settings
+    execution = Execution.of(settings)
     evaluated = Designs(setup.task, job.folder, execution)
     size = counted(len(setup.first), "design")
     say(f"{settings.name}: {counted(settings.generations, 'generation')} of {size}")
@@ -213,5 +209,4 @@ OPTIMISATION_STUDY = Study(
     _carry_out,
     files=("evaluated.parquet", "front.parquet", "front.csv", "designs"),
     kept=SAMPLE_FILES,
-    inputs=lambda setup: (setup.task.source, setup.problem.settings.run),
 )

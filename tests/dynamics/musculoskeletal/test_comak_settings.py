@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import ComakSettings
-from dynamics.musculoskeletal.comak_file import (
+from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
-    Reserve,
+    SecondaryCoordinate,
     check_coordinates,
     with_actuators,
 )
-from dynamics.musculoskeletal.comak_settings import MuscleWeight, SecondaryCoordinate
 from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, read_marker_settings
+from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.musculoskeletal.prescribed_motion import ForwardSettings, read_forward_settings
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
@@ -40,7 +40,7 @@ TOOL = """<OpenSimDocument Version="40000"><COMAKTool>
 <COMAKCostFunctionParameter name="g"><actuator>/forceset/gas</actuator>
 <weight><Constant><value>3</value></Constant></weight></COMAKCostFunctionParameter>
 <COMAKCostFunctionParameter name="h"><actuator>/forceset/ham</actuator>
-<weight><PiecewiseLinearFunction><x>0 1</x><y>1 5</y></PiecewiseLinearFunction></weight>
+<Constant name="weight"><value>5</value></Constant>
 </COMAKCostFunctionParameter></objects></COMAKCostFunctionParameterSet>
 </COMAKTool></OpenSimDocument>"""
 RESERVES = """<OpenSimDocument><ForceSet><objects>
@@ -69,12 +69,8 @@ def test_settings_are_those_of_the_file(tool, tmp_path):
         tolerance=0.5,
         reserve_weight=500.0,
         reserve_forces=(("flex", 4.0), ("ty", 1.0)),
-        reserve_names=("a", "b"),
         contact_energy_weight=25.0,
-        muscle_weights=(
-            MuscleWeight("gas", (0.0,), (3.0,)),
-            MuscleWeight("ham", (0.0, 1.0), (1.0, 5.0)),
-        ),
+        muscle_weights=(("gas", 3.0), ("ham", 5.0)),
     )
     assert files.model == tmp_path.parent / "m.osim"
     assert files.motion == tmp_path / "ik.mot"
@@ -93,31 +89,11 @@ def test_damping_of_the_model_stands_for_that_of_the_file(tool):
 def test_weights_of_muscles_and_reserves(tool):
     settings = ComakFile(tool()).settings()
     names = ("ham", "other", "gas")
-    np.testing.assert_allclose(settings.muscle_weight(names, 0.5), [3.0, 1.0, 3.0])
-    np.testing.assert_allclose(settings.muscle_weight(names, 9.0), [37.0, 1.0, 3.0])
+    muscles = MuscleSet(names, np.full(3, 350e3), np.ones(3), np.repeat([[0.0], [1.0]], 3, 1))
+    np.testing.assert_allclose(settings.activation_costs(muscles), [5e6, 1e6, 3e6])
     assert settings.unknown_muscles(("ham", "other")) == ("gas",)
-    np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
-
-
-PER_MUSCLE = """<Constant name="weight"><value>4</value></Constant>
-<PiecewiseLinearFunction name="desired_activation"><x>1 3</x><y>0.1 0.3</y>
-</PiecewiseLinearFunction>
-<Constant name="activation_lower_bound"><value>0.02</value></Constant>
-<activation_upper_bound><Constant><value>0.9</value></Constant></activation_upper_bound>"""
-
-
-def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
-    """OpenSim names an object by its property: `<Constant name="weight">`."""
-    settings = ComakFile(
-        tool("<weight><Constant><value>3</value></Constant></weight>", PER_MUSCLE)
-    ).settings()
-    names, bounds = ("ham", "gas"), np.array([[0.01, 0.01], [1.0, 1.0]])
-    np.testing.assert_allclose(settings.muscle_weight(names, 2.0), [9.0, 4.0])
-    np.testing.assert_allclose(settings.desired_activation(names, 2.0), [0.0, 0.2])
-    found = settings.activation_bounds(names, 2.0, bounds)
-    np.testing.assert_allclose(found, [[0.01, 0.02], [1.0, 0.9]])
-    assert settings.unknown_muscles(("ham",)) == ("gas",)
     assert ComakSettings.from_json(settings.to_json()) == settings
+    np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
 
 
 def test_other_files_stand_for_those_of_the_settings(tool, tmp_path):
@@ -150,20 +126,16 @@ def test_physiology_of_muscles_is_that_of_the_tool(tool):
         (
             "<Constant><value>3</value></Constant>",
             "",
-            "g, weight: expected a Constant, .* found none",
+            "g, weight: expected a Constant, found none",
         ),
         (
             "<Constant><value>3</value></Constant>",
-            "<SimmSpline/>",
-            "g, weight: .* found SimmSpline",
+            "<LinearFunction/>",
+            "g, weight: .* found LinearFunction",
         ),
-        (
-            "<Constant><value>3</value></Constant>",
-            "<MultiplierFunction><function><Constant/></function></MultiplierFunction>",
-            "g, weight: .* found MultiplierFunction",
-        ),
-        ("<x>0 1</x>", "<x>1 0</x>", "ham: expected increasing times"),
-        ("<y>1 5</y>", "<y>1</y>", "ham: expected one weight >= 0 per instant"),
+        ("<value>5", "<value>-5", "ham, weight: expected >= 0"),
+        ("/forceset/ham", "/forceset/gas", "h, actuator: expected one weight .* two of gas"),
+        ('name="weight"', 'name="desired_activation"', "weight, found desired_activation"),
         (
             "<coordinates_file>ik.mot",
             "<coordinates_file>",
@@ -179,14 +151,13 @@ def test_wrong_settings_are_named(tool, old, new, message):
 
 
 def test_actuators_of_the_model_add_to_the_reserves_of_what_is_solved_for():
-    own = (Reserve("hip", 3.0, "torque"), Reserve("elbow", 9.0, "arm"))
-    assert with_actuators(settings(), own[1:]) == settings()
+    own = {"hip": 3.0, "elbow": 9.0}
+    assert with_actuators(settings(), {"elbow": 9.0}) == settings()
     alone = with_actuators(settings(), own)
     assert dict(alone.reserve_forces) == {"hip": np.hypot(1.0, 3.0), "turn": 1.0, "height": 1.0}
-    given = settings(reserve_forces=(("turn", 4.0), ("height", 4.0)), reserve_names=("a", "b"))
-    both = with_actuators(given, (*own, Reserve("turn", 3.0, "spin")))
+    given = settings(reserve_forces=(("turn", 4.0), ("height", 4.0)))
+    both = with_actuators(given, own | {"turn": 3.0})
     assert dict(both.reserve_forces) == {"turn": 5.0, "height": 4.0, "hip": 3.0}
-    assert both.reserve_names == ("a", "b", "torque")
 
 
 @pytest.fixture
@@ -216,28 +187,9 @@ def test_settings_without_effect_are_told(notes, old, new, wanted):
     assert notes(old, new) == (f"tool.xml: {wanted}",)
 
 
-@pytest.mark.parametrize(
-    ("old", "name"),
-    [
-        (" /jointset/a/py", "py"),
-        ("<primary_coordinates>/jointset/hip/flex</primary_coordinates>", "flex"),
-        ("<coordinate>/jointset/knee/ty </coordinate>", "ty"),
-    ],
-)
-def test_coordinates_in_no_list_are_told(notes, tmp_path, old, name):
-    (told,) = notes(old, "")
-    assert told.startswith(f"tool.xml: {name}: expected in prescribed_coordinates, primary")
-    assert ComakFile(tmp_path / "tool.xml").notes(COORDINATES, held=[name]) == ()
-
-
 def test_other_forces_than_those_of_the_model_are_refused(notes):
     with pytest.raises(InputError, match="replace_force_set: expected false, found true"):
         notes("<replace_force_set>false", "<replace_force_set>TRUE")
-
-
-def test_a_file_prescribes_what_it_lists_or_does_not_list(notes, tmp_path):
-    notes("/jointset/a/py", "")
-    assert ComakFile(tmp_path / "tool.xml").prescribed(COORDINATES) == ("px", "py")
 
 
 def test_unknown_coordinates_are_refused(notes):

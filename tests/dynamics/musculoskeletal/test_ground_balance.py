@@ -70,15 +70,15 @@ def walking(forces):
     )
     feet = {"calcn_r": foot(0.0, 0.1), "calcn_l": foot(0.5, -0.1), "pelvis": origins}
     feet |= {f"toes_{end}": feet[f"calcn_{end}"] + [0.15, 0.0, 0.0] for end in "rl"}
-    return balance, load_flags(balance, origins, forces, feet)
+    return balance, load_flags(balance, forces, feet)
 
 
-def changed(force=1.0, point=1.0, torque=1.0, shift=0.0, order=(0, 1, 2), off=(0.0, 0.0, 0.0)):
+def changed(force=1.0, point=1.0, torque=1.0, shift=0.0, order=(0, 1, 2)):
     forces = []
     for each in steps():
         p, rows = each.plate, list(order)
         plate = Plate(
-            p.name, (force * p.force)[:, rows], (point * p.point + off)[:, rows], torque * p.torque
+            p.name, (force * p.force)[:, rows], (point * p.point)[:, rows], torque * p.torque
         )
         forces.append(replace(each, plate=plate, time=each.time + shift))
     return forces
@@ -89,34 +89,23 @@ def exchanged():
     return [replace(force, body=other[force.body]) for force in steps()]
 
 
+CHECK = "; check unit, sign, axes, time and plates of the external loads"
 WRONG = {
-    "kilonewtons": (lambda: changed(1e-3, torque=1e-3), "look like kilonewtons"),
-    "kilonewtons, torques in N m": (lambda: changed(1e-3), "look like kilonewtons"),
-    "pounds": (lambda: changed(0.224809, torque=0.224809), "look like pounds-force"),
-    "per mass": (lambda: changed(1.0 / MASS, torque=1.0 / MASS), "look divided by the mass"),
-    "body weights": (lambda: changed(1.0 / WEIGHT, torque=1.0 / WEIGHT), "look like body weights"),
-    "kilograms": (lambda: changed(0.101972, torque=0.101972), "look like kilograms-force"),
-    "reversed": (lambda: changed(-1.0, torque=-1.0), "look reversed: they must act on the feet"),
+    "kilonewtons": (lambda: changed(1e-3, torque=1e-3), f"residual force on pelvis.*{CHECK}"),
+    "reversed": (lambda: changed(-1.0, torque=-1.0), f"residual force on pelvis.*{CHECK}"),
     "none": (list, "no external loads are stated"),
-    "right plate": (lambda: [f for f in steps() if f.body == "calcn_l"], "forces act on calcn_l"),
-    "early": (lambda: changed(shift=-0.4), "0.40 s early"),
-    "late": (lambda: changed(shift=0.4), "0.40 s late"),
+    "right plate": (lambda: [f for f in steps() if f.body == "calcn_l"], CHECK),
+    "early": (lambda: changed(shift=-0.4), CHECK),
     "exchanged feet": (exchanged, "under calcn_l, found a mean .* from calcn_r; check applied_to"),
-    "N mm": (lambda: changed(torque=1e3), "free torques look like newton millimetres"),
-    "millimetres": (lambda: changed(point=1e3), "points of application look like millimetres"),
-    "vertical z": (
-        lambda: changed(order=(0, 2, 1)),
-        "vertical and the lateral axis look exchanged",
-    ),
-    "axes": (lambda: changed(order=(2, 1, 0)), "fore-aft and the lateral axis look exchanged"),
-    "fore-aft": (lambda: changed([-1.0, 1.0, 1.0]), "fore-aft forces look reversed"),
-    "vertical": (lambda: changed([1.0, -1.0, 1.0]), "vertical forces look reversed"),
+    "N mm": (lambda: changed(torque=1e3), f"residual moment on pelvis.*{CHECK}"),
+    "millimetres": (lambda: changed(point=1e3), f"residual moment on pelvis.*{CHECK}"),
+    "vertical z": (lambda: changed(order=(0, 2, 1)), CHECK),
+    "fore-aft": (lambda: changed([-1.0, 1.0, 1.0]), CHECK),
     "pelvis": (
         lambda: [replace(force, body="pelvis") for force in steps()],
         "under pelvis, found a mean .* from calcn_r; check applied_to_body",
     ),
-    "light": (lambda: changed(0.6, torque=0.6), "; check unit, .* and mass and motion"),
-    "heavy": (lambda: changed(1.3, torque=1.3), "60.0 kg needs, found 1.30 times: check the mass"),
+    "heavy": (lambda: changed(1.3, torque=1.3), f"60.0 kg needs, found 1.30 times{CHECK}"),
 }
 
 
@@ -130,7 +119,7 @@ def test_loads_that_fit_the_motion_have_no_flag():
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_loads_are_flagged_with_their_cause(name):
+def test_wrong_loads_are_flagged(name):
     make, cause = WRONG[name]
     _, flags = walking(make())
     assert all(": expected " in flag and ", found " in flag for flag in flags)

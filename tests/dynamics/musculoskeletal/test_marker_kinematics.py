@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal.constraint_functions import (
+from dynamics.musculoskeletal.marker_kinematics import (
     ConstraintFunctions,
+    MarkerSettings,
     Sweep,
+    follow_markers,
     followers,
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.legs import leg_model
@@ -102,7 +103,9 @@ def test_markers_far_off_the_model_are_told(opensim, tmp_path):
     weights = MarkerSettings(tuple((n, 1.0) for n in PLACES))
     exchanged = PLACES | {"a": PLACES["b"], "b": PLACES["a"]}
     file = markers(tmp_path / "walk.trc", exchanged)
-    with pytest.raises(InputError, match=r"walk\.trc: .* within 200 mm .*; check names, sides"):
+    with pytest.raises(
+        InputError, match=r"walk\.trc: .* within 200 mm .*; check the unit, names, sides"
+    ):
         follow_markers(MODEL, file, weights)
     (xa, *a), (xb, *b) = PLACES["a"], PLACES["b"]
     apart = PLACES | {"a": (xa - 0.1, *a), "b": (xb + 0.1, *b)}

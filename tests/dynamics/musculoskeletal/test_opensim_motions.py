@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal.comak_settings import MuscleWeight
-from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
+from dynamics.motion.motion_tables import MotionTable, write_motion_table
+from dynamics.musculoskeletal.marker_kinematics import (
+    ConstraintFunctions,
+    MarkerSettings,
+    follow_markers,
+)
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
@@ -156,19 +158,6 @@ def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
     assert [*empty.iterdir()] == []
 
 
-def test_functions_over_time_are_those_of_opensim(opensim):
-    rng = np.random.default_rng(7)
-    times = tuple((1.0 + np.cumsum(rng.uniform(0.1, 0.5, 4))).tolist())
-    weights = tuple(rng.uniform(2.0, 3.0, len(times)).tolist())
-    function = opensim.PiecewiseLinearFunction()
-    for point in zip(times, weights, strict=True):
-        function.addPoint(*point)
-    own = MuscleWeight("ham", times, weights)
-    for time in np.linspace(times[0] - 0.1, times[-1] + 0.1, 23).tolist():
-        theirs = function.calcValue(opensim.Vector(1, time))
-        assert own.at(time) == pytest.approx(theirs, rel=1e-7), time
-
-
 @pytest.mark.parametrize(
     ("tags", "constraint", "expected"),
     [
@@ -282,14 +271,6 @@ def test_a_single_angle_that_may_be_in_radians_is_refused(stop, count):
         return alone.check_angles()
     with pytest.raises(InputError, match=r"found angles that move by at most .* of radians; state"):
         alone.check_angles()
-
-
-def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):
-    path = write(tmp_path / "a.mot", 0.1 * TIME)
-    table = read_motion_table(path)
-    wide = MotionTable(table.names, TIME, table.values * [1.0, 1e3], False, "a.mot")
-    with pytest.raises(InputError, match=r"a\.mot, column height: expected metres"):
-        read_motion(wide, SYSTEM, settings())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal.comak_file import Reserve
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.osim_xml import (
     ObjectTable,
@@ -190,7 +189,7 @@ def test_actuators_of_coordinates_are_reserves(model):
         for name, force, applies in (("flex", 300, "true"), ("ty", 5, "false"))
     )
     end = "</objects></ForceSet>"
-    assert model(end, text + end).reserves == (Reserve("flex", 300.0, "flex"),)
+    assert model(end, text + end).reserves == {"flex": 300.0}
 
 
 def test_the_rest_of_the_model_stays(model):

@@ -35,7 +35,6 @@ def knee():
 
 @pytest.fixture(scope="module")
 def simulator(knee):
-    """Springs that hold the knee on its path."""
     return KneeSimulator(
         neutral=knee.spaces[0].path, lateral_stiffness=3e4, adduction_stiffness=500.0,
         rotation_stiffness=100.0, anterior_stiffness=1e5, medial_offset=0.0,

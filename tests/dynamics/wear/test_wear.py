@@ -1,8 +1,11 @@
 """Wear against closed forms and identities."""
 
+from dataclasses import replace
+
 import cycles
 import numpy as np
 import pytest
+import shapes
 from scipy.special import gamma
 
 from dynamics.wear.cycle_wear import WearLaw, load_carried, load_ratio, surrogate_wear
@@ -11,6 +14,7 @@ from dynamics.wear.footprint import (
     field_arms,
     field_axes,
     field_speeds,
+    load_pressures,
 )
 from foundation.base.pose import Pose
 
@@ -74,6 +78,22 @@ def test_speeds_of_the_field_are_those_at_its_points():
     velocity = twists[:, None, :3] + np.cross(twists[:, None, 3:], points)
     expected = np.linalg.norm(np.cross(velocity, normal[:, None]), axis=-1)
     np.testing.assert_allclose(field_speeds(loads, twists, arms), expected, rtol=1e-12, atol=0.0)
+
+
+def test_field_presses_the_triangles_inside_its_leaning_cylinder():
+    rng = np.random.default_rng(3)
+    plate = shapes.plate(40e-3, 40)
+    hilly = replace(plate, vertices=plate.vertices + rng.uniform(0, 8e-3, (len(plate.vertices), 1)))
+    normals = ((0.5, 1.0, -0.4), (-0.6, 1.0, 0.1), (0.1, -1.0, 0.7))
+    loads = np.array([cycles.pressed(700.0, 8e-5, 2.0, (0, 4e-3, 5e-3), n) for n in normals])
+    for row, (at, pressure) in zip(
+        loads, load_pressures(loads, np.full(3, 700.0), 0.5, hilly), strict=True
+    ):
+        arms, axes = hilly.centroids - row[9:], field_axes(row[None])[:2]
+        semi = np.sqrt(8e-5 / np.pi * np.array([0.5, 2.0]))
+        squared = sum((arms @ axis[0] / size) ** 2 for axis, size in zip(axes, semi, strict=True))
+        np.testing.assert_array_equal(at, np.flatnonzero(squared < 1.0))
+        assert pressure @ hilly.areas[at] == pytest.approx(700.0, rel=1e-12)
 
 
 def test_rolling_does_not_wear_at_the_contact():

@@ -98,8 +98,6 @@ def test_returned_restitution_solves_its_equation(factor):
     assert_allclose(returned_restitution(factor), truth, rtol=1e-12, atol=0.0)
 
 
-# ---- free impacts --------------------------------------------------------------------------------
-
 SPHERE = sphere_stiffness(0.04, None, 5e6, 0.46, 5e6, 0.46)
 MASS, SPEED = 0.3, 0.99
 GIVEN = np.round(np.arange(0.05, 0.96, 0.05), 2)

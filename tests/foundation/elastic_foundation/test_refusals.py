@@ -56,6 +56,7 @@ REFUSED = [
     (partial(MODEL.loads, NOT_FINITE), "poses: expected finite numbers, found nan at"),
     (partial(MODEL.loads, np.zeros((3, 5))), "poses: expected a Pose, an array (6,) or (N, 6)"),
     (partial(MODEL.loads, np.zeros((3, 6)), threads=0), "threads: expected >= 1"),
+    (partial(on_plates, CoupledLaw(E, NU, H), dissipation=Dissipation(0.5)), "surface and dissip"),
     (partial(Dissipation, damping=-1.0), "damping: expected >= 0"),
     (partial(Dissipation, friction=-0.1), "friction: expected >= 0"),
     (partial(Dissipation, transition_speed=0.0), "transition_speed: expected > 0"),

@@ -18,7 +18,6 @@ E, NU, T = 10e6, 0.45, 3e-3
 
 
 def joined(medial, lateral):
-    """Return two meshes as one."""
     faces = np.concatenate([medial.faces, lateral.faces + len(medial.vertices)])
     return TriangleMesh(np.concatenate([medial.vertices, lateral.vertices]), faces, "joined")
 

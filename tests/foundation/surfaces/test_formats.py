@@ -83,9 +83,6 @@ def test_what_is_left_out_is_counted(tmp_path, name, remark):
     assert any(remark in own for own in load_raw_mesh(path).remarks)
 
 
-# ---- units ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("unit", "metres", "name"),
     [
@@ -145,8 +142,6 @@ def test_units_of_step(tmp_path, monkeypatch, unit, line):
     size = UNITS[unit] * np.array([48.0, 12.0, 76.0])
     np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), size, rtol=1e-5)
 
-
-# ---- damaged files -------------------------------------------------------------------------------
 
 DAMAGED = (
     *("binary.stl", "text.stl", "plain.obj", "plain.off", "little extra.ply", "text extra.ply"),

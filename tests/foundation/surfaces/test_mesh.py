@@ -29,7 +29,6 @@ def insert():
 
 
 def write(path, vertices, faces):
-    """Write a mesh in the format of the path's extension."""
     options = {"digits": 17} if path.suffix == ".obj" else {}
     trimesh.Trimesh(vertices, faces, process=False).export(path, **options)
     return path

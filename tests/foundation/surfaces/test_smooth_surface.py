@@ -48,9 +48,6 @@ def close(found, wanted, atol):
     np.testing.assert_allclose(found, wanted, rtol=0.0, atol=atol)
 
 
-# ---- shapes -------------------------------------------------------------------------------------
-
-
 def test_sphere_converges_at_fourth_order():
     errors = []
     for level in (3, 4, 5):
@@ -91,9 +88,6 @@ def test_irregular_torus_converges_at_third_order():
     # Cells are drawn anew for each size, so that the worst one varies.
     assert np.log2(inner[0] / inner[2]) / 2.0 > 2.5
     assert np.log2(rim[0] / rim[2]) / 2.0 > 2.5
-
-
-# ---- the surface as a whole ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from studies import (
-    TINY,
-    WAVEFORMS,
-    export,
-    mesh_study,
-    run_command,
-)
+from studies import TINY, WAVEFORMS, export, mesh_study, run_command
 
 from pipeline.cli.main import main
 
@@ -54,12 +48,6 @@ def refused_meshes(refused, tmp_path, meshes):
     return check
 
 
-# ---- the configuration ---------------------------------------------------------------------------
-
-
-# ---- meshes --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -78,9 +66,6 @@ def test_meshes_that_are_described_wrongly(refused_meshes, meshes, keys, words):
     refused_meshes(*words, **keys)
 
 
-# ---- waveforms -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -90,7 +75,7 @@ def test_meshes_that_are_described_wrongly(refused_meshes, meshes, keys, words):
         ),
         (
             lambda table: table.assign(flexion_deg=np.radians(table["flexion_deg"])),
-            ["flexion_deg", "expected degrees", "radians"],
+            ["flexion_deg", "expected degrees", "check unit"],
         ),
     ],
 )
@@ -100,9 +85,6 @@ def test_waveforms_that_cannot_be_used(refused, tmp_path, change, words):
     command = run_command(tmp_path / "out", *TINY, f"simulation.waveforms={path}")
     refused(command, f"{path}, ", "column ", *words)
     assert not (tmp_path / "out").exists()
-
-
-# ---- run directories -----------------------------------------------------------------------------
 
 
 def test_bad_input_leaves_an_earlier_run_alone(refused, run_copy):

@@ -34,8 +34,6 @@ def replaced(monkeypatch):
 
 
 def raising(error):
-    """Return a command that raises an error."""
-
     def command(*_, **__):
         raise error
 
@@ -74,7 +72,7 @@ def test_site_has_the_help_and_the_schema():
     )
     for name in COMMANDS:
         assert f"\nUsage: {PROGRAM} {name} " in done.stdout
-    assert "\n## [comparison]\n" in done.stdout
+    assert "\n## [laxity]\n" in done.stdout
     assert "| `seed` | `1` |" in done.stdout
 
 
@@ -118,9 +116,6 @@ def test_wrong_usage_has_status_2(arguments, words, as_json, capsys):
         assert captured.out == ""
 
 
-# ---- JSON ----------------------------------------------------------------------------------------
-
-
 def strict(text):
     """Return what a strict reader makes of a JSON document."""
 
@@ -158,9 +153,6 @@ def test_errors_have_a_status_and_one_line(replaced, capsys, error, status, text
         assert (content["status"], content["error"]) == (status, text)
 
 
-# ---- configurations by name ----------------------------------------------------------------------
-
-
 def test_shipped_configurations_are_found_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert find_config("smoke") == ROOT / "configs" / "smoke.toml"
@@ -177,11 +169,7 @@ def test_shipped_configurations_are_found_by_name(tmp_path, monkeypatch):
         find_config("implnt")
 
 
-# ---- bad input -----------------------------------------------------------------------------------
-
-
 def spoil(folder):
-    """Write files that no command can use."""
     (folder / "empty.toml").write_text("")
     (folder / "binary.toml").write_bytes(bytes(range(256)))
     (folder / "deep.toml").write_text("a = " + "[" * 3000)
@@ -202,7 +190,6 @@ REST = {
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
     "design": ["--out", "design"],
-    "fit": ["femur.ply", "tibia.ply", "--out", "fit"],
     "compare-runs": ["other"],
 }
 

@@ -11,7 +11,6 @@ from pipeline.simulation import build_simulator
 
 
 def refused(*overrides, config=SMOKE):
-    """Return the message about a configuration with overrides."""
     with pytest.raises(ConfigError) as caught:
         load_config(config, overrides)
     return str(caught.value)
@@ -122,7 +121,6 @@ CONTRADICTIONS = [
     (("contact.femur_layer.m=1.0",), "contact.femur_layer.thickness_mm", "for the tibia only"),
     (("design.family='polynomial'",), 'infill = "error" needs family = "kriging"'),
     (("knee.implant.radius_mm=40.0",), 'radius_mm: expected only with condyles = "single_radius"'),
-    (("run.scheduler='tcp://a:1'",), 'run: scheduler: expected only with backend = "dask"'),
     (
         ("space.path.adduction_deg=[1.0]",),
         'space.path: adduction_deg: expected only with kind = "table", found kind = "settled"; ',
@@ -131,11 +129,6 @@ CONTRADICTIONS = [
     (
         ("space.path.kind='table'", "space.path.flexion_deg=[0, 10]"),
         "adduction_deg: expected one value per flexion_deg (2), found 0",
-    ),
-    (("simulation.waveform_layout='iso14243'",), "numbers of the standard are not shipped"),
-    (
-        ("simulation.waveform_reversed=['ap']",),
-        'waveform_reversed: expected only with waveform_layout = "iso14243"',
     ),
     # Springs and finite elements have keys of their own, and so have the laws of springs.
     (("contact.finite_element.node_spacing_mm=20.0",), "node_spacing_mm: expected less than"),

@@ -139,14 +139,12 @@ def opened(tiny_designs):
 
 @pytest.fixture(scope="module")
 def taken(tiny_designs, tmp_path_factory):
-    """Return the folder of a design."""
     folder = tmp_path_factory.mktemp("taken") / "design"
     assert main(["design", str(tiny_designs), *TEXTS, "--out", str(folder), "--quiet"]) == 0
     return folder
 
 
 def answer(capsys, *words):
-    """Return status and JSON document of a command."""
     status = main(["design", *map(str, words), "--quiet", "--json"])
     return status, json.loads(capsys.readouterr().out)
 

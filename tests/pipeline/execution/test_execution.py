@@ -11,20 +11,13 @@ import time
 from contextlib import contextmanager
 
 import jobs
-import numpy as np
-import pandas as pd
 import pytest
-from studies import ROOT, SMOKE, TINY, run_command, stored_samples
+from studies import ROOT, TINY, run_command
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
-from pipeline.errors import ExecutionError
-from pipeline.execution import Execution, environment, environment_error
-from pipeline.stages.run_folder import Run
+from pipeline.execution import Execution
 from pipeline.store.job import locked
-from pipeline.store.sample_store import Evaluation
-from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.studies import dispatch
 
 JOBS = [(number,) for number in range(6)]
@@ -71,33 +64,6 @@ def test_linear_algebra_of_jobs_uses_one_thread(workers):
         assert 2 in before  # a library without threads has one
         assert Execution(workers).map(threads, JOBS) == [{1}] * len(JOBS)
         assert threads(0) == before
-
-
-def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypatch):
-    def lose(self, function, given, *shared):
-        yield 0, given[0][0].assign(**dict.fromkeys(RESULT_COLUMNS, 1.0))
-        raise ExecutionError("workers were lost 4 times")
-
-    monkeypatch.setattr(Execution, "results", lose)
-    table = pd.DataFrame({"a": np.arange(10.0)})
-    config = load_config(SMOKE, ("run.chunk=4",))
-    with Run(config, tmp_path / "run") as run:
-        run.prepare(resume=False)
-        with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 missing samples are"):
-            run.evaluate(table, Evaluation(jobs.double, source="double"))
-    assert stored_samples(tmp_path / "run" / "samples.sqlite") == 4
-
-
-def test_environments_are_compared_by_name():
-    here = environment()
-    assert {"Python", "numpy", "pandas", "knee-contact"} <= here.keys()
-    assert environment_error(here, here) == ""
-    other = {**here, "numpy": "1.0"}
-    del other["pandas"]
-    assert environment_error(here, other) == (
-        f"has numpy 1.0 (here {here['numpy']}), pandas missing (here {here['pandas']}); "
-        "give scheduler and workers the same environment"
-    )
 
 
 def test_two_commands_in_one_run_directory(run_copy, capsys):

@@ -127,7 +127,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def knee(folder):
-    """Return the knee of a run folder, prepared."""
     made = build_knee(CONFIG, folder)
     assert not folder.exists()
     made.prepare(lambda text: None)

@@ -78,7 +78,6 @@ def half(mesh, side):
 
 
 def crumbled(mesh):
-    """Return a quarter of the triangles, drawn at random."""
     keep = np.random.default_rng(0).random(len(mesh.faces)) < 0.25
     return changed(mesh, faces=mesh.faces[keep])
 
@@ -88,7 +87,6 @@ def closed(mesh):
 
 
 def few(mesh):
-    """Return 150 neighbouring triangles."""
     return changed(mesh, faces=mesh.faces[np.argsort(mesh.centroids[:, 2])[:150]])
 
 

@@ -85,7 +85,6 @@ class Natural:
         return Pose.from_array(self.path.poses([np.radians(degrees)])[0])
 
     def rest(self, simulator, degrees):
-        """Return the equilibrium under 500 N."""
         return settle(
             self.model,
             simulator,

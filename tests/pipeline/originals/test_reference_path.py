@@ -80,7 +80,6 @@ def cartilage_study(data, flexion, step=10.0):
 
 
 def with_simulation(config, **keys):
-    """Return a study with other keys of [simulation]."""
     return config.model_copy(update={"simulation": config.simulation.model_copy(update=keys)})
 
 

@@ -98,44 +98,28 @@ def test_candidates_and_held_out_samples_lie_near_the_motion(space):
         assert 0.2 < up.mean() < 0.8
 
 
-SOLUTION = "jam_comak_walking/examples/walking/results/comak/walking_values.sto"
-ANGLES = "flexion={0}_flex_r,adduction={0}_{1}_r,rotation={0}_{2}_r"
-PLACE = "tx={0}_tx_r,ty={0}_ty_r,tz={0}_tz_r"
+SOLUTION = "examples/walking/results/comak/walking_values.sto"
+COLUMN_NAMES = (
+    "flexion=pf_flex_r,adduction=pf_rot_r,rotation=pf_tilt_r,tx=pf_tx_r,ty=pf_ty_r,tz=pf_tz_r"
+)
 #: Body frame from file frame of the patella: anterior +y, superior -x, right +z.
 TURN = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 PAIR = ROOT / "configs" / "patellofemoral.toml"
 
 
-def solution(knee_data, name):
-    """Return the published poses in the frame of the file, and in that of the bed."""
-    file = knee_data / SOLUTION
-    if not file.is_file():
-        pytest.skip(f"no {file}")
-    given = ("knee", "add", "rot") if name == "tibiofemoral" else ("pf", "rot", "tilt")
-    columns = KneeColumns(parse_columns(f"{ANGLES},{PLACE}".format(*given)))
-    poses = [Pose.from_array(row) for row in read_knee_poses(file, columns)[1]]
-    if name == "tibiofemoral":
-        return poses, poses
-    turned = []
-    for pose in poses:
-        x, y, z = TURN @ pose.translation
-        turned.append(turned_pose(TURN @ pose.rotation_matrix @ TURN.T, y, x, z))
-    return poses, turned
+def turned(pose):
+    x, y, z = TURN @ pose.translation
+    return turned_pose(TURN @ pose.rotation_matrix @ TURN.T, y, x, z).array
 
 
-@pytest.fixture(scope="module")
-def patella(knee_data):
-    """Return the published poses of the patella and the knee of its configuration."""
-    poses = solution(knee_data, "patellofemoral")
-    return poses, build_knee(load_config(PAIR))
-
-
-def test_the_sample_space_contains_the_walking_solution(patella):
+def test_the_sample_space_contains_the_walking_solution(jam_folder):
     """Within 3 degrees of adduction, 2 of rotation, 9 mm along, 3 mm sideways; up to 500 N."""
-    (_, poses), knee = patella
     config = load_config(PAIR)
+    knee = build_knee(config)
     space = sample_space(config, knee.reference_path(config))
-    poses = np.array([pose.array for pose in poses])
+    columns = KneeColumns(parse_columns(COLUMN_NAMES))
+    _, given = read_knee_poses(jam_folder / SOLUTION, columns)
+    poses = np.array([turned(Pose.from_array(row)) for row in given])
     apart = np.abs(poses - space.path.poses(poses[:, 0]))[:, [1, 2, 3, 5]]
     assert ((PER_UNIT[1:] * apart).max(axis=0) < [3.0, 2.0, 9.0, 3.0]).all()
     assert (apart < space.offsets).all()

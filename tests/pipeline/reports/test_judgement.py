@@ -65,7 +65,6 @@ def answer(words):
 
 
 def commands(run, folder):
-    """Return the commands that use the surrogate of a run."""
     return {
         "motion": ["motion", str(run), "--out", str(folder / "cycle.mot")],
         "loads": ["loads", str(run), str(folder / "cycle.mot"), "--out", str(folder / "loads.csv")],

@@ -48,7 +48,6 @@ MORE = "knee-contact run RUN_FOLDER/config.toml --set design.budget=1400"
 
 
 def spacing(spacing_mm, errors):
-    """Return a node spacing with some of its errors."""
     return {"spacing_mm": spacing_mm, "errors": errors}
 
 

@@ -23,7 +23,7 @@ from pipeline.execution import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
-from pipeline.stages import fitting
+from pipeline.stages import adaptive_sampling, fitting
 from pipeline.stages.adaptive_sampling import (
     candidates_along_gait,
     learning_point,
@@ -135,9 +135,6 @@ def carry_out(space, *, feasibility=None, **changes):
     return desk, sample_knee(desk, Springs(), space)
 
 
-# ---- how many ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("budget", "rounds"), [(70, 3), (71, 3), (41, 1), (100, 7), (45, 4)])
 def test_shares_of_the_budget_add_up(budget, rounds):
     settings = design(budget=budget, rounds=rounds)
@@ -147,7 +144,9 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert max(shares) - min(shares) <= 1
 
 
-# ---- which ones ----------------------------------------------------------------------------------
+def test_without_a_budget_the_samples_grow_by_equal_ratios():
+    # 40 times the cube root of 4 is 63, and again 101; the last round takes all that are left.
+    assert round_sizes(design(budget=0, rounds=3)) == [23, 37, CANDIDATES]
 
 
 def test_no_candidate_is_evaluated_twice(space):
@@ -182,9 +181,6 @@ def test_infill_goes_where_the_error_is_large(space):
     assert errors(chosen["error"]) > 1.1 * errors(chosen["sequence"])
 
 
-# ---- when they end -------------------------------------------------------------------------------
-
-
 def test_wanted_error_stops_the_rounds(space):
     desk, all_of_them = carry_out(space)
     errors = [100.0 * point.load_error_share for point in all_of_them.curve]
@@ -210,9 +206,6 @@ def test_learning_curve_counts_what_was_fitted(space):
     residuals = [check["height"].residuals for check in final.checks.values()]
     worse = max(np.sqrt((r**2).mean()) for r in residuals)
     assert last.height_m == pytest.approx(worse, rel=1e-12)
-
-
-# ---- bookkeeping ---------------------------------------------------------------------------------
 
 
 def test_last_word_on_every_candidate(space):
@@ -294,7 +287,6 @@ def test_the_bounds_are_the_largest_values_of_loaded_compartments(cycle, factor)
 
 @pytest.fixture(scope="module")
 def walking(tiny_run):
-    """Return configuration, sample space and surrogate of a trained run."""
     surrogate = load(tiny_run / "knee.npz")
     space = surrogate.compartment("medial").space
     return load_config(tiny_run / "config.toml").simulation, space, surrogate
@@ -315,3 +307,14 @@ def test_candidates_are_near_gait(walking):
     assert table["load_N"].between(*space.load).all()
     assert drawn(walking).equals(table)
     assert not drawn(walking, 2).equals(table)
+
+
+def test_candidates_are_moved_a_little_from_a_pose_of_gait(walking, monkeypatch):
+    simulation, space, surrogate = walking
+    state = np.append(space.path.poses([0.3])[0], [800.0, 600.0])
+    monkeypatch.setattr(adaptive_sampling, "_states", lambda *_: state[None])
+    table = candidates_along_gait(simulation, space, surrogate, 50, 0, np.random.default_rng(1))
+    moves = np.abs(poses_of(table) - state[:6])[:, [1, 2, 3, 5]] / space.centre_and_half[1][1:5]
+    assert_allclose(moves.max(axis=0), [0.15, 0.1, 0.1, 0.3], rtol=0.1)
+    factor = table["load_N"] / np.repeat(state[6:], 50)
+    assert_allclose([factor.min(), factor.max()], [1.0 / 1.6, 1.6], rtol=0.1)

@@ -98,7 +98,7 @@ def test_waveforms_are_multiplied(combination):
 
 
 def test_differences():
-    rows, _ = compared(drive_both)
+    rows = compared(drive_both)
     assert [row.name for row in rows] == [c.name for c in COMBINATIONS]
     axial = rows[0].differences["total_force_y_N"]
     assert_allclose(axial.peak, 2000.0, rtol=1e-12)
@@ -132,7 +132,7 @@ def test_known_results_are_not_simulated_again():
         ratio=np.ones(2),
     )
     done = []
-    rows, _ = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
+    rows = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
     assert len(driven) == 20
     assert len(done) == 11
     assert {difference.rms for difference in rows[0].differences.values()} == {0.0}
@@ -148,12 +148,11 @@ def test_failure_of_one_is_told_and_the_others_go_on():
             raise SimulationError("the pose left the domain at 0.7 s")
         return drive_both(model, cycle)
 
-    rows, table = compared(drive)
+    rows = compared(drive)
     (failed,) = (row for row in rows if row.failure is not None)
     assert failed.name == "flexion +10 %"
     reason = "the pose left the domain at 0.7 s"
     assert failed.failure.content() == {"model": "surrogate", "reason": reason}
-    assert len(table) == 21 * INSTANTS
     found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
     assert [item["where"] for item in found["failures"]] == ["flexion +10 %"]
 

@@ -18,7 +18,6 @@ from pipeline.config.schema import (
     SurrogateConfig,
     ValidationConfig,
 )
-from pipeline.config.stage_schema import AUTO
 from pipeline.errors import StageError
 from pipeline.execution import Execution
 from pipeline.originals.candidates import (
@@ -31,7 +30,6 @@ from pipeline.originals.candidates import (
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import evaluate_rows
 from pipeline.originals.table_original import TableOriginal
-from pipeline.stages import fitting
 from pipeline.stages.adaptive_sampling import (
     ERROR_COLUMNS,
     Sampled,
@@ -42,7 +40,7 @@ from pipeline.stages.adaptive_sampling import (
     training_samples,
 )
 from pipeline.stages.assessment import learn_domains, limits_of
-from pipeline.stages.fitting import Candidates, fit_surrogates, fitted_rows, infeasibility
+from pipeline.stages.fitting import fit_surrogates, fitted_rows, infeasibility
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
@@ -213,42 +211,6 @@ def test_workers_and_company_change_no_number(carried_out, space):
         assert trained.seconds > 0.0
 
 
-@pytest.mark.parametrize("family", ["kriging", AUTO])
-def test_stored_fits_are_read_and_damaged_ones_repeated(
-    family, carried_out, space, tmp_path, monkeypatch
-):
-    def fitted(samples):
-        return fit_surrogates(
-            samples, space, SETTINGS, [("inverted", family)], 1, stored=tmp_path,
-            candidates=Candidates(carried_out.candidates, BOUNDS),
-        )[0]  # fmt: skip
-
-    first = fitted(carried_out.first)
-    count = []
-    real = fitting._fit_compartment
-    monkeypatch.setattr(
-        fitting, "_fit_compartment", lambda *job: count.append(job[5]) or real(*job)
-    )
-    again = fitted(carried_out.first)
-    assert not count
-    assert_same_knee(again.knee, first.knee)
-    assert (again.seconds, again.fronts.keys()) == (first.seconds, first.fronts.keys())
-    for name, front in first.fronts.items():
-        assert (again.fronts[name].front, again.fronts[name].chosen) == (front.front, front.chosen)
-    for name, checks in first.checks.items():
-        for key, check in checks.items():
-            for one, other in zip(check, again.checks[name][key], strict=True):
-                np.testing.assert_array_equal(one, other)
-    next(tmp_path.iterdir()).write_bytes(b"damaged")
-    fitted(carried_out.first)
-    assert len(count) == 1
-    fitted(carried_out.first.iloc[1:])
-    assert len(count) == 2
-
-
-# ---- weights ---------------------------------------------------------
-
-
 def weighted_samples(carried_out):
     weight = np.where(carried_out.first["index"] % 4 == 0, 0.2, 1.0)
     return carried_out.first.assign(weight=weight)
@@ -400,19 +362,18 @@ def study(tmp_path_factory):
     config = load_config(SMOKE)
     design = config.design.model_copy(update=FEW)
     config = config.model_copy(update={"design": design})
-    run = Run(config, tmp_path_factory.mktemp("domains"))
-    run.prepare(resume=False)
-    knee = build_knee(config)
-    space = sample_space(config, stored_path(run, knee))
-    candidates = choose_samples(space, design, config.run.seed)
-    first = evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
-    training = training_samples([first], config.feasibility)
-    pairs = [("inverted", "kriging"), ("direct", "polynomial")]
-    trained = fit_surrogates(training, space, config.surrogate, pairs, 1)
-    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], training.head(0))
-    told = learn_domains(run, knee, space, trained, sampled)
-    yield run, knee, space, sampled, trained, told
-    run.close()
+    with Run(config, tmp_path_factory.mktemp("domains")) as run:
+        run.prepare(resume=False)
+        knee = build_knee(config)
+        space = sample_space(config, stored_path(run, knee))
+        candidates = choose_samples(space, design, config.run.seed)
+        first = evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
+        training = training_samples([first], config.feasibility)
+        pairs = [("inverted", "kriging"), ("direct", "polynomial")]
+        trained = fit_surrogates(training, space, config.surrogate, pairs, 1)
+        sampled = Sampled(candidates, training, first, trained[0], {}, [], [], training.head(0))
+        told = learn_domains(run, knee, space, trained, sampled)
+        yield run, knee, space, sampled, trained, told
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,20 @@ import pytest
 import tomli_w
 
 from pipeline.cli.main import main
-from pipeline.config.contact_schema import ComparisonConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.store.job import LOCK_FILE, RUN, Job, RunError, configuration_digest
 from pipeline.studies.dispatch import STUDIES
+from pipeline.studies.optimisation.schema import (
+    ObjectiveConfig,
+    OptimisationConfig,
+    OptimisationFile,
+)
 
-COMPARISON, CALIBRATION = (STUDIES[name].kind for name in ("comparison", "calibration"))
+LAXITY, SEARCH = (STUDIES[name].kind for name in ("laxity", "optimisation"))
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
-KINDS = pytest.mark.parametrize("kind", [RUN, COMPARISON, CALIBRATION], ids=lambda kind: kind.name)
+KINDS = pytest.mark.parametrize("kind", [RUN, LAXITY], ids=lambda kind: kind.name)
 
 
 def holding(folder, kind, config, result="samples/first.parquet"):
@@ -48,22 +52,22 @@ def test_the_same_configuration_and_traces_without_results_are_replaced(tmp_path
     renamed = Config(run=RunConfig(name="renamed", workers=3))
     Job(kind, tmp_path / "new", CONFIG).check()
     Job(kind, holding(tmp_path / "same", kind, CONFIG), renamed).check()
-    traces = holding(tmp_path / "traces", kind, CONFIG, "times.json")
+    traces = holding(tmp_path / "traces", kind, CONFIG, "made_with.json")
     Job(kind, traces, OTHER).check()
 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_job_removes_its_results_and_keeps_those_to_continue_with(tmp_path, resume):
-    folder = holding(tmp_path / "out", COMPARISON, CONFIG, "models/a.json")
+    folder = holding(tmp_path / "out", LAXITY, CONFIG, "models/a.json")
     for name in ("page.html", "table-1.csv", "mine.txt"):
         (folder / name).write_text("earlier")
     renamed = Config(run=RunConfig(name="renamed"))
-    job = Job(COMPARISON, folder, renamed, ("page.html", "*.csv"), ("models",), resume=resume)
+    job = Job(LAXITY, folder, renamed, ("page.html", "*.csv"), ("models",), resume=resume)
     with job.held():
         job.begin()
         names = {path.name for path in folder.iterdir()} - {LOCK_FILE}
-    assert names == {"comparison.toml", "mine.txt"} | ({"models"} if resume else set())
-    assert (folder / "comparison.toml").read_text() == job.text == dump_config(renamed)
+    assert names == {"laxity.toml", "mine.txt"} | ({"models"} if resume else set())
+    assert (folder / "laxity.toml").read_text() == job.text == dump_config(renamed)
     assert job.seconds > 0.0
 
 
@@ -71,21 +75,23 @@ def test_a_job_removes_its_results_and_keeps_those_to_continue_with(tmp_path, re
 def test_a_job_continues_none_that_differs(tmp_path, kind):
     folder = holding(tmp_path / "out", kind, CONFIG)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    for config, differing, named in ((OTHER, (), "run.seed"), (CONFIG, ("the mesh",), "the mesh")):
-        job = Job(kind, folder, config, resume=True)
-        job.check()
-        told = rf"differs in {named}; start again with --force instead of --resume"
-        with pytest.raises(RunError, match=told):
-            job.begin(*differing)
+    job = Job(kind, folder, OTHER, resume=True)
+    job.check()
+    told = "differs in run.seed; start again with --force instead of --resume"
+    with pytest.raises(RunError, match=told):
+        job.begin()
     assert {path: path.read_bytes() for path in before} == before
 
 
 def test_free_keys_may_change_when_a_job_continues(tmp_path):
-    folder = holding(tmp_path / "out", COMPARISON, CONFIG, "models/a.json")
-    for section, told in (({"models": ("linear",)}, None), ({"poses": 3}, r"comparison\.poses")):
-        defaults = Config(comparison=ComparisonConfig())
-        (folder / "comparison.toml").write_text(dump_config(defaults))
-        job = Job(COMPARISON, folder, Config(comparison=ComparisonConfig(**section)), resume=True)
+    objective = (ObjectiveConfig(output="anterior_range_mm"),)
+
+    def searched(**keys):
+        return OptimisationFile(optimisation=OptimisationConfig(objective=objective, **keys))
+
+    folder = holding(tmp_path / "out", SEARCH, searched(), "evaluated.parquet")
+    for keys, told in (({"chosen": 3}, None), ({"population": 8}, r"optimisation\.population")):
+        job = Job(SEARCH, folder, searched(**keys), resume=True)
         with nullcontext() if told is None else pytest.raises(RunError, match=told):
             job.begin()
 

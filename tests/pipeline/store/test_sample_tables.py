@@ -18,9 +18,11 @@ from pipeline.config.schema import Config
 from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.store.samples import (
+    CANDIDATE_COLUMNS,
     LOAD_COLUMNS,
     POSE_COLUMNS,
     StoreError,
+    digest,
     in_people_units,
     read_table,
     unit_of,
@@ -121,3 +123,26 @@ def test_written_samples_are_read_back_the_same(tmp_path, rows):
     path = tmp_path / "samples.parquet"
     write_table(table, path)
     pd.testing.assert_frame_equal(read_table(path), table, check_exact=True, check_dtype=False)
+
+
+def rows(count, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(count, len(CANDIDATE_COLUMNS))))
+    table.columns = pd.Index(CANDIDATE_COLUMNS)
+    return table.assign(compartment="medial", index=np.arange(count))
+
+
+def test_table_round_trips_bit_for_bit(tmp_path):
+    table = rows(5).assign(reason=["", "a", "", "é", "b"])
+    table.loc[2, "load_N"] = np.nan
+    write_table(table, tmp_path / "deep" / "t.parquet")
+    assert read_table(tmp_path / "deep" / "t.parquet").equals(table)
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["t.parquet"]
+
+
+def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
+    """Anyone can compute it: names, types, little-endian numbers, texts ended by zeros."""
+    table = pd.DataFrame({"a_N": [1.5, np.nan], "n": [1, 2], "t": ["x", ""], "b": [True, False]})
+    assert digest(table) == digest(table.copy())
+    others = (table.rename(columns={"n": "m"}), table.assign(t=["x", "y"]), table.iloc[::-1])
+    assert len({digest(table), *map(digest, others)}) == 4

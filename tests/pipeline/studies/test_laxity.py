@@ -23,6 +23,7 @@ from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.laxity_schema import LaxityTestConfig
+from pipeline.studies.laxity import study
 from pipeline.studies.laxity.study import passing
 
 CONFIG = """
@@ -159,16 +160,32 @@ def test_rows_of_bundles_are_read_back_in_frame_and_side_of_the_meshes(tmp_path)
             assert_allclose(getattr(read, name), getattr(each, name), rtol=1e-12)
 
 
-def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path):
+def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path, monkeypatch):
     """Of a run of few samples: the laxity of its contact within a fifth, and what is doubtful."""
+    monkeypatch.setattr(study, "_SURROGATE", 2e-3)
     by_model, _ = conducted(tmp_path, "model", torque=0.1)
     by_run, _ = conducted(tmp_path, "run", torque=0.1, more=f'run = "{tiny_run}"')
     assert (by_model["contact"], by_run["contact"]) == ("contact model", f"surrogate of {tiny_run}")
+    off = []
     for model, run in zip(by_model["tests"], by_run["tests"], strict=True):
         assert_allclose(run["given"], model["given"], rtol=0.2)
-        assert run["given"] != model["given"]
+        if (error := abs(run["given"] - model["given"])) > 2e-3:
+            off.append(f"{error:.2g} {run['unit']} in {run['name']}")
+    assert off
     assert by_model["notes"] == []
-    assert all("outside" in note for note in by_run["notes"])
+    *outside, compared = by_run["notes"]
+    assert all("outside" in note for note in outside)
+    assert f"of those by the contact model, found {', '.join(off)};" in compared
+
+
+def test_bundles_that_are_slack_in_all_states_are_told(tmp_path):
+    bundles = pd.read_csv(table_of_bundles(tmp_path))
+    bundles.loc[3, "rest_length_mm"] *= 1.3
+    bundles.to_csv(tmp_path / "slack.csv", index=False)
+    document, out = conducted(tmp_path, "slack", ligaments=tmp_path / "slack.csv", torque=0.1)
+    strain = pd.read_csv(out / "tensions.csv").groupby("bundle").strain_percent.max()
+    (note,) = (note for note in document["notes"] if "slack in all" in note)
+    assert f"slack in all: LCL1 by {-strain['LCL1']:.0f} %: are" in note
 
 
 def test_bundles_pass_through_a_plate_from_either_side():

@@ -84,9 +84,6 @@ def dominated(one, others):
     )
 
 
-# ---- front and choice ----------------------------------------------------------------------
-
-
 def test_designs_are_spread_from_one_end_of_the_front_to_the_other():
     angle = np.linspace(0.0, np.pi / 2, 41)
     front = np.column_stack([1e-3 * (1.0 - np.sin(angle)), 70.0 * (1.0 - np.cos(angle))])
@@ -115,9 +112,6 @@ def test_better_design_has_the_largest_of_the_least_improvements():
     assert better_than(base[None], base) is None
 
 
-# ---- configuration -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -138,9 +132,6 @@ def test_bad_input_is_named_with_status_2(tiny_designs, tmp_path, capsys, change
     assert error.count("error: ") == 1
     assert re.search(words, error), error
     assert not (tmp_path / "bad").exists()
-
-
-# ---- outcomes of designs -------------------------------------------------------------------
 
 
 def test_outcome_is_that_of_the_design_s_own_cycle(run, tiny_designs, tmp_path):
@@ -166,9 +157,6 @@ def test_forbidden_design_and_design_without_a_cycle_have_a_reason(tiny_designs,
     assert found["status"] == "failed"
     assert found["reason"]
     assert np.isnan(outcomes(off, pd.DataFrame([DESIGN]))[WEAR].iloc[0])
-
-
-# ---- the search ----------------------------------------------------------------------------
 
 
 def problem_of(**changes):
@@ -260,7 +248,6 @@ def test_chosen_designs_are_verified_with_the_original_model(done, run):
 
 
 def charts_of(page):
-    """Return the charts of a page by name."""
     found = re.findall(r'<script type="application/json">(.*?)</script></figure>', page, re.S)
     return {each["name"]: each for each in map(json.loads, found)}
 
@@ -288,9 +275,6 @@ def test_an_original_model_that_contradicts_the_better_design_is_told(done):
     assert f"{worse}+2 %" in told_first(document)
     document.objectives[0].goal = "largest"
     assert f"{worse}+2 %" not in told_first(document)
-
-
-# ---- refinement ----------------------------------------------------------------------------
 
 
 def analytic(centres, forbidden=lambda x: False):

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ FACTORS = [
     {"name": "modulus_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
 ]
 FILES = {
-    *("config.toml", "inputs.json", "runs.parquet", "waveforms.npz"),
+    *("config.toml", "samples.sqlite", "runs.parquet", "waveforms.npz"),
     *("summary.json", "study.html"),
 }
 
@@ -264,6 +265,14 @@ def test_refused_draws(tiny_run, bundles):
     inputs = CycleSetup.of(study_task(study(tiny_run))).nominal
     with pytest.raises(InputError, match=r"ligament_draw: expected a factor of \[study\]"):
         check_applicable(inputs, ["ligament_draw"])
+
+
+def test_wear_factor_is_refused_under_a_law_of_area(tiny_run):
+    task = study_task(study(tiny_run))
+    by_area = task.simulation.model_copy(update={"wear_law": "coefficient"})
+    inputs = CycleSetup.of(replace(task, simulation=by_area)).nominal
+    with pytest.raises(InputError, match=r'wear_factor_mm3_per_Nm: expected .*wear_law = "factor"'):
+        check_applicable(inputs, ["wear_factor_mm3_per_Nm"])
 
 
 UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.0}

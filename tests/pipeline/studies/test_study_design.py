@@ -57,12 +57,6 @@ def test_monte_carlo_row_depends_on_seed_and_number_alone():
     assert len(np.unique(many)) == many.size
 
 
-def test_latin_hypercube_has_one_row_in_each_stripe():
-    unit = unit_design("latin_hypercube", 20, 3, 1)
-    stripes = np.sort(np.floor(20 * unit), axis=0)
-    assert np.array_equal(stripes, np.tile(np.arange(20)[:, None], 3))
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

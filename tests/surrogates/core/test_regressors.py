@@ -137,19 +137,6 @@ def cubic(weights):
     return type(regressor).from_arrays(arrays)
 
 
-@pytest.mark.parametrize("target", np.linspace(-0.55, 0.55, 9))
-def test_root_where_the_output_also_rises(target):
-    """P_3 - P_1 rises, falls and rises: any of its roots will do, in a bounded number of steps."""
-    regressor = cubic([0.0, -1.0, 0.0, 1.0])
-    found, s = core_probe.root(regressor, [0.0], target)
-    if not found:
-        assert target >= core_probe.on_line(regressor, [-1.0])[0]
-    elif s <= 1.0:
-        assert core_probe.on_line(regressor, [s])[0] == pytest.approx(target, abs=1e-9)
-    else:
-        assert np.isfinite(s)
-
-
 def test_rising_end_is_passed_along_the_chord():
     touch, end = 1.5, 0.5
     found, s = core_probe.root(cubic([0.0, -0.5, 1.0]), [0.0], -1.0)

@@ -1,7 +1,6 @@
 import ctypes
 import io
 import re
-import shutil
 import subprocess
 import zipfile
 from functools import cache
@@ -30,6 +29,7 @@ from surrogates.formulations.training_data import FORMULATIONS
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402
 from fmpy.fmi1 import FMICallException  # noqa: E402
+from fmpy.simulation import instantiate_fmu  # noqa: E402
 from fmpy.validation import validate_fmu  # noqa: E402
 
 both_versions = pytest.mark.parametrize("version", ["2.0", "3.0"])
@@ -85,25 +85,16 @@ def touching_poses(count):
     return poses[(flags == [0, 1, 1]).all(axis=1)][:count].tolist()
 
 
-def open_slave(folder, version, kind="CoSimulation", name="one"):
+def open_slave(folder, version, kind="CoSimulation"):
     """An instance, initialised, behind the same few names in both versions."""
-    model = fmpy.read_model_description(folder)
-    two, slave = version == "2.0", kind == "CoSimulation"
-    choices = {
-        (True, True): fmi2.FMU2Slave,
-        (True, False): fmi2.FMU2Model,
-        (False, True): fmi3.FMU3Slave,
-        (False, False): fmi3.FMU3Model,
-    }
-    one = choices[two, slave](
-        guid=model.guid, unzipDirectory=folder, modelIdentifier="knee", instanceName=name
-    )
-    one.instantiate()
-    if two:
+    one = instantiate_fmu(folder, fmpy.read_model_description(folder), kind)
+    if version == "2.0":
         one.setupExperiment()
+        one.get, one.put = one.getReal, one.setReal
+    else:
+        one.get, one.put = one.getFloat64, one.setFloat64
     one.enterInitializationMode()
     one.exitInitializationMode()
-    one.get, one.put = (one.getReal, one.setReal) if two else (one.getFloat64, one.setFloat64)
     return one
 
 
@@ -421,22 +412,3 @@ def test_variables_carry_units_and_what_they_depend_on(version):
     text = zipfile.ZipFile(io.BytesIO(content)).read("modelDescription.xml").decode()
     ability = "providesDirectionalDerivative" + ("s" if version == "3.0" else "")
     assert text.count(f'{ability}="true"') == 2  # FMPy does not read it in 3.0
-
-
-@pytest.mark.slow
-@both_versions
-@pytest.mark.skipif(
-    COMPILER is None or shutil.which("cmake") is None, reason="no C compiler or no cmake"
-)
-def test_an_importer_can_compile_the_sources(version, tmp_path):
-    from fmpy.build import build_platform_binary
-
-    content = fmu.export_fmu(KNEES[_OTHER], version, compiled=False)
-    zipfile.ZipFile(io.BytesIO(content)).extractall(tmp_path)
-    build_platform_binary(tmp_path)
-    pose = middle_of(KNEES[_OTHER])[0]
-    start = dict(zip(POSE_COLUMNS, pose.tolist(), strict=True))
-    result = fmpy.simulate_fmu(str(tmp_path), stop_time=0.1, start_values=start)
-    wanted = wanted_outputs(KNEES[_OTHER], pose[None])[0][0]
-    found = [result[_NAMES[k]][-1] for k in _OUTPUTS]
-    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)

@@ -124,9 +124,6 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_else(file, monkeypa
 DESIGN = np.array([17.0, 5e-3, 9.5])
 
 
-# ---- over designs --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def designs(tmp_path):
     surrogates.save(made.knee(), tmp_path / "knee.npz")

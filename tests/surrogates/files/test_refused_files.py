@@ -268,7 +268,6 @@ def test_a_forged_array_is_refused_without_its_memory(file, data):
 
 
 def of_two_formulations():
-    """A knee of two formulations."""
     names = ("inverted", "direct")
     trained = [manufactured.train(manufactured.truth(name), joint=True) for name in names]
     return knee_of(*(found.surrogate for found in trained))

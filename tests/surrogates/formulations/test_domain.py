@@ -143,9 +143,6 @@ def test_files_keep_it(knee, poses, tmp_path):
     assert again.compartment("medial").domain.lifted == knee.compartment("medial").domain.lifted
 
 
-# ---- what is learnt ------------------------------------------------------------------------------
-
-
 def with_a_rim(samples, limit=0.3):
     """Samples whose femur stands on a rim where the second variable of the box is large."""
     space = manufactured.truth().space

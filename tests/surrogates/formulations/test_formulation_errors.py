@@ -44,9 +44,6 @@ def test_at_load_holds_poses_outside_the_box_as_evaluate_does():
     np.testing.assert_allclose(loads / size, given / size, rtol=0, atol=1e-7)
 
 
-# ---- standard errors -----------------------------------------------------------------------------
-
-
 def nudged(model, part, output, step):
     """The same model with one output of one regressor raised by a step."""
     offset = model.regressors[part].y_offset.copy()

@@ -68,31 +68,8 @@ def test_naive_twin(model):
     np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=1e-9)
 
 
-def test_raised_surfaces_have_the_loads_of_lower_poses(model):
-    height, slope = 4e-5, -3e-5
-    raised, poses = model.raised(height, slope), scattered(model)
-    rise = height + slope * poses[:, 0]
-    lowered = poses - rise[:, None] * np.eye(6)[4]
-    found, _, x = arrays(raised, poses)
-    expected, _, wanted_x = arrays(model, lowered)
-    assert (expected[:, 1] > 0.0).sum() > 20
-    if model.coordinates.about_point:
-        up = rise[:, None] * [0.0, 1.0, 0.0]
-        expected[:, 3:6] += np.cross(up, expected[:, :3])
-        expected[:, 10] += rise
-    carried = expected[:, 1] > 0.0
-    size = np.nanmax(np.abs(expected), axis=0)
-    np.testing.assert_allclose(found[carried] / size, expected[carried] / size, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(x, wanted_x, rtol=0, atol=1e-9)
-    near = poses_of(model, 20)
-    assert_jacobian(raised, near + (height + slope * near[:, :1]) * np.eye(6)[4])
-
-
 def test_jacobian_is_the_derivative(model):
     assert_jacobian(model, poses_of(model, 20))
-
-
-# ---- the edges of the domain ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("coordinate", [0, 1, 2, 3, 5])

@@ -101,9 +101,6 @@ def test_a_load_beyond_the_trained_is_flagged_in_newton(knee):
     )
 
 
-# ---- outside the domain --------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def outside(knee):
     pose = pose_at(knee, 900.0)
@@ -130,9 +127,6 @@ def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
     assert knee.outside == "clamp"
     assert issubclass(OutsideDomainError, ValueError)
     assert issubclass(OutsideDomainWarning, UserWarning)
-
-
-# ---- many poses, and a user's own compiled loop --------------------------------------------------
 
 
 def many(knee, formulation="inverted", count=40):
@@ -228,16 +222,6 @@ def test_compartments_of_a_knee_are_the_same_under_other_names():
         np.testing.assert_array_equal(found[:, 2], wanted[:, 0])
     total = THREE.loads(Pose.from_array(POSES[0])).total.wrench
     np.testing.assert_allclose(total, loads[0, :, :6].sum(axis=0), rtol=1e-12, atol=1e-12)
-
-
-def test_a_pose_outside_is_flagged_by_the_name_of_the_compartment():
-    away = POSES[0] + np.array([0, 0, 0, 0.05, 0, 0])
-    flags = ONE.loads(Pose.from_array(away)).flags
-    assert flags
-    assert all(str(flag).startswith("patellofemoral: outside") for flag in flags)
-    assert ONE.loads(Pose.from_array(POSES[0])).flags == ()
-    with pytest.raises(OutsideDomainError, match="patellofemoral"):
-        ONE.on_leaving("error").loads(Pose.from_array(away))
 
 
 @pytest.mark.parametrize("pair", [ONE, THREE])

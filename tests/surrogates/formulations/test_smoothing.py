@@ -53,9 +53,6 @@ def trained(model, count, seed=0, low=-1.1, high=1.0, within=0.9):
     return poses
 
 
-# ---- the two functions
-
-
 @pytest.mark.parametrize("function", [smooth_positive_part, smooth_clip])
 def test_derivatives_of_the_rounded_functions(function):
     width, h = 0.3, 1e-5
@@ -82,9 +79,6 @@ def test_rounded_functions_keep_to_the_sharp_ones():
     assert smooth_positive_part(0.0, 0.3)[0] == pytest.approx(0.15625 * 0.3)
 
 
-# ---- what smoothing changes
-
-
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_recommended_width_changes_no_load_by_more_than_a_thousandth(formulation):
     sharp = smoothable(formulation, "kriging", 0.0)
@@ -94,9 +88,6 @@ def test_recommended_width_changes_no_load_by_more_than_a_thousandth(formulation
     share = np.abs(change).max(axis=0) / np.abs(loads).max(axis=0)
     assert share.max() <= 1e-3
     assert (share.max() > 0.0) == (formulation == "inverted")
-
-
-# ---- derivatives
 
 
 def central(function, poses, steps):
@@ -153,9 +144,6 @@ def test_hessian_without_smoothing_inside_the_box(formulation):
     assert inside.sum() > 25
     wanted = central(lambda p: model.loads(p, 1).jacobian, poses[inside], 2e-5 * SIZES)
     assert off(model.loads(poses[inside], 2).hessian, wanted, loads[inside], 2) < 3e-7
-
-
-# ---- knees, files and refusals
 
 
 def test_knee_sums_up_its_compartments_and_keeps_its_kind(tmp_path):

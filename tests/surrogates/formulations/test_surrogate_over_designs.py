@@ -1,7 +1,5 @@
 """Surrogates over pose and design: parameters, fits, single designs, derivatives, domains."""
 
-from copy import deepcopy
-
 import designed_condyles as made
 import numpy as np
 import pytest
@@ -104,6 +102,8 @@ def test_slopes_by_the_parameters_are_those_of_the_loads(formulation, reach):
     expected = differences(loads, DESIGN, step)
     sizes = np.abs(expected[touching]).max(axis=0)
     assert (np.abs(slopes - expected)[touching] / np.maximum(sizes, 1e-12)).max() < 1e-6
+    if formulation == "inverted":
+        assert not knee.loads_and_slopes(poses + 5e-3 * np.eye(6)[4], DESIGN)[1].any()
 
 
 def test_loads_over_designs_need_a_design():
@@ -173,13 +173,3 @@ def test_domain_has_the_parameters_before_the_last_input(rows):
     inputs = over.domain_inputs(variables)
     assert_array_equal(inputs[:, 5:7], z)
     assert_array_equal(np.delete(inputs, [5, 6], axis=1), variables[:, :6])
-
-
-def test_a_copy_gives_the_same_loads():
-    knee = made.knee()
-    copy = deepcopy(knee)
-    poses = poses_in_contact(5)
-    np.testing.assert_array_equal(
-        copy.at(DESIGN).loads(poses).values, knee.at(DESIGN).loads(poses).values
-    )
-    assert "stiffness_GN_per_m2" in repr(copy)

@@ -42,12 +42,6 @@ def test_sequence_prefix(kind, n):
     assert np.array_equal(unit_design(kind, 200, 3, 8)[:n], unit_design(kind, n, 3, 8))
 
 
-def test_sobol_is_balanced_at_powers_of_two():
-    design = unit_design("sobol", 64, 4, 0)
-    for column in design.T:
-        assert np.array_equal(np.sort(np.floor(column * 64).astype(int)), np.arange(64))
-
-
 @pytest.mark.parametrize(("n", "d", "levels"), [(8, 3, [2, 2, 2]), (9, 2, [3, 3]), (5, 1, [5])])
 def test_full_factorial_levels(n, d, levels):
     design = unit_design("full_factorial", n, d, 0)

@@ -48,24 +48,16 @@ _LEAST_SAMPLES = 5
 
 @dataclass(frozen=True, eq=False)
 class PolarProfile:
-    """Star-shaped profile through samples, closed or an open arc.
+    """Star-shaped profile through samples, closed or an open arc."""
 
-    Parameters
-    ----------
-    angle : (n,) float64
-        Angles θ of the samples [rad], strictly increasing over less than 2π; n >= 5. A closed
-        profile continues from the last sample to the first.
-    radius : (n,) float64
-        Radii ρ of the samples [m], > 0.
-    kind : {"cubic", "akima", "pchip"}
-        Spline between the samples.
-    closed : bool
-        Whether the profile is closed.
-    """
-
+    #: Angles θ of the samples (n,) [rad], strictly increasing over less than 2π; n >= 5. A closed
+    #: profile continues from the last sample to the first.
     angle: FloatArray
+    #: Radii ρ of the samples (n,) [m], > 0.
     radius: FloatArray
+    #: Spline between the samples: "cubic", "akima" or "pchip".
     kind: str = "cubic"
+    #: Whether the profile is closed.
     closed: bool = False
 
     def __post_init__(self) -> None:
@@ -145,10 +137,7 @@ class PolarProfile:
         return self.closed or bool(self.angle[0] <= angle <= self.angle[-1])
 
     def frame(self, angle: float) -> tuple[float, float, float, float, float, float]:
-        """Return (x, y, t_x, t_y, κ, |r'|) at an angle [rad] of the profile, without check.
-
-        Point [m], unit tangent [1], curvature [1/m] and derivative of the arc length [m/rad].
-        """
+        """Return x, y [m], unit tangent [1], curvature [1/m] and |r'| [m/rad] at an angle [rad]."""
         ends, cubics = self._cubics
         place = self.wrapped(angle)
         piece = min(max(bisect_right(ends, place) - 1, 0), len(cubics) - 1)
@@ -211,7 +200,7 @@ class ContactLocation:
 
 
 class ContactGeometry(Protocol):
-    """Geometry of a joint as `dynamics.mechanics.planar_knee.knee` uses it."""
+    """Geometry of a joint as `dynamics.mechanics.planar_knee` uses it."""
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return the contact point for the tibia at (x, y, φ) [m, m, rad]."""
@@ -251,19 +240,13 @@ class ClearanceJoint:
     With the eccentricity e = socket's centre - journal's centre and the clearance c, the gap is
     c - |e|, and the journal touches the wall on the side of -e (Flores & Ambrósio 2004, Comput
     Struct 82:1359-1369). As the clearance grows, a socket through a fixed point becomes a plane.
-
-    Parameters
-    ----------
-    journal_radius : float
-        Radius of the journal about the origin of the femur [m], > 0.
-    clearance : float
-        Radius of the socket minus that of the journal [m], > 0.
-    socket_centre : (2,) float64
-        Centre of the socket in the frame of the tibia's centre of mass [m].
     """
 
+    #: Radius of the journal about the origin of the femur [m], > 0.
     journal_radius: float
+    #: Radius of the socket minus that of the journal [m], > 0.
     clearance: float
+    #: Centre of the socket in the frame of the tibia's centre of mass (2,) [m].
     socket_centre: FloatArray
 
     def __post_init__(self) -> None:

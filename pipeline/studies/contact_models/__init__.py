@@ -1,1 +1,0 @@
-"""Comparison of contact models on one knee: `knee-contact compare`."""
