@@ -312,8 +312,8 @@ def _relax(
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
-    near = _NEAR_AT_END if best <= _SHARE_AT_END * balance.axial_force else _NEAR
-    if _is_near(*left, near):
+    small = best <= _SHARE_AT_END * balance.axial_force
+    if _is_near(*left, _NEAR_AT_END if small else _NEAR):
         return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:
