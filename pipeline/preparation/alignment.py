@@ -278,12 +278,6 @@ def frame_words(frame: AnatomicalFrame) -> list[str]:
     ]
 
 
-def distance_between(first: AnatomicalFrame, second: AnatomicalFrame) -> tuple[float, float]:
-    """Return the distance of the origins [m] and the angle [rad] between two frames."""
-    turn = Rotation.from_matrix(first.rotation @ second.rotation.T)
-    return float(np.linalg.norm(first.origin - second.origin)), float(turn.magnitude())
-
-
 def _nearest_axes(rotation: FloatArray) -> FloatArray:
     """Return the signed permutation matrix (3, 3) nearest to a rotation, itself a rotation."""
     candidates = [
