@@ -30,7 +30,12 @@ from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.surfaces.mesh_checks import check_mesh, hole_findings, report_findings
+from foundation.surfaces.mesh_checks import (
+    check_mesh,
+    hole_findings,
+    report_findings,
+    vertices_of,
+)
 from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
@@ -209,7 +214,9 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
         with suppress(MeshError):
             found = bearing_of(meshes, body)
             shapes[body] = meshes[body] if found.kind == SOLID else found.mesh
-            holes += hole_findings(meshes[body], None if found.kind == OPEN else found.mesh)
+            mesh = meshes[body]
+            bears = None if found.kind == OPEN else vertices_of(found.mesh, mesh)
+            holes += hole_findings(mesh, bears)
     report_findings([finding for finding in holes if finding.is_error])
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
 

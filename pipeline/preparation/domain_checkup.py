@@ -95,11 +95,13 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
 
 def _on_coarse_surfaces(config: Config, knee: Knee) -> Knee:
     """Return a knee that settles and checks its domain on surfaces of few triangles."""
-    surfaces = load_surfaces(config)
-    coarse = coarse_surfaces(config, surfaces)
-    if coarse is surfaces:
-        return knee
-    return replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when the contact model was built
+        surfaces = load_surfaces(config)
+        coarse = coarse_surfaces(config, surfaces)
+        if coarse is surfaces:
+            return knee
+        return replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
 
 
 def _note_bounds(found: FeasibilityConfig, findings: Findings) -> None:
