@@ -59,12 +59,7 @@ class EquilibriumError(RuntimeError):
         self.loose = loose
 
 
-def height_at_load(
-    model: ContactModel,
-    pose: Pose,
-    axial_force: float,
-    bracket: tuple[float, float] | None = None,
-) -> float:
+def height_at_load(model: ContactModel, pose: Pose, axial_force: float) -> float:
     """Return the height at which the contact carries an axial force, all else held.
 
     Parameters
@@ -72,12 +67,10 @@ def height_at_load(
     model : ContactModel
         The contact.
     pose : Pose
-        The five coordinates that are held, and the height where the search starts.
+        The five coordinates that are held, and the height where the search starts, within
+        `SEARCH_RANGE`.
     axial_force : float
         Superior component of the contact force on the femur [N], > 0.
-    bracket : (low, high), optional
-        Heights [m] at which the contact carries more and less than the force; by default they
-        are looked for up to `SEARCH_RANGE` above and below the start.
 
     Returns
     -------
@@ -87,7 +80,7 @@ def height_at_load(
     Raises
     ------
     EquilibriumError
-        If there are no such heights, or the contact model fails.
+        If there is no such height, or the contact model fails.
     """
     target = check_number("axial_force", axial_force, above=0.0, unit="N")
     check_number("pose superior", pose.superior, at_least=-HIGHEST, at_most=HIGHEST, unit="m")
@@ -100,15 +93,7 @@ def height_at_load(
             known[height] = float(np.sign(force) * np.sqrt(abs(force)) - np.sqrt(target))
         return known[height]
 
-    if bracket is None:
-        low, high = _bracket(missing, pose, target)
-    else:
-        low, high = bracket
-        if not (low < high and missing(low) >= 0.0 >= missing(high)):
-            raise EquilibriumError(
-                f"the bracket {1e3 * low:.4g} to {1e3 * high:.4g} mm does not enclose the height "
-                f"that carries {target:g} N at {describe_pose(pose)}"
-            )
+    low, high = _bracket(missing, pose, target)
     if missing(low) == 0.0:
         return low
     return float(brentq(missing, low, high, xtol=1e-12, rtol=1e-13, maxiter=100))

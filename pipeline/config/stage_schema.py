@@ -23,7 +23,7 @@ from pipeline.config.schema_base import (
 from surrogates.families.registry import FAMILIES
 from surrogates.formulations.training_data import FORMULATIONS
 
-Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
+Design = Literal["lhs", "sobol", "halton", "hammersley"]
 MOTION_COLUMNS = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
 PATH_COLUMNS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
 
@@ -356,7 +356,6 @@ class SimulationConfig(Section):
         "full", description="dynamics of all coordinates, or height, adduction and ML quasi-static"
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
-    method: Literal["Rodas5P", "Rodas4P"] = Field("Rodas5P", description="integrator")
     wear_law: Literal["factor", "coefficient"] = Field(
         "factor", description="wear over force and sliding distance, or over area and distance"
     )

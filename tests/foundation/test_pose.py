@@ -60,12 +60,6 @@ def test_rotation_matrices_of_many_poses():
     assert rotation_matrices(coordinates[:0]).shape == (0, 3, 3)
 
 
-@given(pose=poses)
-def test_grood_suntay_1983_sequence(pose):
-    expected = turn(1, -pose.rotation) @ turn(0, -pose.adduction) @ turn(2, pose.flexion)
-    assert_allclose(pose.rotation_matrix, expected, rtol=0.0, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("pose", "femoral", "tibial"),
     [

@@ -252,12 +252,6 @@ def _at_force(implant, start, force):
     return pose
 
 
-def femur_depth(implant, points, directions, pose):
-    """Return the larger `CondyleOnDish.depth_of` of both condyles, (N,) [m]."""
-    sides = (_side(implant, name, pose) for name in COMPARTMENTS)
-    return np.maximum(*(side.depth_of(points, directions) for side in sides))
-
-
 def _side(implant, name, pose):
     return CondyleOnDish(
         getattr(implant, name),

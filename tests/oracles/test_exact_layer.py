@@ -8,7 +8,6 @@ from scipy.integrate import dblquad
 from scipy.linalg import expm
 from some_slow import first_rows
 
-from foundation.contact_laws.hertz import exact_factors
 from tests.oracles.exact_layer import (
     POLYETHYLENE,
     Demand,
@@ -130,21 +129,6 @@ def test_grid_and_integral_equation_agree(ratio, size, accuracy):
     middle = found.field.pressure[inside, len(found.field.y) // 2]
     expected = ball.pressure(np.abs(found.field.x[inside]))
     np.testing.assert_allclose(middle, expected, rtol=0, atol=1e-3 * ball.peak_pressure)
-
-
-@pytest.mark.slow
-def test_elliptic_contact_of_a_half_space():
-    layer, load = Layer(463e6, 0.46, inf), 1000.0
-    found = exact_contact(layer, paraboloid(*RADII), load=load, cells=96)
-    radius = np.sqrt(RADII[0] * RADII[1])
-    factors = exact_factors(np.sqrt(RADII[1] / RADII[0]))
-    size = (0.75 * load * radius / layer.plane_modulus) ** (1.0 / 3.0)
-    area = np.pi * (size * factors.size) ** 2
-    approach = factors.approach * size**2 / radius
-    np.testing.assert_allclose(found.approach, approach, rtol=3e-5)
-    np.testing.assert_allclose(found.peak_pressure, 1.5 * load / area, rtol=3e-5)
-    np.testing.assert_allclose(found.area, area, rtol=2e-3)
-    np.testing.assert_allclose(found.stiffness, 1.5 * load / approach, rtol=1e-3)
 
 
 def test_pressures_push_only_where_the_gap_is_closed():

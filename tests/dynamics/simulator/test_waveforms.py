@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from dynamics import KneeSimulator
 from dynamics.simulator.waveform_tables import (
     ACTIVITIES,
-    LEVEL_WALKING,
     WAVEFORM_COLUMNS,
     load_gait_cycle,
 )
@@ -95,28 +94,6 @@ def test_a_table_may_have_an_adduction_torque(write):
     assert_allclose(cycle.applied(np.array([0.0, 0.25, 0.75]))[:, 3], [0.0, 20.0, -20.0], atol=1e-9)
     assert cycle.at(0.25)[1].adduction_torque == pytest.approx(20.0)
     assert load_gait_cycle(write(columns), 1.0).adduction_torque is None
-
-
-def test_shipped_level_walking_keeps_to_its_extremes():
-    cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
-    fine = np.linspace(0.0, 1.0, 5001)
-    flexion = np.degrees(cycle.motion("flexion", fine)[0])
-    axial, ap, torque, adduction = cycle.applied(fine).T
-    assert not adduction.any()
-    for signal, low, high in (
-        (flexion, 0.0, 58.0),
-        (axial, 168.0, 2600.0),
-        (ap, -265.0, 110.0),
-        (torque, -1.0, 6.0),
-    ):
-        slack = 0.01 * (high - low)
-        assert_allclose(signal.min(), low, rtol=0.0, atol=slack)
-        assert_allclose(signal.max(), high, rtol=0.0, atol=slack)
-    assert 0.69 < fine[flexion.argmax()] < 0.73
-    # Two humps of the axial force, and little in swing.
-    assert 0.12 < fine[fine < 0.35][axial[fine < 0.35].argmax()] < 0.15
-    assert 0.44 < fine[axial.argmax()] < 0.46
-    assert axial[(fine > 0.7) & (fine < 0.95)].max() < 250.0
 
 
 def change(name, index, value):

@@ -1,6 +1,5 @@
 """Contact in the library: builds for processors, scratch memory, damaged input."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import core_probe
@@ -10,7 +9,6 @@ import pytest
 from beds import IMPLANT, POLYETHYLENE, implant_model
 from shapes import pressed_poses
 
-from foundation.base.pose import Pose
 from foundation.core.library import CORE, aligned, open_library
 from foundation.elastic_foundation import springs
 from foundation.elastic_foundation.laws import (
@@ -20,11 +18,9 @@ from foundation.elastic_foundation.laws import (
     ModifiedLaw,
     SeriesLaw,
 )
-from foundation.elastic_foundation.model import Dissipation
 from foundation.finite_element import compartment
 
 POSES = pressed_poses(IMPLANT, 3, seed=4)
-RATES = np.array([1.0, 0.2, -0.3, 0.01, -0.02, 0.01])
 MODIFIED = ModifiedLaw(*POLYETHYLENE, f=3.0, m=1.4, reference_indentation=1e-3)
 LAWS = {
     "linear": LinearLaw(*POLYETHYLENE),
@@ -81,27 +77,6 @@ def test_scratch_memory_is_enough_and_its_content_does_not_matter(name, monkeypa
         for own, other in zip(loads_of(model), wanted, strict=True):
             np.testing.assert_array_equal(own, other)
         assert (memory[size:] == 7.0).all()
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_far_poses_have_no_contact(name):
-    model = MODELS[name]()
-    for size in (1.0, 1e3, 1e9, 1e300):
-        for axis in ("anterior", "superior", "lateral"):
-            for sign in (-size, size):
-                pose = replace(POSES[0], **{axis: sign})
-                loads = model.loads(pose, 1)
-                assert not loads.wrench.any()
-                assert not loads.total_jacobian.any()
-                assert not model.spring_state(pose).pressure.any()
-
-
-def test_large_turns_end():
-    model = bed(dissipation=Dissipation(0.5, 0.05))
-    rng = np.random.default_rng(0)
-    for angles in rng.uniform(-4.0, 4.0, (50, 3)):
-        pose = Pose(*angles, *rng.uniform(-0.04, 0.04, 3))
-        assert np.isfinite(model.loads_in_motion(pose, RATES).wrench).all()
 
 
 def test_numbers_that_are_not_finite_do_not_lead_out_of_the_arrays():

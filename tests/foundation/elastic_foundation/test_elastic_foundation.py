@@ -11,7 +11,6 @@ from beds import LAW, NU, E, H, K
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from some_slow import first_of
 
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
@@ -134,39 +133,6 @@ def test_pressing_through_the_layer_is_flagged(surface):
     flags = model.loads(Pose(superior=-0.995 * H)).flags
     assert len(flags) == 2
     assert all(flag.kind is FlagKind.PRESSED_THROUGH for flag in flags)
-
-
-# The customary bed converges at second order.
-
-
-def observed_order(errors):
-    """Order of convergence of errors at step sizes halved each time, by a fit over all."""
-    return -np.polyfit(np.arange(len(errors)), np.log2(np.abs(errors)), 1)[0]
-
-
-def converge(make, cells, width):
-    """Forces of surfaces refined together with the plate."""
-    forces = []
-    for level, n in enumerate(cells):
-        femur = make(level)
-        result = model_of(femur, shapes.plate(width, n, (0.13e-3, 0, 0.07e-3))).loads(
-            Pose(superior=RADIUS - DEPTH)
-        )
-        forces.append(result.force[1])
-    return np.array(forces)
-
-
-@pytest.mark.parametrize("semi_axes", first_of([(1.6, 1.0, 0.8), (1.0, 1.0, 1.0)]))
-def test_cap_of_sphere_and_ellipsoid_converges_at_second_order(semi_axes):
-    """F = k V, V = (a c / b²) pi d² (3 b - d) / 3 (Simbody's sphere on plane, stretched)."""
-    a, b, c = RADIUS * np.array(semi_axes)
-    exact = K * a * c / b**2 * np.pi * DEPTH**2 * (3 * b - DEPTH) / 3
-    forces = converge(lambda k: shapes.ellipsoid((a, b, c), 3 + k), (30, 60, 120), 25e-3)
-    error = forces / exact - 1.0
-    assert observed_order(error) == pytest.approx(2.0, abs=0.35)
-    assert np.abs(error[-1]) < 24e-3
-    # Facets inscribe the femur, so that they lose force.
-    assert (error < 0).all()
 
 
 SMALL = st.floats(-0.1, 0.1)

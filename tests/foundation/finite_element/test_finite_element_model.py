@@ -1,6 +1,5 @@
 """Contact of the layer: accuracy, derivatives, energy, invariance, flags, node spacing."""
 
-from copy import deepcopy
 from dataclasses import replace
 
 import layers
@@ -164,14 +163,6 @@ def test_ordinary_layers_are_not_flagged(ratio):
     force, _, flags = flat_elements(ratio, 3e-3, 2.0, 0.1, 1e-3)
     assert flags == ()
     assert force == pytest.approx(0.0, abs=0.01)
-
-
-def test_a_copy_gives_the_same_loads(implant):
-    _, model, poses = implant
-    copy = deepcopy(model)
-    for pose in poses:
-        assert np.array_equal(copy.loads(pose).wrench, model.loads(pose).wrench)
-    assert copy.digest == model.digest
 
 
 def test_poses_at_a_rim_are_counted():

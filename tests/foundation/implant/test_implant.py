@@ -1,7 +1,6 @@
 """The built-in condylar implant against its own geometry, and what is refused."""
 
 import re
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,11 +8,9 @@ import pytest
 from scipy.spatial import cKDTree
 
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.implant.condyle import Condyle, Dish, sagittal_normal
+from foundation.implant.condyle import Condyle, Dish
 from foundation.surfaces.mesh_checks import check_mesh
-from tests.oracles.exact_implant import femur_depth
 
 #: Both sides differ in every parameter.
 UNEQUAL = CondylarImplant(
@@ -107,37 +104,6 @@ def test_signed_distance_agrees_with_the_nearest_dense_sample(rng):
     # A sample spacing of about 120 um leaves 60 um sideways.
     assert (sampled <= np.hypot(away, 100e-6)).all()
     assert (sampled >= np.abs(exact) - 1e-15).all()
-
-
-def test_depth_of_a_sphere_is_the_closed_form(rng):
-    radius = 25e-3
-    ball = Condyle(radius, radius, radius, radius, 24e-3)
-    dish = Dish(coronal_radius=30e-3)
-    implant = CondylarImplant(ball, ball, dish, dish, spacing=0.06)
-    normal = sagittal_normal(rng.uniform(-0.5, 0.2, 50))
-    inside = rng.uniform(-10e-3, -1e-3, 50)[:, None]
-    points = np.column_stack([(radius + inside) * normal, np.zeros(50)])
-    directions = np.column_stack([normal, rng.uniform(-0.3, 0.3, 50)])
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    along = (points * directions).sum(axis=1)
-    wanted = -along + np.sqrt(along**2 - (points**2).sum(axis=1) + radius**2)
-    points[:, 2] += 0.03
-    depth = femur_depth(implant, points, directions, Pose())
-    np.testing.assert_allclose(depth, wanted, rtol=1e-12, atol=1e-15)
-
-
-def test_depth_is_on_the_surface_and_nothing_outside():
-    implant = CondylarImplant()
-    pose = replace(implant.home_pose(0.3), superior=implant.home_pose(0.3).superior - 0.3e-3)
-    _, insert, _ = implant.tessellate(1e-3)
-    depth = femur_depth(implant, insert.centroids, -insert.normals, pose)
-    hit = depth > 0.0
-    assert 100 < hit.sum() < len(depth)
-    exits = insert.centroids - depth[:, None] * insert.normals
-    local = (exits[hit] - pose.translation) @ pose.rotation_matrix
-    np.testing.assert_allclose(implant.femur_distance(local), 0.0, rtol=0.0, atol=1e-15)
-    outside = (insert.centroids[~hit] - pose.translation) @ pose.rotation_matrix
-    assert implant.femur_distance(outside).min() >= 0.0
 
 
 @pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])

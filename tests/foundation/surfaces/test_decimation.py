@@ -122,15 +122,6 @@ def test_points_are_the_nearest_of_all_triangles_in_any_unit(corners, unit):
         assert away[number] == pytest.approx(away.min(), abs=1e-12)
 
 
-def test_way_to_a_point_inside_a_triangle_is_along_its_normal(corners):
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    points = corners.mean(axis=1) + 1e-6 * normals
-    found, triangle = SurfaceTree(corners).nearest_points(points, 8)
-    assert_allclose(found, corners.mean(axis=1), rtol=0, atol=1e-12)
-    assert (triangle == np.arange(len(corners))).all()
-
-
 def test_a_triangle_among_specks_is_cut_into_a_bounded_number_of_pieces(corners):
     mixed = np.concatenate([1e-6 * corners, corners[:1]])
     tree = SurfaceTree(mixed)

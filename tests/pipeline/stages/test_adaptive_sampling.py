@@ -23,7 +23,7 @@ from pipeline.execution import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.progress import StageCounter
 from pipeline.simulation import gait_cycle
-from pipeline.stages import fitting
+from pipeline.stages import adaptive_sampling, fitting
 from pipeline.stages.adaptive_sampling import (
     candidates_along_gait,
     learning_point,
@@ -142,6 +142,11 @@ def test_shares_of_the_budget_add_up(budget, rounds):
     assert len(shares) == rounds
     assert sum(shares) == budget - FIRST
     assert max(shares) - min(shares) <= 1
+
+
+def test_without_a_budget_the_samples_grow_by_equal_ratios():
+    # 40 times the cube root of 4 is 63, and again 101; the last round takes all that are left.
+    assert round_sizes(design(budget=0, rounds=3)) == [23, 37, CANDIDATES]
 
 
 def test_no_candidate_is_evaluated_twice(space):
@@ -302,3 +307,14 @@ def test_candidates_are_near_gait(walking):
     assert table["load_N"].between(*space.load).all()
     assert drawn(walking).equals(table)
     assert not drawn(walking, 2).equals(table)
+
+
+def test_candidates_are_moved_a_little_from_a_pose_of_gait(walking, monkeypatch):
+    simulation, space, surrogate = walking
+    state = np.append(space.path.poses([0.3])[0], [800.0, 600.0])
+    monkeypatch.setattr(adaptive_sampling, "_states", lambda *_: state[None])
+    table = candidates_along_gait(simulation, space, surrogate, 50, 0, np.random.default_rng(1))
+    moves = np.abs(poses_of(table) - state[:6])[:, [1, 2, 3, 5]] / space.centre_and_half[1][1:5]
+    assert_allclose(moves.max(axis=0), [0.15, 0.1, 0.1, 0.3], rtol=0.1)
+    factor = table["load_N"] / np.repeat(state[6:], 50)
+    assert_allclose([factor.min(), factor.max()], [1.0 / 1.6, 1.6], rtol=0.1)

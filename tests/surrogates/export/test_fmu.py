@@ -1,7 +1,6 @@
 import ctypes
 import io
 import re
-import shutil
 import subprocess
 import zipfile
 from functools import cache
@@ -413,22 +412,3 @@ def test_variables_carry_units_and_what_they_depend_on(version):
     text = zipfile.ZipFile(io.BytesIO(content)).read("modelDescription.xml").decode()
     ability = "providesDirectionalDerivative" + ("s" if version == "3.0" else "")
     assert text.count(f'{ability}="true"') == 2  # FMPy does not read it in 3.0
-
-
-@pytest.mark.slow
-@both_versions
-@pytest.mark.skipif(
-    COMPILER is None or shutil.which("cmake") is None, reason="no C compiler or no cmake"
-)
-def test_an_importer_can_compile_the_sources(version, tmp_path):
-    from fmpy.build import build_platform_binary
-
-    content = fmu.export_fmu(KNEES[_OTHER], version, compiled=False)
-    zipfile.ZipFile(io.BytesIO(content)).extractall(tmp_path)
-    build_platform_binary(tmp_path)
-    pose = middle_of(KNEES[_OTHER])[0]
-    start = dict(zip(POSE_COLUMNS, pose.tolist(), strict=True))
-    result = fmpy.simulate_fmu(str(tmp_path), stop_time=0.1, start_values=start)
-    wanted = wanted_outputs(KNEES[_OTHER], pose[None])[0][0]
-    found = [result[_NAMES[k]][-1] for k in _OUTPUTS]
-    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)

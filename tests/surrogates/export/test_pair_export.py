@@ -1,4 +1,4 @@
-"""C and FMU of contact pairs whose compartments have names of their own."""
+"""C, and variables of FMUs, of contact pairs whose compartments have names of their own."""
 
 import manufactured
 import numpy as np
@@ -7,9 +7,8 @@ from c_library import compile_c, needs_compiler, pointer
 from some_slow import first_of
 from surrogate_arrays import arrays
 
-from foundation.base.pose import Pose, generalised_force
 from surrogates.export.c_export import export_knee
-from surrogates.export.fmu import VARIABLES, export_fmu, variables_of
+from surrogates.export.fmu import VARIABLES, variables_of
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 KNEE = manufactured.knee()
@@ -57,28 +56,3 @@ def test_variables_repeat_those_of_a_compartment_by_name():
     assert names[31:] == ["outside", "patellofemoral_contact"]
     assert len(variables_of(("a", "b", "c"))) == 7 + 6 + 3 * 12 + 6 + 4
     assert not any("medial" in v.text for v in variables_of(("a",)))
-
-
-@needs_compiler
-@pytest.mark.parametrize("key", first_of(["three", "one"], 0))
-def test_fmu_gives_the_loads_of_python(key, tmp_path):
-    fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
-    validation = pytest.importorskip("fmpy.validation")
-    path = tmp_path / "pair.fmu"
-    path.write_bytes(export_fmu(PAIRS[key], "2.0" if key == "one" else "3.0", "pair"))
-    assert validation.validate_fmu(str(path)) == []
-    names, pair = PAIRS[key].compartments, PAIRS[key]
-    variables = variables_of(names)
-    outputs = [v.name for v in variables if v.causality == "output"]
-    start = {v.name: value for v, value in zip(variables[1:7], POSES[0], strict=True)}
-    result = fmpy.simulate_fmu(
-        str(path), fmi_type="CoSimulation", stop_time=0.1, output=outputs, start_values=start
-    )
-    loads = pair.loads(POSES[:1]).values[0]
-    wrench = loads[:, :6].sum(axis=0)
-    forces = generalised_force(Pose.from_array(POSES[0]), wrench)
-    wanted = np.concatenate([wrench, np.nan_to_num(loads).ravel(), forces])
-    found = np.array([result[name][-1] for name in outputs[: len(wanted)]])
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
-    flags = [result[name][-1] for name in outputs[len(wanted) :]]
-    assert flags == [False, *(~np.isnan(loads[:, 9]))]

@@ -224,16 +224,6 @@ def test_compartments_of_a_knee_are_the_same_under_other_names():
     np.testing.assert_allclose(total, loads[0, :, :6].sum(axis=0), rtol=1e-12, atol=1e-12)
 
 
-def test_a_pose_outside_is_flagged_by_the_name_of_the_compartment():
-    away = POSES[0] + np.array([0, 0, 0, 0.05, 0, 0])
-    flags = ONE.loads(Pose.from_array(away)).flags
-    assert flags
-    assert all(str(flag).startswith("patellofemoral: outside") for flag in flags)
-    assert ONE.loads(Pose.from_array(POSES[0])).flags == ()
-    with pytest.raises(OutsideDomainError, match="patellofemoral"):
-        ONE.on_leaving("error").loads(Pose.from_array(away))
-
-
 @pytest.mark.parametrize("pair", [ONE, THREE])
 def test_files_keep_names_in_their_order(pair, tmp_path):
     path = tmp_path / "pair.npz"
