@@ -191,14 +191,19 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
         failed = table[table["status"] != OK]
         if len(failed):
             row = failed.iloc[0]
-            at = Pose.from_array(poses[failed.index[0]])
-            fault = likely_fault(knee.quick, at, name) or (
-                "the surfaces miss each other there: check frames and range of flexion"
-            )
+            reason = str(row["reason"])
+            # A flag, which begins with the compartment, names its fault and remedy.
+            if not reason.startswith(f"{name}: "):
+                at = Pose.from_array(poses[failed.index[0]])
+                reason += ": " + (
+                    likely_fault(knee.quick, at, name)
+                    or "the surfaces miss each other there: check frames and range of flexion"
+                )
             findings.error(
                 "space.load_N",
                 f"the {name} compartment does not carry {space.load[1]:g} N on the path at "
-                f"{np.degrees(row['flexion_rad']):.0f} deg of flexion ({row['reason']}): {fault}",
+                f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: "
+                f"{reason.removeprefix(f'{name}: ')}",
             )
 
 
