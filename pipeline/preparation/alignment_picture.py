@@ -126,7 +126,8 @@ def draw_placed(config: Path, knee: KneeConfig, cross: FloatArray | None = None)
     row = figure.subplots(1, len(_VIEWS))
     for axes, view in zip(row, _VIEWS, strict=True):
         _draw(axes, view, bodies, shift["femur"], cross)
-    row[0].set_ylabel("left knee, mirrored" if knee.side == "left" else "right knee")
+    side = "left knee, mirrored" if knee.side == "left" else "right knee"
+    row[0].set_ylabel(f"{side}\ngrey and red do not bear")
     file = config.with_name(f"{config.stem}_frames.png")
     with writing(file):
         figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
