@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.findings import Finding
@@ -144,8 +145,11 @@ def _connectivity(mesh: TriangleMesh) -> _Findings:
     if wrong := int(((edges.count == 2) & (edges.balance != 0)).sum()):
         text = f"inconsistent winding at {counted(wrong, 'edge')}: neighbouring normals disagree"
         yield _error(mesh, "winding", f"{text}; unify the normals in a mesh editor")
-    if shared := int((edges.count > 2).sum()):
-        text = f"{counted(shared, 'non-manifold edge')} (more than two triangles meet)"
+    shared = edges.ends[edges.count > 2]
+    if len(shared):
+        x, y, z = 1e3 * mesh.vertices[shared[0]].mean(axis=0)
+        text = f"{counted(len(shared), 'non-manifold edge')} (more than two triangles meet)"
+        text += f", the first at ({x:.1f}, {y:.1f}, {z:.1f}) mm"
         yield _warning(mesh, "non-manifold", f"{text}; delete inner faces in a mesh editor")
     if stray := len(mesh.vertices) - len(compacted(mesh.faces, len(mesh.vertices))[0]):
         yield _warning(mesh, "unreferenced", unreferenced_text(stray))
@@ -167,16 +171,23 @@ def _pieces_and_holes(mesh: TriangleMesh) -> _Findings:
     yield from hole_findings(mesh)
 
 
-def hole_findings(mesh: TriangleMesh, bearing: TriangleMesh | None = None) -> _Findings:
-    """Yield the finding on the holes of a mesh [m], or of its bearing; an error if one is large."""
+def vertices_of(part: TriangleMesh, mesh: TriangleMesh) -> NDArray[np.bool_]:
+    """Return which vertices (V,) of a mesh are those of a part of it."""
+    own = {point.tobytes() for point in part.vertices}
+    return np.array([point.tobytes() in own for point in mesh.vertices], dtype=np.bool_)
+
+
+def hole_findings(mesh: TriangleMesh, bears: NDArray[np.bool_] | None = None) -> _Findings:
+    """Yield the finding on the holes of a mesh [m], an error if one is large.
+
+    With `bears` (V,), only holes at these vertices count, those of a bearing surface.
+    """
     labels, areas = label_pieces(mesh)
     edges = find_edges(mesh.faces, len(mesh.vertices))
     loops = boundary_loops(mesh, edges, labels)
     is_hole = find_holes(loops, areas)
-    if bearing is not None:
-        own = {point.tobytes() for point in bearing.vertices}
-        ends = mesh.vertices[edges.ends[edges.count == 1]].reshape(-1, 3)
-        inside = np.array([point.tobytes() in own for point in ends], dtype=np.bool_)
+    if bears is not None:
+        inside = bears[edges.ends[edges.count == 1]].ravel()
         count = np.bincount(np.repeat(loops.label, 2), weights=inside, minlength=len(is_hole))
         is_hole = (is_hole | is_nearly_closed(mesh)) & (count > 0)
     holes = np.flatnonzero(is_hole)

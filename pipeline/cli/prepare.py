@@ -1,14 +1,14 @@
-"""Commands that prepare a study: `init`, `align`, `check`, `schema`."""
+"""Commands that prepare a study: `init`, `check`, `schema`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from pipeline.cli.app import PREPARE, Answer, Config, Overrides, command
-from pipeline.preparation.init_options import FileAxis, InitOptions, Mesh
+from pipeline.preparation.init_options import InitOptions
 
 
 @command(PREPARE)
@@ -37,55 +37,6 @@ def init(
 
     text, content = write_starter(config, options)
     return Answer(text, content)
-
-
-@command(PREPARE)
-def align(
-    config: Config,
-    /,
-    *,
-    overrides: Overrides = (),
-    femur_anterior: FileAxis = None,
-    tibia_anterior: FileAxis = None,
-    side: Literal["right", "left"] | None = None,
-    femur_bone: Mesh = (),
-    slope_deg: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
-    write: bool = False,
-) -> Answer:
-    """Propose frames for the meshes of a configuration, with a picture.
-
-    Parameters
-    ----------
-    config, overrides
-        Configuration and replaced values.
-    femur_anterior : str, optional
-        Signed axis of the femoral file nearest to anterior, if the shape does not tell.
-    tibia_anterior : str, optional
-        Signed axis of the tibial file nearest to anterior, if the shape does not tell.
-    side : {"right", "left"}, optional
-        Side of the knee (default: from shape and file names).
-    femur_bone : tuple of Path
-        Bone of the femur, in the frame and unit of the femoral file, whose shaft tells the zero of
-        flexion.
-    slope_deg : float, optional
-        Fall of the tibial plateau towards posterior (default: from the modulus of the layer).
-    write : bool
-        Replace side and frames in the configuration by the proposed ones.
-
-    Examples
-    --------
-    $ knee-contact align mine.toml
-    $ knee-contact align mine.toml --write
-    $ knee-contact align mine.toml --slope-deg 5 --tibia-anterior=-x
-    """
-    from pipeline.config.reading import find_config
-    from pipeline.preparation.align_study import align_study
-    from pipeline.preparation.mesh_keys import axis_of
-
-    stated = {"femur": femur_anterior, "tibia": tibia_anterior}
-    anterior = {body: axis_of(text) for body, text in stated.items() if text is not None}
-    file = find_config(config)
-    return Answer(*align_study(file, overrides, anterior, side, slope_deg, femur_bone, write=write))
 
 
 @command(PREPARE)

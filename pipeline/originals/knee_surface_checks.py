@@ -25,7 +25,6 @@ from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
 from foundation.surfaces.repair import weld_seams
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from pipeline.advice import CONFIG, command_line
 
 #: Anterior axis of the body, (3,) [1].
 FORWARD = frozen(np.array([1.0, 0.0, 0.0]))
@@ -147,7 +146,10 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
-_ALIGN = f"`{command_line('align', CONFIG, '--write')}` sets the frames from the shapes"
+_ALIGN = (
+    "take axes, rotation_deg and origin_mm from a second configuration, which `knee-contact init "
+    "second.toml --femur FILE --tibia FILE` writes"
+)
 
 
 Meshes = Mapping[str, TriangleMesh]

@@ -23,7 +23,7 @@ from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
-from foundation.surfaces.mesh_checks import check_mesh, hole_findings
+from foundation.surfaces.mesh_checks import check_mesh, hole_findings, vertices_of
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, moved_outwards, smoothed
 from foundation.surfaces.surface_shape import selected
@@ -72,10 +72,13 @@ def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
     return BearingPart(selected(wall, bears), whole, edge)
 
 
-def part_findings(part: BearingPart) -> tuple[Finding, ...]:
-    """Return errors and warnings about size and holes of a bearing surface."""
+def part_findings(part: BearingPart, own: TriangleMesh) -> tuple[Finding, ...]:
+    """Return errors and warnings about size and holes of a bearing surface.
+
+    `own` is its body [m] along the axes of the file, as a mesh editor shows the places.
+    """
     scale = [found for found in check_mesh(part.mesh) if found.code == "scale"]
-    return (*scale, *hole_findings(part.whole, part.mesh))
+    return (*scale, *hole_findings(own, vertices_of(part.mesh, part.whole)))
 
 
 #: Size of a file beyond which reading takes seconds [bytes].
@@ -187,19 +190,19 @@ def _unsmoothed(
 ) -> LoadedMesh:
     file = _of_file(paths, versions, config.unit, body, repair_tolerance_mm, config.decimate_um)
     origin, part = 1e-3 * np.array(config.origin_mm), None
-    mesh, left_out = own_part(file.mesh, body, origin, repair_tolerance_mm)
+    own, left_out = own_part(file.mesh, body, origin, repair_tolerance_mm)
     place = placement(config.axes, np.radians(config.rotation_deg), origin)
-    mesh = TriangleMesh(place(mesh.vertices), mesh.faces, mesh.name)
+    mesh = TriangleMesh(place(own.vertices), own.faces, own.name)
     mesh = mesh.mirrored() if side == "left" else mesh
     findings = file.dropped
     if config.surface == "bearing":
         # The rim of a bearing surface that is cut out has small holes: the body is checked.
-        findings += bearing_findings(mesh)
+        findings += bearing_findings(own)
         if not any(found.is_error for found in findings):
             part = bearing_part(mesh, body)
-            mesh, findings = part.mesh, (*findings, *part_findings(part))
+            mesh, findings = part.mesh, (*findings, *part_findings(part, own))
     else:
-        findings += tuple(check_mesh(mesh, unit=config.unit))
+        findings += tuple(check_mesh(own, unit=config.unit))
     return LoadedMesh(
         mesh, file.triangles, findings, file.repairs, left_out, file.deviation, part=part
     )

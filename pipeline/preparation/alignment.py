@@ -30,7 +30,12 @@ from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.surfaces.mesh_checks import check_mesh, hole_findings, report_findings
+from foundation.surfaces.mesh_checks import (
+    check_mesh,
+    hole_findings,
+    report_findings,
+    vertices_of,
+)
 from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
@@ -209,7 +214,9 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
         with suppress(MeshError):
             found = bearing_of(meshes, body)
             shapes[body] = meshes[body] if found.kind == SOLID else found.mesh
-            holes += hole_findings(meshes[body], None if found.kind == OPEN else found.mesh)
+            mesh = meshes[body]
+            bears = None if found.kind == OPEN else vertices_of(found.mesh, mesh)
+            holes += hole_findings(mesh, bears)
     report_findings([finding for finding in holes if finding.is_error])
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
 
@@ -276,12 +283,6 @@ def frame_words(frame: AnatomicalFrame) -> list[str]:
         f"frame: axes {','.join(keys['axes'])} turned by ({turn}) deg, origin at ({origin}) mm",
         *(f"{what} ({found.certainty}): {found.reason}" for what, found in frame.evidence.items()),
     ]
-
-
-def distance_between(first: AnatomicalFrame, second: AnatomicalFrame) -> tuple[float, float]:
-    """Return the distance of the origins [m] and the angle [rad] between two frames."""
-    turn = Rotation.from_matrix(first.rotation @ second.rotation.T)
-    return float(np.linalg.norm(first.origin - second.origin)), float(turn.magnitude())
 
 
 def _nearest_axes(rotation: FloatArray) -> FloatArray:

@@ -53,34 +53,6 @@ _VIEWS = (
 )
 
 
-def draw_alignment(
-    file: Path, knees: dict[str, dict[str, BearingPart]], cross: FloatArray | None = None
-) -> None:
-    """Write a PNG file with four views of each knee, one row per knee.
-
-    `knees` has the title of each row, and the bearing surfaces of its "femur" and "tibia" [m] in
-    their frames. The femur is drawn unturned above the tibia, origins above each other, in first
-    contact. What does not bear is drawn grey, the rounded edge of a shell in red. A cross marks the
-    place `cross` (3,) in the tibial frame [m].
-    """
-    figure = Figure(figsize=(13.0, 3.6 * len(knees)), layout="constrained")
-    rows = figure.subplots(len(knees), len(_VIEWS), squeeze=False)
-    for row, (title, knee) in zip(rows, knees.items(), strict=True):
-        drop = _drop(knee["femur"].mesh, knee["tibia"].mesh)
-        shift = {"femur": np.array([0.0, -drop, 0.0]), "tibia": np.zeros(3)}
-        drawn = {body: _drawn(body, part) for body, part in knee.items()}
-        bodies = {
-            name: _coarse(mesh, shift[body])
-            for body, meshes in drawn.items()
-            for name, mesh in meshes.items()
-        }
-        for axes, view in zip(row, _VIEWS, strict=True):
-            _draw(axes, view, bodies, shift["femur"], cross)
-        row[0].set_ylabel(title)
-    with writing(file):
-        figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
-
-
 def draw_question(
     file: Path, body: str, mesh: TriangleMesh, frame: AnatomicalFrame, answers: tuple[str, str]
 ) -> None:
@@ -129,19 +101,36 @@ def shown_question(
 def draw_placed(config: Path, knee: KneeConfig, cross: FloatArray | None = None) -> Path | None:
     """Draw the meshes of a configuration as a run sees them; return the file of the picture.
 
-    A cross marks a place (3,) [m] in the tibial frame. The picture is in the folder of the
-    configuration. Returns None if a mesh cannot be used.
+    The femur is drawn unturned above the tibia, origins above each other, in first contact. What
+    does not bear is drawn grey, the rounded edge of a shell in red. A cross marks a place (3,) [m]
+    in the tibial frame. The picture is in the folder of the configuration. Returns None if a mesh
+    cannot be used.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
             # Smoothing takes long, and is not visible.
-            loaded = {body: load_body(knee, body, smooth_um=0.0) for body in ("femur", "tibia")}
+            parts = {
+                body: load_body(knee, body, smooth_um=0.0).bearing for body in ("femur", "tibia")
+            }
     except MeshError:  # reported by `check`
         return None
+    drop = _drop(parts["femur"].mesh, parts["tibia"].mesh)
+    shift = {"femur": np.array([0.0, -drop, 0.0]), "tibia": np.zeros(3)}
+    bodies = {
+        name: _coarse(mesh, shift[body])
+        for body, part in parts.items()
+        for name, mesh in _drawn(body, part).items()
+    }
+    figure = Figure(figsize=(13.0, 3.6), layout="constrained")
+    row = figure.subplots(1, len(_VIEWS))
+    for axes, view in zip(row, _VIEWS, strict=True):
+        _draw(axes, view, bodies, shift["femur"], cross)
+    side = "left knee, mirrored" if knee.side == "left" else "right knee"
+    row[0].set_ylabel(f"{side}\ngrey and red do not bear")
     file = config.with_name(f"{config.stem}_frames.png")
-    title = "left knee, mirrored" if knee.side == "left" else "right knee"
-    draw_alignment(file, {title: {body: each.bearing for body, each in loaded.items()}}, cross)
+    with writing(file):
+        figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
     return file
 
 

@@ -95,11 +95,13 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
 
 def _on_coarse_surfaces(config: Config, knee: Knee) -> Knee:
     """Return a knee that settles and checks its domain on surfaces of few triangles."""
-    surfaces = load_surfaces(config)
-    coarse = coarse_surfaces(config, surfaces)
-    if coarse is surfaces:
-        return knee
-    return replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when the contact model was built
+        surfaces = load_surfaces(config)
+        coarse = coarse_surfaces(config, surfaces)
+        if coarse is surfaces:
+            return knee
+        return replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
 
 
 def _note_bounds(found: FeasibilityConfig, findings: Findings) -> None:
@@ -189,14 +191,19 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
         failed = table[table["status"] != OK]
         if len(failed):
             row = failed.iloc[0]
-            at = Pose.from_array(poses[failed.index[0]])
-            fault = likely_fault(knee.quick, at, name) or (
-                "the surfaces miss each other there: check frames and range of flexion"
-            )
+            reason = str(row["reason"])
+            # A flag, which begins with the compartment, names its fault and remedy.
+            if not reason.startswith(f"{name}: "):
+                at = Pose.from_array(poses[failed.index[0]])
+                reason += ": " + (
+                    likely_fault(knee.quick, at, name)
+                    or "the surfaces miss each other there: check frames and range of flexion"
+                )
             findings.error(
                 "space.load_N",
                 f"the {name} compartment does not carry {space.load[1]:g} N on the path at "
-                f"{np.degrees(row['flexion_rad']):.0f} deg of flexion ({row['reason']}): {fault}",
+                f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: "
+                f"{reason.removeprefix(f'{name}: ')}",
             )
 
 

@@ -95,8 +95,8 @@ def _fault(flags: list[Flag], lone: bool) -> str:
         if flag.kind == FlagKind.STEEP_SIDE:
             return (
                 f"the spring there runs {flag.values[3]:.2g} mm sideways through the femur, whose "
-                f"surface is {flag.values[4]:.2g} mm away; cut the edge or spike of the tibial "
-                "mesh there off, or smooth it"
+                f"surface is {flag.values[4]:.2g} mm away: likely an edge or spike of the tibial "
+                "mesh, or cartilage that is worn through; cut the edge off, or smooth the mesh"
             )
     if lone:
         return "a ridge, spike or bump of a mesh; cut it off or smooth it in a mesh editor"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,8 @@ from pipeline.studies.factors import CYCLES, Catalogue, Inputs, varied
 class Task:
     """Common settings of the runs of a study, as sent to worker processes."""
 
+    #: Files of the run that change the results.
+    names: ClassVar[tuple[str, ...]] = "knee.npz", "path.json", "config.toml", "wear.npz"
     #: Run directory.
     folder: str
     #: Model of the contact loads: "surrogate" or "original".
@@ -65,6 +67,16 @@ class Task:
         draws: str = "",
     ) -> Self:
         """Return the task of a finished run with `changes` of its [simulation], key -> value."""
+        simulation = replaced(cls.stated(folder), changes)
+        content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
+        for file in (folder / name for name in (*cls.names, draws)):
+            content.update(file.read_bytes() if file.is_file() else b"")
+        source = content.hexdigest()
+        return cls(str(folder.resolve()), model, simulation, outside, source, draws)
+
+    @staticmethod
+    def stated(folder: Path) -> SimulationConfig:
+        """Return the [simulation] of a finished run."""
         check_single_knee(folder)
         if not (folder / "run.json").is_file():
             state = "has not finished" if folder.is_dir() else "does not exist"
@@ -72,10 +84,7 @@ class Task:
             if folder.name in shipped_configs() and not folder.exists():
                 command = command_line("run", folder.name, "--out", folder)
             raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
-        simulation = replaced(TrainedRun.open(folder).config.simulation, changes)
-        names = "knee.npz", "path.json", "config.toml", "wear.npz", draws
-        source = task_source(folder, model, simulation, outside, names)
-        return cls(str(folder.resolve()), model, simulation, outside, source, draws)
+        return TrainedRun.open(folder).config.simulation
 
     @property
     def ligament_draws(self) -> tuple[LigamentDraw, ...]:
@@ -87,17 +96,6 @@ class Task:
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a run, and the values of the factors that change its inputs."""
         return CycleSetup.of(self), values
-
-
-def task_source(
-    folder: Path, model: str, simulation: SimulationConfig, outside: str, names: Iterable[str]
-) -> str:
-    """Return the SHA-256 of the settings of a task and of files of its run."""
-    content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
-    for name in names:
-        file = folder / name
-        content.update(file.read_bytes() if file.is_file() else b"")
-    return content.hexdigest()
 
 
 def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
-from scipy import stats
 
 from dynamics.protocol import ContactModel
 from foundation.base.errors import InputError
@@ -18,6 +17,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError, design_space_of
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
+from pipeline.config.stage_schema import SimulationConfig
 from pipeline.design_space.design_contact import patch_at
 from pipeline.design_space.errors import (
     doubts,
@@ -48,12 +48,10 @@ from pipeline.studies.runs import (
     CycleSetup,
     Task,
     nominal_inputs,
-    replaced,
     run_rows,
-    task_source,
 )
 from pipeline.studies.schema import DistributionConfig, FactorConfig, StudyConfig, StudyFile
-from pipeline.studies.summary import study_table
+from pipeline.studies.summary import quantile, study_table
 
 #: Largest share of an unbounded distribution outside the trained range, where runs fail [1].
 _MOST_OUTSIDE = 0.01
@@ -118,25 +116,14 @@ def _check_range(factor: DistributionConfig, unit: str, low: float, high: float)
     if outside:
         found = ", ".join(f"{key} = {value:g}" for key, value in outside.items())
         raise ConfigError(f"{expected}, found {found}")
-    share = _share_outside(factor, low, high)
+    values = quantile(factor, (np.arange(10_000) + 0.5) / 10_000)
+    share = np.mean((values < low) | (values > high))
     if share > _MOST_OUTSIDE:
         raise ConfigError(
             f"{expected}, found {100.0 * share:.2g} % of a {factor.distribution} distribution "
             'outside; choose distribution = "truncated_normal" or "uniform", with low and high '
             "in the range"
         )
-
-
-def _share_outside(factor: DistributionConfig, low: float, high: float) -> float:
-    """Return the share of an unbounded distribution outside a range [1]; 0 of a bounded one."""
-    if factor.mean is None or factor.sd is None or factor.distribution == "truncated_normal":
-        return 0.0
-    if factor.distribution == "normal":
-        spread = stats.norm(factor.mean, factor.sd)
-    else:
-        variance = np.log1p((factor.sd / factor.mean) ** 2)
-        spread = stats.lognorm(np.sqrt(variance), scale=factor.mean * np.exp(-0.5 * variance))
-    return float(spread.cdf(low) + spread.sf(high))
 
 
 #: Name of the place of a flag of a whole design.
@@ -147,21 +134,12 @@ _PLACE = "design"
 class DesignTask(Task):
     """Common settings of the runs of a study over designs; the fields are those of `Task`."""
 
-    @classmethod
-    def of(
-        cls,
-        folder: Path,
-        model: str,
-        changes: Mapping[str, Any],
-        *,
-        outside: str = "flag",
-        draws: str = "",
-    ) -> Self:
-        """Return the task of a finished run over designs; arguments as of `Task.of`."""
-        simulation = replaced(TrainedDesigns.open(folder).config.simulation, changes)
-        names = "knee.npz", "config.toml", draws
-        source = task_source(folder, model, simulation, outside, names)
-        return cls(str(folder.resolve()), model, simulation, outside, source, draws)
+    names: ClassVar[tuple[str, ...]] = "knee.npz", "config.toml"
+
+    @staticmethod
+    def stated(folder: Path) -> SimulationConfig:
+        """Return the [simulation] of a finished run over designs."""
+        return TrainedDesigns.open(folder).config.simulation
 
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a design, and the values of the other factors."""

@@ -99,7 +99,7 @@ BESIDE = [PLATE.vertices + np.array([x, 0.0, 0.0]) for x in (0.05, 0.1)]
         (
             extended([[0.0, 0.01, 0.0]], [[*PLATE.faces[95, :2], COUNT]]),
             "non-manifold",
-            "1 non-manifold edge (",
+            "1 non-manifold edge (more than two triangles meet), the first at (18.0, 0.0, 2.0) mm",
         ),
         (extended([[7.0, 7.0, 7.0]]), "unreferenced", "1 unreferenced vertex without"),
         (extended(CRUMB, [COUNT + np.arange(3)]), "fragments", "1 loose fragment,"),

@@ -1,8 +1,6 @@
 """Proposed frames and side of a pair of meshes: placements, mirrored knees, open questions."""
 
-import json
 import re
-import tomllib
 
 import numpy as np
 import pytest
@@ -12,20 +10,13 @@ from solids import joined, shell
 from some_slow import first_of
 from studies import export
 
-from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
-from pipeline.originals.mesh_loading import load_surface
-from pipeline.preparation.alignment import (
-    frame_keys,
-    propose_alignment,
-)
+from pipeline.preparation.alignment import frame_keys, propose_alignment
 from pipeline.preparation.mesh_keys import axis_of
 from pipeline.preparation.open_question import OpenQuestion
-from pipeline.preparation.written_keys import with_values
 
 LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")
 GRAND_CHALLENGE = (
@@ -209,40 +200,6 @@ def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(forward[0], -forward[1], atol=1e-9)
 
 
-TEXT = """# mine
-[knee]
-side = "right"  # of the patient
-
-[knee.femur]
-# a comment
-file = "f.stl"
-axes = ["x", "y", "z"]
-origin_mm = [0, 0, 0]
-
-[contact]
-law = "linear"
-"""
-
-
-def test_values_are_replaced_and_other_lines_stay():
-    changed = with_values(
-        TEXT,
-        {
-            "knee": {"side": "left"},
-            "knee.femur": {"axes": ["-x", "y", "-z"], "rotation_deg": [1.5, 0.0, 0.0]},
-            "knee.tibia": {"origin_mm": [1.0, 2.0, 3.0]},
-        },
-    )
-    tree = tomllib.loads(changed)
-    assert tree["knee"]["side"] == "left"
-    assert tree["knee"]["femur"] == {
-        **{"file": "f.stl", "axes": ["-x", "y", "-z"], "origin_mm": [0, 0, 0]},
-        "rotation_deg": [1.5, 0.0, 0.0],
-    }
-    assert tree["knee"]["tibia"] == {"origin_mm": [1.0, 2.0, 3.0]}
-    assert {"# mine", "# a comment", 'law = "linear"'} <= set(changed.splitlines())
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -271,49 +228,3 @@ def test_bones_that_tell_no_zero_are_refused(shapes, shift, words):
     bone = TriangleMesh(femur.vertices + np.array([0.0, shift, 0.0]), femur.faces, "bone")
     with pytest.raises(MeshError, match=words):
         propose_alignment(shapes, {body: np.array([1.0, 0.0, 0.0]) for body in shapes}, bone=bone)
-
-
-@pytest.fixture
-def study(tmp_path, monkeypatch, knee_data):
-    """Return a folder with the coarse cartilage in scanner coordinates [mm]."""
-    monkeypatch.chdir(tmp_path)
-    turn, shift = PLACEMENTS["scanner"][0]
-    for body, mesh in pair_of(knee_data, LENHART).items():
-        export(placed(mesh, turn, shift), tmp_path / f"{body}.stl", scale=1e3)
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_align_mends_a_configuration(study, capsys):
-    """The lines that `align` prints replace those of the configuration."""
-    assert main(["init", "--material", "cartilage", "--axes", "x,y,z"]) == 0
-    capsys.readouterr()
-    assert main(["align", "mine.toml"]) == 0
-    told = capsys.readouterr().out
-    assert "tibia: the configured frame is 1" in told
-    keys = tomllib.loads(told[told.index("\n[knee]\n") :])["knee"]
-    tree = tomllib.loads((study / "mine.toml").read_text())
-    for body in ("femur", "tibia"):
-        tree["knee"][body] |= keys[body]
-    overrides = [
-        f"knee.{body}.{key}={json.dumps(value)}"
-        for body in ("femur", "tibia")
-        for key, value in keys[body].items()
-    ]
-    config = load_config(study / "mine.toml", tuple(overrides))
-    surface = load_surface(config.knee.tibia, "right", "tibia").mesh
-    assert np.abs(surface.vertices.mean(axis=0)).max() < 5e-3
-    assert surface.normals[:, 1].mean() > 0.7
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[knee]\nside = "right"\nfemur = { file = "f.stl" }\n',
-        '[knee]\nside = "right"\nfemur.file = "f.stl"\n',
-        '[knee]\nside = "right"\n[knee.femur]\naxes = [\n  "x",\n  "y",\n  "z",\n]\n',
-    ],
-)
-def test_text_of_another_form_is_refused_whole(text):
-    with pytest.raises(InputError, match="copy the lines that `knee-contact align` prints"):
-        with_values(text, {"knee.femur": {"axes": ["-x", "y", "-z"]}})

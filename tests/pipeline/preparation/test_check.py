@@ -120,6 +120,14 @@ def test_faults_of_a_mesh(study, tmp_path, shapes):
     assert any("1 hole in the surface" in text for text in texts_of(path, "error", **unrepaired))
 
 
+def test_a_flag_that_no_load_may_have_names_its_own_remedy(study, tmp_path, shapes):
+    path = study()
+    export(shell(shapes["femur"], 0.1e-3), tmp_path / "femur.ply")
+    (text, *_) = texts_of(path, "error")
+    assert "does not carry" in text
+    assert text.endswith("use the bearing surface of the femur alone")
+
+
 def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):
     export_tables(tiny_run, tmp_path / "table.csv", wanted=["first"])
     path = tmp_path / "study.toml"
