@@ -43,6 +43,11 @@ class ExecutionConfig(Section):
     """Work in parallel."""
 
     workers: int = Field(0, ge=0, description="number of threads; 0: one per core")
+    scheduler: str = Field(
+        "",
+        pattern=r"^([a-z]+://\S+:\d+)?$",
+        description="address of a Dask scheduler, tcp://host:8786, whose workers work instead",
+    )
 
 
 class RunConfig(ExecutionConfig):
