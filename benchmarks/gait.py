@@ -39,10 +39,10 @@ class Gait:
     start: Pose
 
     def runner(
-        self, simulator: KneeSimulator, model: object, method: str, rtol: float
+        self, simulator: KneeSimulator, model: object, rtol: float
     ) -> Callable[[], SimulationResult]:
         """Return a simulation of the cycle."""
-        options = {"start": self.start, "method": method, "rtol": rtol}
+        options = {"start": self.start, "rtol": rtol}
         return lambda: simulate(model, simulator, self.cycle, **options)
 
 
@@ -62,7 +62,7 @@ def gait() -> Gait:
 
 @measured(
     "One gait cycle with its start and 201 instants reported, relative tolerance 1e-3",
-    {"dynamics": "", "driven by": "", "integrator": "", "evaluations": "d", "median [ms]": ".3g",
+    {"dynamics": "", "driven by": "", "evaluations": "d", "median [ms]": ".3g",
      "ratio": ".3g"},
 )  # fmt: skip
 def cycles() -> Rows:
@@ -71,15 +71,15 @@ def cycles() -> Rows:
     base = None
     for kind, quasi_static in {"full": (), "reduced": REDUCED}.items():
         simulator = replace(g.simulator, quasi_static=quasi_static)
-        for name, model, method, repeats in (
-            ("surrogate", g.knee, "Rodas5P", _REPEATS),
-            ("original", g.original.model, "Rodas5P", 3),
+        for name, model, repeats in (
+            ("surrogate", g.knee, _REPEATS),
+            ("original", g.original.model, 3),
         ):
-            run = g.runner(simulator, model, method, 1e-3)
+            run = g.runner(simulator, model, 1e-3)
             result = run()
             spent = float(np.median([clocked(run, perf_counter)[1] for _ in range(repeats)]))
             base = spent if base is None else base
-            yield kind, name, method, result.statistics.evaluations, spent, spent / base
+            yield kind, name, result.statistics.evaluations, spent, spent / base
 
 
 @measured(
@@ -97,8 +97,8 @@ def reduced() -> Rows:
             superior_mass=share * g.simulator.superior_mass,
             lateral_mass=share * g.simulator.lateral_mass,
         )
-        full = g.runner(held, g.knee, "Rodas5P", 1e-8)()
-        quick = g.runner(replace(held, quasi_static=REDUCED), g.knee, "Rodas5P", 1e-8)()
+        full = g.runner(held, g.knee, 1e-8)()
+        quick = g.runner(replace(held, quasi_static=REDUCED), g.knee, 1e-8)()
         away = np.abs(full.poses - quick.poses).max(axis=0)
         force = np.abs(full.compartment_loads - quick.compartment_loads)[0, :, 1].max()
         yield share, away[3], away[2], away[1], force

@@ -259,12 +259,16 @@ class SurfaceContact(ABC):
     def _contact_loads(
         self, pose: Pose, states: Sequence[CompartmentState], order: int = 0
     ) -> ContactLoads:
-        """Return the loads of all compartments with their flags."""
-        flags = [flag for side in self._sides for flag in self._flags(pose, side, states[side])]
+        """Return the loads of all compartments; flags are found when they are first asked for."""
+
+        def flags() -> tuple[Flag, ...]:
+            found = (self._flags(pose, side, states[side]) for side in self._sides)
+            return tuple(chain.from_iterable(found))
+
         return ContactLoads.trusted(
             values=frozen(np.array([state.loads for state in states])),
             compartments=self.compartment_names,
-            flags=tuple(flags),
+            _flags=flags,
             derivatives=(np.array([state.jacobian for state in states]),) if order else (),
         )
 

@@ -155,7 +155,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
         simulate_cycle(run, original, main, space.path)
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
-    (folder / "times.json").unlink()
     say("  report")
     return write_report(folder)
 
@@ -238,8 +237,7 @@ def _validate(
             for stage, found in knees.items()
             for fitted in found
         ],
-        figures=Figures([*judged[0].figures, *others]),
-        worst=judged[0].worst,
+        figures=Figures([*judged[0].root, *others]),
         front=front_rows(trained[0].fronts),
         learning_curve=[
             point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))

@@ -195,7 +195,6 @@ class GaitSimulation:
             cycles=self.config.cycles,
             samples=self.config.samples,
             rtol=self.config.relative_tolerance,
-            method=self.config.method,
             start=self.start,
             progress=progress,
         )

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import (
+from dynamics.mechanics.chain_parts import (
     GROUND,
     Attachment,
     FreeBase,

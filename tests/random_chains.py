@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dynamics.mechanics.chains import (
+from dynamics.mechanics.chain_parts import (
     GROUND,
-    Assembly,
     Attachment,
     Chain,
     ChainSegment,
@@ -16,6 +15,7 @@ from dynamics.mechanics.chains import (
     SlidingJoint,
     ViscoelasticLink,
 )
+from dynamics.mechanics.chains import Assembly
 
 TABLE = np.linspace(-0.1, 2.1, 111)
 

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.links import Terms
+from dynamics.mechanics.chain_parts import Terms
+from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_number
-from foundation.base.errors import InputError
 from foundation.contact_laws.normal import CompliantFriction, ContactLaw
 
 BoolArray = NDArray[np.bool_]
@@ -74,12 +73,6 @@ class CompliantGround:
     normal: ContactLaw
     #: Friction; by default none.
     friction: CompliantFriction | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.normal, ContactLaw):
-            raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
-        if not isinstance(self.friction, CompliantFriction | None):
-            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(
         self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0

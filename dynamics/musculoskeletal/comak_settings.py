@@ -1,15 +1,35 @@
-"""Settings of COMAK."""
+"""Settings of COMAK, and OpenSim-JAM's file of them: files, reserves, and what is not done."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
+from math import hypot
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    FLAG,
+    INTEGER,
+    LAST_NAME,
+    NAMES,
+    NUMBER,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+    read_function,
+    read_object,
+    read_tool,
+    settings_notes,
+)
 from dynamics.musculoskeletal.plant import MuscleSet
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
@@ -147,3 +167,185 @@ class ComakFiles:
     external_loads: Path | None
     #: Further forces of the model: the reserves.
     forces: Path | None
+
+
+_ACTUATOR = "CoordinateActuator"
+
+
+def read_reserves(path: str | Path) -> dict[str, float]:
+    """Read the reserve [N m, N] of each coordinate from OpenSim's force set (XML)."""
+    forces = read_object(path, "reserves").child("ForceSet")
+    if forces is None:
+        return {}
+    return reserves_in(f for f in forces.objects() if f.boolean("appliesForce", True))
+
+
+def reserves_in(forces: Iterable[OsimObject]) -> dict[str, float]:
+    """Return the force at full control [N m, N] of the actuator of each coordinate in a set."""
+    found: dict[str, float] = {}
+    for actuator in forces:
+        if actuator.tag == _ACTUATOR:
+            force = actuator.number("optimal_force", 1.0)
+            check_number(f"{actuator.where}, optimal_force", force, above=0.0)
+            found[actuator.last_name("coordinate")] = force
+    return found
+
+
+def with_actuators(settings: ComakSettings, actuators: Mapping[str, float]) -> ComakSettings:
+    """Return settings whose reserves include actuators [N m, N] on coordinates solved for."""
+    free = (*settings.primary, *(s.name for s in settings.secondary))
+    own = {name: force for name, force in actuators.items() if name in free}
+    if not own:
+        return settings
+    # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
+    forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
+    forces |= {name: hypot(forces.get(name, 0.0), force) for name, force in own.items()}
+    return replace(settings, reserve_forces=tuple(forces.items()))
+
+
+_SETTINGS = (
+    Property("primary_coordinates", "primary", NAMES, ()),
+    Property("start_time", "start", OPTIONAL, -1.0),
+    Property("stop_time", "stop", OPTIONAL, -1.0),
+    Property("time_step", "step", OPTIONAL, -1.0),
+    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0),
+    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True),
+    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5),
+    Property("max_iterations", "iterations", INTEGER, 25),
+    Property("udot_tolerance", "tolerance", NUMBER, 1.0),
+    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0),
+    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3),
+    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0),
+    Property("use_muscle_physiology", "fibre_forces", FLAG, False),
+)
+_FILES = (
+    Property("model_file", "model", FILE, None),
+    Property("coordinates_file", "motion", FILE, None),
+    Property("external_loads_file", "external_loads", FILE, None),
+    Property("force_set_file", "forces", FILE, None),
+)
+_READ_APART = read_apart(
+    "prescribed_coordinates",
+    "COMAKSecondaryCoordinateSet",
+    "COMAKCostFunctionParameterSet",
+    "COMAKCostFunctionWeightSet",
+    "activation_exponent",
+    "replace_force_set",
+    "results_prefix",
+)
+TOOL = ObjectTable(
+    "COMAKTool",
+    (*_SETTINGS, *_FILES, *_READ_APART),
+    details=frozenset({
+        "results_directory", "settle_sim_results_directory", "settle_sim_results_prefix",
+        "print_settle_sim_results", "settle_accuracy", "settle_internal_step_limit",
+        "geometry_folder", "unit_udot_epsilon", "optimization_scale_delta_coord",
+        "ipopt_diagnostics_level", "ipopt_max_iterations", "ipopt_convergence_tolerance",
+        "ipopt_constraint_tolerance", "ipopt_limited_memory_history",
+        "ipopt_nlp_scaling_max_gradient", "ipopt_nlp_scaling_min_value",
+        "ipopt_obj_scaling_factor", "ipopt_expect_infeasible_problem", "model_assembly_accuracy",
+        "verbose",
+    }),
+    not_done=frozenset({"print_processed_input_kinematics", "use_visualizer", "AnalysisSet"}),
+)  # fmt: skip
+_SECONDARY = ObjectTable(
+    "COMAKSecondaryCoordinate",
+    (
+        Property("coordinate", "name", LAST_NAME, ""),
+        Property("max_change", "largest_step", NUMBER, 0.05),
+        *read_apart("comak_damping"),
+    ),
+)
+
+
+class ComakFile:
+    """Settings of OpenSim-JAM's COMAKTool; `others` replace files, by `ComakFiles`' field."""
+
+    def __init__(self, path: str | Path, others: Mapping[str, Path] | None = None) -> None:
+        #: The settings as XML.
+        self.tool = read_tool(path, TOOL)
+        self._others = {} if others is None else dict(others)
+        self._prescribed = self.tool.names("prescribed_coordinates")
+        self._path = path
+
+    @property
+    def files(self) -> ComakFiles:
+        """Model, motion, external loads and reserves."""
+        named = self.tool.read(_FILES) | self._others
+        for tag, key in (("model_file", "model"), ("coordinates_file", "motion")):
+            if named[key] is None:
+                raise self.tool.fault(tag, "a file", "none")
+        return ComakFiles(**named)
+
+    def settings(self, viscosities: Mapping[str, float] | None = None) -> ComakSettings:
+        """Return the settings; `viscosities` of the model are the default damping."""
+        tool = self.tool
+        exponent = tool.number("activation_exponent", 2.0)
+        if exponent != 2.0:
+            raise tool.fault("activation_exponent", "2", f"{exponent:g}")
+        values, forces = tool.read(_SETTINGS), self.files.forces
+        secondary = self._secondary(viscosities or {})
+        check_distinct(values["primary"], self._prescribed, tuple(s.name for s in secondary))
+        reserves = () if forces is None else tuple(read_reserves(forces).items())
+        weights = _muscle_weights(tool)
+        return ComakSettings(
+            secondary=secondary, muscle_weights=weights, reserve_forces=reserves, **values
+        )
+
+    def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
+        found = []
+        for each in self.tool.below(_SECONDARY.tag):
+            values = each.read(_SECONDARY.properties)
+            damping = each.number("comak_damping", viscosities.get(values["name"], 1.0))
+            found.append(SecondaryCoordinate(damping=damping, **values))
+        return tuple(found)
+
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Coordinates that the list of the file prescribes."""
+        return self._prescribed
+
+    def notes(self, coordinates: Collection[str]) -> tuple[str, ...]:
+        """Return notes on settings that are not carried out, for coordinates of a model."""
+        if self.tool.boolean("replace_force_set", False):
+            raise InputError(
+                f"{self._path}, replace_force_set: expected false, found true, which removes the "
+                "muscles and ligaments of the model; set replace_force_set to false"
+            )
+        where = f"{self._path}, prescribed_coordinates"
+        check_coordinates(where, self._prescribed, coordinates)
+        return settings_notes(self.tool, TOOL, _SECONDARY)
+
+
+def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise an `InputError` unless every name is that of a coordinate of the model."""
+    for name in names:
+        if name not in known:
+            alike = sorted(get_close_matches(name, list(known), n=3))
+            wanted = f"such as {', '.join(alike)}" if alike else f"one of {', '.join(known)}"
+            raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
+
+
+def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
+    """Return the weights [1] that parameters of single muscles state."""
+    tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
+    found: dict[str, float] = {}
+    for parameter in (each for tag in tags for each in tool.below(tag)):
+        name = parameter.last_name("actuator")
+        if not name:
+            raise parameter.fault("actuator", "a muscle", "none")
+        for part in parameter.element:
+            if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
+                raise InputError(
+                    f"{parameter.where}: expected actuator and weight, found "
+                    f"{part.get('name') or part.tag}; muscles have the bounds of the model, and "
+                    "activations alone cost"
+                )
+        element = parameter.value("weight")
+        line = None if element is None else read_function(parameter.of(element)).line
+        if line is None or line[0]:
+            kind = "none" if element is None else element.tag
+            raise parameter.fault("weight", "a Constant", kind)
+        if found.setdefault(name, line[1]) != line[1]:
+            raise parameter.fault("actuator", "one weight of each muscle", f"two of {name}")
+    return tuple(found.items())

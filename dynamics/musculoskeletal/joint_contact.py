@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dynamics.musculoskeletal.joint_kinematics import BODY, KinematicChain, Placement
+from dynamics.musculoskeletal.osim_joints import BODY, KinematicChain, Placement
 from dynamics.musculoskeletal.plant import Plant
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray

@@ -14,8 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
-from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground, placements_in_ground
+from dynamics.musculoskeletal.osim_joints import (
+    BODY,
+    OsimJoint,
+    Placement,
+    path_to_ground,
+    placements_in_ground,
+)
 from dynamics.musculoskeletal.osim_model import ContactMesh, OsimModel
 from foundation.base.checks import FloatArray
 

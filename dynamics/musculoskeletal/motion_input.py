@@ -28,34 +28,12 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Largest time between rows that resolve a step [s].
-_COARSEST = 0.1
-
-
-def check_seconds(source: object, time: FloatArray) -> None:
-    """Refuse rows at times (N,) [s] that are too far apart for seconds; `source` is the file."""
-    if len(time) < 2:
-        return
-    step = float(np.median(np.diff(time)))
-    if step <= _COARSEST:
-        return
-    whole = step == round(step)
-    unit = "numbers of frames, or per cent of a stride" if whole else "milliseconds"
-    raise InputError(
-        f"{source}: expected times in seconds, with rows at most {_COARSEST:g} s apart, found rows "
-        f"{step:.4g} apart from {time[0]:g} to {time[-1]:g}; the times look like {unit}: convert "
-        "them to seconds"
-    )
-
-
 #: Angles in radians: all move by at most half a turn, in which a heading may be more than a turn,
 #: and one by more than 10 degrees, or, where fewer than three move, by more than 70 degrees [rad].
 _HALF_TURN, _TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 7.0, 0.18, 1.2, 3
 #: Angles in degrees: half of those that move are beyond this, as radians more than half a turn, or
 #: one beyond two turns.
 _BEYOND_HALF_TURN, _LARGEST_ANGLE = 3.5, 4.0 * np.pi
-#: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
-_FAR, _FAR_IN_JOINT = 100.0, 1.0
 
 
 class CoordinateTable:
@@ -112,18 +90,6 @@ class CoordinateTable:
                 "convert the angles to radians if they are in degrees"
             )
 
-    def check_lengths(self, secondary: tuple[str, ...]) -> None:
-        """Refuse translations that can only be millimetres."""
-        for name in self.columns:
-            limit = _FAR_IN_JOINT if name in secondary else _FAR
-            far = float(np.abs(self._column(name)).max())
-            if name not in self._angles and far > limit:
-                raise InputError(
-                    f"{self.table.source}, column {name}: expected metres, at most {limit:g}, "
-                    f"found {far:.4g}; the motion's translations look like millimetres: divide "
-                    "them by 1000"
-                )
-
 
 #: Slack of instants relative to the time step, and of frequencies.
 _SLACK = 1e-6
@@ -149,7 +115,6 @@ def read_motion(
     found.check_angles()
     for name, k in found.columns.items():
         values[:, k] = found.in_si(name)
-    found.check_lengths(tuple(s.name for s in settings.secondary))
     missing = [name for name in settings.primary if name not in found.columns]
     if missing:
         raise InputError(

@@ -17,9 +17,15 @@ from pathlib import Path
 
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal.comak_file import reserves_in
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
-from dynamics.musculoskeletal.osim_joints import FrameTree, OsimJoint, chain_between, read_joint
+from dynamics.musculoskeletal.comak_settings import reserves_in
+from dynamics.musculoskeletal.osim_joints import (
+    FrameTree,
+    KinematicChain,
+    OsimJoint,
+    Placement,
+    chain_between,
+    read_joint,
+)
 from dynamics.musculoskeletal.osim_xml import (
     FLAG,
     NUMBER,

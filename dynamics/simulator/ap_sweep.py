@@ -21,8 +21,9 @@ from foundation.base.pose import Pose
 
 #: Coordinates held in turn, from the most to the fewest: each rest is the start of the next search.
 _HELD = (("anterior", "rotation", "lateral"), ("anterior", "rotation"), ("anterior",))
-#: Largest number of evaluations at one position.
-_ITERATIONS = 150
+#: Largest number of evaluations at one position, and largest residual as a share of the axial
+#: force: a rest tells the sign of the AP force and where a search begins.
+_ITERATIONS, _TOLERANCE = 150, 2e-3
 _AP = 1 + FREE_COORDINATES.index("anterior")
 
 
@@ -112,6 +113,7 @@ def _released(
             axial_force=axial_force,
             start=start,
             held=held,
+            tolerance=_TOLERANCE,
             iterations=_ITERATIONS,
         )
 

@@ -1,4 +1,4 @@
-"""Simulation of the knee over gait cycles, by Rodas5P (Steinebach 2023, BIT 63:27) and Rodas4P."""
+"""Simulation of the knee over gait cycles, by Rodas5P (Steinebach 2023, BIT 63:27)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.core import rosenbrock
-from dynamics.core.tableaus import TABLEAUS
+from dynamics.core.tableaus import RODAS5P
 from dynamics.protocol import ContactModel, describe_pose, in_library
 from dynamics.simulator.equations import KneeEquations, SimulationError
 from dynamics.simulator.equilibrium import settle
@@ -22,7 +22,7 @@ from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.variation import scaled_loads
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.base.checks import FloatArray, check_array, check_count, check_in, check_number
+from foundation.base.checks import FloatArray, check_array, check_count, check_number
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
@@ -136,7 +136,6 @@ def simulate(
     samples: int = 201,
     rtol: float = DEFAULT_RTOL,
     atol: ArrayLike | None = None,
-    method: Literal["Rodas5P", "Rodas4P"] = "Rodas5P",
     initial: Pose | None = None,
     start: Pose | None = None,
     max_step: float | None = None,
@@ -145,9 +144,9 @@ def simulate(
     """Simulate the knee over whole gait cycles and return the last cycle.
 
     Contact makes the equations stiff and lightly damped; an L-stable method with the analytic
-    Jacobian can take steps longer than the contact oscillation. The Rosenbrock methods (Hairer &
-    Wanner 1996, section IV.7) need one Jacobian and no iteration per step, and also solve for
-    quasi-static coordinates without damping; with a `ContactSurrogate` they run in C alone.
+    Jacobian can take steps longer than the contact oscillation. The Rosenbrock method (Hairer &
+    Wanner 1996, section IV.7) needs one Jacobian and no iteration per step, and also solves for
+    quasi-static coordinates without damping; with a `ContactSurrogate` it runs in C alone.
     Multistep methods are unstable near the imaginary axis and take smaller steps.
 
     Parameters
@@ -167,8 +166,6 @@ def simulate(
     atol : (n,) array_like, optional
         Absolute tolerances of the state [rad, m, s] (`KneeEquations`); by default `DEFAULT_ATOL`
         and `DEFAULT_RATE_ATOL` in proportion to `rtol`.
-    method : {"Rodas5P", "Rodas4P"}
-        Integrator.
     initial : Pose, optional
         Exact pose at the start, at rest; prescribed coordinates must equal those of the cycle. By
         default the static equilibrium under the loads at the start, moving as the inputs change.
@@ -200,10 +197,9 @@ def simulate(
         model, simulator, cycle, cycles=cycles, samples=samples, rtol=rtol, atol=atol,
         initial=initial, start=start, max_step=max_step, progress=report,
     )  # fmt: skip
-    check_in("method", method, TABLEAUS)
     equations, limits, state, times, percent = ready
     started = time.perf_counter()
-    done = equations.integrate(TABLEAUS[method], limits, state, times)
+    done = equations.integrate(RODAS5P, limits, state, times)
     elapsed = time.perf_counter() - started
     if done.ended != rosenbrock.DONE:
         _failed(equations, done)

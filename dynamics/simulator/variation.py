@@ -44,7 +44,7 @@ class VariedContact:
         return ContactLoads.trusted(
             values=frozen(values),
             compartments=loads.compartments,
-            flags=loads.flags,
+            _flags=lambda: loads.flags,
             derivatives=derivatives,
         )
 

@@ -7,8 +7,7 @@ those of the document; along the ground, the stiffness is S0 here.
 
 import numpy as np
 
-from dynamics.mechanics.unilateral import UnilateralLink, simulate_links
-from dynamics.mechanics.unilateral.links import LinkMotion
+from dynamics.mechanics.unilateral import LinkMotion, UnilateralLink, simulate_links
 
 MASS, GRAVITY = 10.0, 9.81  # [kg], [m/s²]
 VELOCITY = (5.0, -2.5)  # along the ground and up [m/s]

@@ -11,7 +11,7 @@ chosen, not measured.
 import numpy as np
 
 from dynamics.mechanics import chains
-from dynamics.mechanics.ground.legs import leg_segments
+from dynamics.mechanics.ground import leg_segments
 
 MASS, HEIGHT = 75.0, 1.75  # [kg, m]
 LEG = leg_segments(MASS, HEIGHT)

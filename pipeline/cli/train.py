@@ -37,10 +37,6 @@ class JamOptions:
 
     Parameters
     ----------
-    contact : tuple of str
-        Contact of a joint of a walk. original: springs on flat triangles as in OpenSim-JAM;
-        surrogate: the newest runs in `runs` with the meshes of the model; or a run directory.
-        Repeat the option for each joint.
     replay : Path, optional
         plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model : Path, optional
@@ -49,7 +45,6 @@ class JamOptions:
         Folder with the mesh files that the folder of the model lacks.
     """
 
-    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = ()
     replay: Path | None = None
     model: Path | None = None
     geometry: Path | None = None

@@ -364,10 +364,9 @@ def tables(
     *,
     out: Path,
     table: Annotated[tuple[str, ...], Parameter(metavar="NAME", consume_multiple=False)] = (),
-    format: Literal["csv", "parquet"] = "csv",
     units: Literal["si", "people"] = "si",
 ) -> Answer:
-    r"""Write sample tables and the simulated cycles of a run as CSV or Parquet.
+    r"""Write sample tables and the simulated cycles of a run as CSV.
 
     Parameters
     ----------
@@ -377,8 +376,6 @@ def tables(
         File to write; a folder for several tables.
     table : tuple of str
         Name of a table; repeat the option for more (default: all tables).
-    format : {"csv", "parquet"}
-        File format.
     units : {"si", "people"}
         SI units and radians, or degrees, mm, N mm, mm² and MPa.
 
@@ -391,7 +388,7 @@ def tables(
     from pipeline.reports.judgement import judgement_lines, stored_judgement
     from pipeline.store.samples import export_tables
 
-    files = export_tables(source, format, out, wanted=table, people=units == "people")
+    files = export_tables(source, out, wanted=table, people=units == "people")
     paths = [str(path) for path in files]
     found = stored_judgement(source) if source.is_dir() else None
     known = {} if found is None else {"verdict": found}

@@ -356,7 +356,6 @@ class SimulationConfig(Section):
         "full", description="dynamics of all coordinates, or height, adduction and ML quasi-static"
     )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
-    method: Literal["Rodas5P", "Rodas4P"] = Field("Rodas5P", description="integrator")
     wear_law: Literal["factor", "coefficient"] = Field(
         "factor", description="wear over force and sliding distance, or over area and distance"
     )

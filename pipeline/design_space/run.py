@@ -318,7 +318,6 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     document = _document(run, drawn, evaluated, away, knee, judged_unseen, judged)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, config, knee)
-    (run.folder / "times.json").unlink()
     return document
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.leg_sides import LegSide, leg_side
+from dynamics.musculoskeletal.osim_joints import Placement
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray, check_number
@@ -337,14 +337,6 @@ def material_notes(model: OsimModel) -> tuple[str, ...]:
         for modulus, names in found.items()
         if (text := unusual_modulus(1e-6 * modulus))
     )
-
-
-def contact_meshes(
-    model: OsimModel, meshes: Mapping[str, Path] | None = None
-) -> dict[str, tuple[TriangleMesh, TriangleMesh]]:
-    """Return the meshes of bed and target [m] of each contact of a model, by its name."""
-    surfaces = ContactSurfaces(model, meshes)
-    return {c.name: (surfaces.unturned(c.bed), surfaces.unturned(c.target)) for c in model.contacts}
 
 
 def _joint_contact(

@@ -92,7 +92,6 @@ class Accuracy(Part):
     wanted_error_percent: float | None
     models: list[dict[str, Any]]
     compartments: list[str]
-    worst_cases: list[dict[str, Any]]
     too_narrow: list[str]
     learning_curve: list[dict[str, Any]]
     front: list[dict[str, Any]]
@@ -115,7 +114,6 @@ def accuracy_of(files: RunFiles) -> Accuracy:
         wanted_error_percent=files.config["surrogate"].get("wanted_error_percent"),
         models=shown["models"],
         compartments=list(validation.parts),
-        worst_cases=shown["worst"],
         too_narrow=[
             f"{row.part} {CATALOGUE[row.quantity].label} ({value:.0f} %)"
             for row, value in covered

@@ -22,7 +22,7 @@ from dynamics.core.rosenbrock import (
     TOO_MANY_STEPS,
     Limits,
 )
-from dynamics.core.tableaus import TABLEAUS, Tableau
+from dynamics.core.tableaus import RODAS5P, Tableau
 from dynamics.simulator.integrator import prepared
 from foundation.base.checks import FloatArray
 from foundation.base.flags import WORDINGS
@@ -105,7 +105,7 @@ def live_section(
     driven = [short for short, name in _LOADS.items() if name in gait.cycle.signals]
     rows = {name: COORDINATES.index(name) for name in COORDINATES}
     data = {
-        **_memory(knee, equations.problem, limits, times, TABLEAUS[config.method], image),
+        **_memory(knee, equations.problem, limits, times, RODAS5P, image),
         **_design(knee, config, image, expected),
         "pressures": _pressures(knee, image),
         "image": _packed(image.content),

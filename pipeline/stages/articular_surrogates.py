@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,20 +17,16 @@ from dynamics.musculoskeletal.joint_contact import (
     mirrored_pose,
     pose_of,
 )
-from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import Placement
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
-from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import springs_of
 from pipeline.stages.run_folder import TrainedRun
-from pipeline.store.job import RunError
 from pipeline.store.samples import OK, poses_of
 
-#: Meshes of bed and target of contacts, by the names of the contacts.
-ContactMeshes = Mapping[str, tuple[TriangleMesh, TriangleMesh]]
 #: Largest distance between vertices of equal meshes [m].
 _APART = 1e-7
 #: Held-out poses at which forces are compared, and their largest difference [1].
@@ -55,58 +50,6 @@ def with_surrogates(
         else contact
         for contact in contacts
     )
-
-
-def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]:
-    """Return run directories by the names of the contacts whose meshes they have."""
-    found: dict[str, Path] = {}
-    for folder in folders:
-        name = _contact_of(contacts, TrainedRun.open(folder))
-        if name is None:
-            raise InputError(
-                f"{folder}: expected a run with the meshes of a contact of the model "
-                f"({', '.join(contacts)}), found other meshes; train the surrogate with the meshes "
-                "of the model"
-            )
-        if name in found:
-            raise InputError(
-                f"{name}: expected one run with the meshes of the contact, found {found[name]} "
-                f"and {folder}"
-            )
-        found[name] = folder
-    return found
-
-
-def newest_runs(contacts: ContactMeshes, parent: Path) -> dict[str, Path]:
-    """Return the newest finished runs in a folder with the meshes of contacts, by contact."""
-    found: dict[str, Path] = {}
-    surrogates = sorted(parent.glob("*/knee.npz"), key=lambda f: f.stat().st_mtime, reverse=True)
-    for folder in (file.parent for file in surrogates):
-        # Runs that do not open, or of meshes that are gone, are no surrogates of these contacts.
-        with suppress(RunError, InputError):
-            name = _contact_of(contacts, TrainedRun.open(folder))
-            if name is not None:
-                found.setdefault(name, folder)
-    if not found:
-        raise InputError(
-            f"{parent}: expected a finished run with the meshes of a contact "
-            f"({', '.join(contacts)}), found none; train a surrogate with the meshes of the model, "
-            "or name its run directory"
-        )
-    return found
-
-
-def _contact_of(contacts: ContactMeshes, run: TrainedRun) -> str | None:
-    """Return the name of the contact that has the meshes of a run, None if there is none."""
-    if not run.config.contact.has_laws:
-        return None
-    trained = load_surfaces(run.config)
-    for name, (bed, target) in contacts.items():
-        pairs = ((trained.tibia, bed), (trained.femur, target))
-        same = all(np.array_equal(own.faces, mesh.faces) for own, mesh in pairs)
-        if same or all(_are_mirrored(*pair) for pair in pairs):
-            return name
-    return None
 
 
 def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:

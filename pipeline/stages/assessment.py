@@ -29,8 +29,8 @@ from pipeline.store.figures import (
     AT_POSE_ALL,
     CROSS_VALIDATION,
     Figure,
+    Figures,
     FrontRow,
-    Worst,
     of_model,
 )
 from pipeline.store.quantities import OUTPUTS
@@ -38,7 +38,6 @@ from pipeline.store.run_documents import Speed
 from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
-from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import DomainSamples, Predictor, SeenSamples, fit_domain
@@ -49,7 +48,7 @@ from surrogates.formulations.validation import (
     errors_at_pose,
     predict_at_pose,
 )
-from surrogates.sampling.space import VARIABLES, SampleSpace
+from surrogates.sampling.space import SampleSpace
 
 #: Samples along gait that tell the loads there, over the samples of the whole box [1].
 _ALONG = 0.25
@@ -218,11 +217,6 @@ def field_figures(
     return figures
 
 
-#: Number of the worst held-out samples in the list.
-WORST = 5
-#: Scaled variable, and shear force over axial force, beyond which a sample gives a reason.
-_NEAR_BORDER, _STEEP = 0.9, 0.2
-
 #: Least number of poses in a timed loop, and number of loops.
 _LOOP, _LOOPS = 200, 15
 
@@ -232,21 +226,14 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
     return table[infeasibility(loads_of(table), feasibility, 0.0) == ""]
 
 
-class Judged(NamedTuple):
-    """Errors of a surrogate at held-out samples: parts of `validation.json`."""
-
-    figures: list[Figure]
-    worst: list[Worst]
-
-
 def assess(
     knee: ContactSurrogate,
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
-) -> Judged:
+) -> Figures:
     """Return the held-out errors of a surrogate, per compartment, load and quantity."""
-    judged = Judged([], [])
+    figures: list[Figure] = []
     for name in knee.compartments:
         rows = usable(held_out, name)
         inside = feasible(rows, feasibility)
@@ -266,19 +253,18 @@ def assess(
         }
         if surrogate.learns_heights:
             errors[AT_LOAD] = errors_at_load(surrogate, poses, truth)
-        judged.figures.extend(_errors(name, errors))
-        judged.figures.extend(_coverage(name, truth - predicted, expected))
-        judged.figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
-        judged.worst.extend(_worst(name, surrogate, inside, predicted, expected))
-    return judged
+        figures.extend(_errors(name, errors))
+        figures.extend(_coverage(name, truth - predicted, expected))
+        figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
+    return Figures(figures)
 
 
-def compared(judged: Judged, model: int) -> list[Figure]:
+def compared(judged: Figures, model: int) -> list[Figure]:
     """Return the figures by which a further model of `validation.json` is compared."""
     kept = {(AT_POSE, "nrmse"): WRENCH_COLUMNS, (AT_LOAD, "rmse"): ("height_m",)}
     return [
         row.model_copy(update={"about": of_model(row.about, model)})
-        for row in judged.figures
+        for row in judged.root
         if row.quantity in kept.get((row.about, row.statistic), ())
     ]
 
@@ -333,48 +319,6 @@ def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[F
         for statistic, values in found.items():
             for column, value in zip(columns, values, strict=True):
                 yield Figure.of(about, name, column, statistic, value, len(check.rows))
-
-
-def _worst(
-    name: str,
-    surrogate: CompartmentSurrogate,
-    rows: pd.DataFrame,
-    predicted: FloatArray,
-    errors: FloatArray,
-) -> list[Worst]:
-    """Return the samples with the largest errors of the axial load at a given pose."""
-    truth, poses = loads_of(rows), poses_of(rows)
-    error = predicted[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
-    x, _ = surrogate.space.scaled(poses, truth[:, AXIAL_FORCE])
-    worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
-    return [
-        Worst(
-            part=name,
-            index=int(rows["index"].iloc[k]),
-            flexion_rad=float(poses[k, 0]),
-            adduction_rad=float(poses[k, 1]),
-            rotation_rad=float(poses[k, 2]),
-            anterior_m=float(poses[k, 3]),
-            lateral_m=float(poses[k, 5]),
-            axial_load_N=float(truth[k, 1]),
-            error_N=float(error[k]),
-            standard_error_N=float(errors[k, 1]) if np.isfinite(errors[k, 1]) else None,
-            reason=location(x[k], truth[k]),
-        )
-        for k in worst
-    ]
-
-
-def location(variables: FloatArray, loads: FloatArray) -> str:
-    """Return in words where a sample of variables (6,) [1] and loads (12,) [SI] is."""
-    near = np.abs(variables[:5]) > _NEAR_BORDER
-    places = [f"near the border in {name}" for name in np.array(VARIABLES)[:5][near]]
-    if variables[5] > _NEAR_BORDER:
-        places.append("near the largest load")
-    for k, way in ((0, "AP"), (2, "ML")):
-        if abs(loads[k]) > _STEEP * loads[1]:
-            places.append(f"on a slope ({way} force {loads[k] / loads[1]:.2f} of axial)")
-    return "; ".join(places) or "inside the box, on no slope"
 
 
 def held_out_point(

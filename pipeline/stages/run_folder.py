@@ -28,7 +28,7 @@ from foundation.surfaces.mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.execution import Execution
-from pipeline.files import check_present, write_document, write_json, writing
+from pipeline.files import write_document, writing
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
@@ -45,7 +45,7 @@ from pipeline.store.job import (
     write_made_with,
 )
 from pipeline.store.job import RunError as RunError
-from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots, StageTimes
+from pipeline.store.run_documents import ELASTIC_LAYER, Part, PathKnots
 from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore, chunk_size
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
@@ -60,7 +60,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
-    "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
+    "report.json", "run.json", "pressure_maps.npz", "frames.npz", "wear.npz",
     "combinations.json", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip
@@ -76,7 +76,6 @@ class Run(AbstractContextManager["Run"]):
         self.config = config
         self.folder = folder
         self.seconds: dict[str, float] = defaultdict(float)
-        self._prepared = False
         self.execution = Execution.of(config.run)
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
@@ -99,14 +98,10 @@ class Run(AbstractContextManager["Run"]):
             (self.folder / "samples").mkdir(exist_ok=True)
         if job.resumed:
             self._continue(job)
-            if (times := self.folder / "times.json").exists():
-                for stage, seconds in read_document(times, StageTimes).root.items():
-                    self.seconds[stage] += seconds
         else:
             job.clear()
         job.write_config()
         write_made_with(self.folder, job.text)
-        self._prepared = True
 
     def _continue(self, job: Job) -> None:
         """Prepare to go on with the configuration of the directory, or with a changed one."""
@@ -124,12 +119,7 @@ class Run(AbstractContextManager["Run"]):
         say(self.stages.begin(stage, detail))
         start = time.perf_counter()
         yield
-        # A resumed run adds to the earlier times of its stages.
         self.seconds[stage] += time.perf_counter() - start
-        # Before `prepare`, the folder may belong to another run.
-        if self._prepared:
-            check_present(self.folder)
-            write_json(self.folder / "times.json", self.seconds)
 
     def evaluate(self, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
         """Return samples with their results; unknown ones are evaluated in parallel."""

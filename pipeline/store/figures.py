@@ -141,22 +141,6 @@ class Fitted(Part):
     fit_s: Optional
 
 
-class Worst(Part):
-    """Sample of a compartment with a large error of the axial force."""
-
-    part: str
-    index: Count
-    flexion_rad: Number
-    adduction_rad: Number
-    rotation_rad: Number
-    anterior_m: Number
-    lateral_m: Number
-    axial_load_N: Number
-    error_N: Number
-    standard_error_N: Optional
-    reason: str
-
-
 class FrontRow(Part):
     """A surrogate from which the family "auto" chose, with its out-of-sample errors."""
 
@@ -188,7 +172,6 @@ class Validation(Part):
 
     models: Annotated[list[Fitted], Field(min_length=1)]
     figures: Figures
-    worst: list[Worst]
     front: list[FrontRow] = Field(default_factory=list)
     learning_curve: list[Round]
 

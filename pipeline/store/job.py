@@ -202,7 +202,7 @@ def _shown(keys: dict[str, Any], key: str) -> str:
 
 
 #: Files of a folder that are not results.
-_NO_RESULTS = frozenset({LOCK_FILE, MADE_WITH, "times.json"})
+_NO_RESULTS = frozenset({LOCK_FILE, MADE_WITH})
 
 
 class JobKind(NamedTuple):
@@ -293,12 +293,9 @@ class Job:
         with locked(self.folder, make=True):
             yield
 
-    def begin(self, *differing: str) -> None:
-        """Remove earlier results, except those to continue with, and write the configuration.
-
-        `differing` names, in words, other inputs that differ from the job to be continued.
-        """
-        if self.resumed and (changed := self._changed_keys() or list(differing)):
+    def begin(self) -> None:
+        """Remove earlier results, except those to continue with, and write the configuration."""
+        if self.resumed and (changed := self._changed_keys()):
             raise RunError(
                 f"{self.folder}: the {self.kind.name} in this folder differs in "
                 f"{', '.join(changed)}; start again with --force instead of --resume, or choose "

@@ -91,7 +91,7 @@ def to_display(content: Any, factor: float = 1.0) -> Any:
     if isinstance(content, dict):
         shown = {}
         for key, value in content.items():
-            name, own = _display(key)
+            name, own = display(key)
             shown[name] = to_display(value, factor if own == 1.0 else own)
         return shown
     if isinstance(content, list | tuple):
@@ -101,7 +101,7 @@ def to_display(content: Any, factor: float = 1.0) -> Any:
     return factor * content
 
 
-def _display(key: str) -> tuple[str, float]:
+def display(key: str) -> tuple[str, float]:
     """Return a key with the unit in which people read its number, and the factor to it."""
     column = next((name for name in CATALOGUE if f"_{key}".endswith(f"_{name}")), None)
     if column is not None:

@@ -12,7 +12,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    RootModel,
     model_validator,
 )
 
@@ -288,18 +287,6 @@ class RunRecord(Part):
     def not_given(self) -> list[str]:
         """Columns that the original model, a table, does not contain."""
         return [] if isinstance(self.original, FromModel) else self.original.not_given
-
-
-class StageTimes(RootModel[dict[str, Number]]):
-    """`times.json`: times of the stages of an interrupted run [s]."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class StudyInputs(Part):
-    """`inputs.json` of a study."""
-
-    source: str
 
 
 class Failure(Part):

@@ -16,10 +16,10 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
 from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
-from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.files import replacing
 from pipeline.store.documents import make_again
 from pipeline.store.job import check_configuration
+from pipeline.store.quantities import display
 
 #: Units that a column may end with, by the SI unit that they measure: factor to the SI unit.
 UNITS: dict[str, dict[str, float]] = {
@@ -29,12 +29,6 @@ UNITS: dict[str, dict[str, float]] = {
     "Nm": {"Nm": 1.0, "Nmm": 1e-3},
     "m2": {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6},
     "Pa": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6},
-}
-#: Units for people, by SI units; the others are the same for people.
-PEOPLE = {
-    unit_token(quantity.unit): unit_token(quantity.unit_for_people)
-    for quantity in QUANTITIES.values()
-    if quantity.unit != quantity.unit_for_people
 }
 
 
@@ -219,28 +213,24 @@ def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
 
 def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table in degrees, mm, N, N mm, mm² and MPa, with these units in the names."""
-    columns = {}
-    for name in map(str, table.columns):
-        unit = unit_of(name)
-        if unit is None or unit.si not in PEOPLE or unit.factor != 1.0:
-            columns[name] = table[name]
-            continue
-        token = PEOPLE[unit.si]
-        columns[f"{unit.quantity}_{token}"] = table[name] / UNITS[unit.si][token]
-    return pd.DataFrame(columns)
+    shown = {name: display(str(name)) for name in table}
+    return pd.DataFrame(
+        {
+            column: table[name] if factor == 1.0 else factor * table[name]
+            for name, (column, factor) in shown.items()
+        }
+    )
 
 
 def export_tables(
-    source: Path, kind: str, out: Path, *, wanted: Sequence[str] = (), people: bool = False
+    source: Path, out: Path, *, wanted: Sequence[str] = (), people: bool = False
 ) -> list[Path]:
-    """Write tables of a run, or a single table, for other programs; return the written files.
+    """Write tables of a run, or a single table, as CSV; return the written files.
 
     Parameters
     ----------
     source : Path
         Run directory, or a Parquet file.
-    kind : {"csv", "parquet"}
-        CSV with units in the column names, or Parquet.
     out : Path
         The file; a folder for several tables.
     wanted : sequence of str
@@ -258,15 +248,14 @@ def export_tables(
     tables = {name: read_table(file) for name, file in _table_files(source, wanted).items()}
     if people:
         tables = {name: in_people_units(table) for name, table in tables.items()}
-    targets = [out] if len(tables) == 1 else [out / f"{name}.{kind}" for name in tables]
+    targets = [out] if len(tables) == 1 else [out / f"{name}.csv" for name in tables]
     if len(tables) > 1 and out.is_file():
         raise InputError(
             f"{out}: expected a folder for {len(tables)} tables, found a file; choose another "
             "--out, or one table with --table"
         )
-    write = write_table if kind == "parquet" else write_csv
     for table, target in zip(tables.values(), targets, strict=True):
-        write(table, target)
+        write_csv(table, target)
     return targets
 
 

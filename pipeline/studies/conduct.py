@@ -14,15 +14,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import pandas as pd
 
 from pipeline.config.schema_base import Section
-from pipeline.files import write_document, write_json
+from pipeline.files import write_document
 from pipeline.reports.pages import write_page
-from pipeline.store.documents import read_document
 from pipeline.store.job import Job, JobKind
-from pipeline.store.run_documents import Computed, StudyInputs
+from pipeline.store.run_documents import Computed
 from pipeline.store.samples import write_csv
-
-#: File with the digest of what an interrupted study continues with.
-INPUTS = "inputs.json"
 
 File = TypeVar("File", bound=Section)
 Ready = TypeVar("Ready")
@@ -69,8 +65,6 @@ class Study(Generic[File, Ready]):
     #: Names or patterns of other results, and of those that an interrupted study continues with.
     files: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    #: Returns digest and name of what the study is made from, where it continues with such results.
-    inputs: Callable[[Ready], tuple[str, str]] | None = None
     #: Template of the page, if it has another name.
     template: str | None = None
     #: Ending of the default folder, beside the results of another kind of the same name.
@@ -107,12 +101,11 @@ def conduct(
     configuration. Input is checked before a file is written.
     """
     folder = out or study.folder(file)
-    kept = (*study.kept, INPUTS) if study.inputs else study.kept
-    job = Job(study.kind, folder, file, study.results, kept, resume=resume, replace=replace)
+    job = Job(study.kind, folder, file, study.results, study.kept, resume=resume, replace=replace)
     job.check()
     ready = study.prepare(file, job)
     with job.held():
-        _begin(job, None if study.inputs is None else study.inputs(ready))
+        job.begin()
         outcome = study.carry_out(ready, job)
         for name, table in outcome.tables.items():
             write_csv(table.rows, folder / name, table.format)
@@ -124,16 +117,3 @@ def conduct(
         raise outcome.failure
     page = [f"page: {folder / study.page}"] if outcome.page is not None else []
     return Conducted(outcome.document, "\n".join([*outcome.lines, *page, *outcome.last]))
-
-
-def _begin(job: Job, inputs: tuple[str, str] | None) -> None:
-    """Remove earlier results; raises `RunError` if a study that is to continue differs."""
-    if inputs is None:
-        job.begin()
-        return
-    (source, name), stored = inputs, job.folder / INPUTS
-    differs = (
-        job.resumed and stored.exists() and read_document(stored, StudyInputs).source != source
-    )
-    job.begin(*([f"the files of {name}"] if differs else []))
-    write_json(stored, {"source": source, "run": name})

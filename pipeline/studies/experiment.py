@@ -211,8 +211,6 @@ class Experiment:
     nominal: Mapping[str, float | None]
     #: Instants of the waveforms, (K,) [%].
     percent: FloatArray
-    #: What the study is of: the folder of a run or of a walk.
-    subject: str
     #: What is simulated.
     model: str
     task: Task
@@ -231,13 +229,11 @@ def simulate_experiment(experiment: Experiment, job: Job) -> Outcome:
     folder, study = job.folder, experiment.study
     table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
     store = SampleStore(folder / SAMPLES, Evaluation(experiment.evaluate, (task,), task.source))
-    if not (folder / "runs.parquet").exists():
-        say(f"{study.name}: {counted(len(table), 'run')}")
-        missing = store.missing(table)
-        with bar(len(missing), "run", study.name) as shown:
-            store.evaluate(missing, study.chunk, Execution.of(study), shown)
-        _write_runs(folder, store.with_results(table), experiment)
-    store.file.unlink(missing_ok=True)
+    say(f"{study.name}: {counted(len(table), 'run')}")
+    missing = store.missing(table)
+    with bar(len(missing), "run", study.name) as shown:
+        store.evaluate(missing, study.chunk, Execution.of(study), shown)
+    _write_runs(folder, store.with_results(table), experiment)
     runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *catalogue.outputs))
     summary = summarise(
         study,
@@ -269,8 +265,8 @@ def study_of_runs(
         "study.html",
         prepare,
         simulate_experiment,
-        kept=(*SAMPLE_FILES, "runs.parquet", "waveforms.npz"),
-        inputs=lambda ready: (ready.task.source, ready.subject),
+        files=("runs.parquet", "waveforms.npz"),
+        kept=SAMPLE_FILES,
     )
 
 

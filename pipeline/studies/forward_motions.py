@@ -54,7 +54,9 @@ from pipeline.studies.muscle_walks.frames import (
     for_people,
     frame_figures,
     jump_flags,
+    ligament_forces,
     sign_of,
+    write_tables,
 )
 from pipeline.studies.muscle_walks.schema import (
     ArticularModelConfig,
@@ -62,7 +64,6 @@ from pipeline.studies.muscle_walks.schema import (
     stated_files,
 )
 from pipeline.studies.muscle_walks.setup import facing_contacts, side_notes
-from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 _Vector = tuple[Finite, Finite, Finite]
 

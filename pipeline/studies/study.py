@@ -222,7 +222,7 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     nominal, told = _nominal(task, run)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
-        whole, catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
+        whole, catalogue, table, nominal, percent, study.model, task, run_rows,
         notes=(*notes, *told, *_doubted(study, run)),
         errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
@@ -281,7 +281,7 @@ def _experiment(study: StudyConfig, task: Task) -> Experiment:
     nominal = setup.outputs(setup.nominal, result)
     judged = judgement(Path(study.run), study.model)
     return Experiment(
-        study, CYCLES, table, nominal, result.gait_percent, study.run, study.model, task, run_rows,
+        study, CYCLES, table, nominal, result.gait_percent, study.model, task, run_rows,
         judged,
     )  # fmt: skip
 

@@ -18,14 +18,10 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
-from dynamics.mechanics.unilateral import (
-    UnilateralLink,
-    complementarity,
-    simulate_links,
-    solve_structure,
-)
-from dynamics.mechanics.unilateral.complementarity import free_terms
-from dynamics.mechanics.unilateral.complementarity import solve_complementarity as by_rows
+from dynamics.mechanics import complementarity
+from dynamics.mechanics.complementarity import free_terms
+from dynamics.mechanics.complementarity import solve_complementarity as by_rows
+from dynamics.mechanics.unilateral import UnilateralLink, simulate_links, solve_structure
 from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "mechanics"

@@ -23,11 +23,11 @@ from studies import ROOT
 
 from dynamics.mechanics.planar_knee import (
     machado_knee,
+    machado_laws,
     machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
-from dynamics.mechanics.planar_knee.machado import machado_laws
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.contact_laws.hertz import (
     EllipticContact,

@@ -18,16 +18,17 @@ from scipy.integrate import solve_ivp
 from dynamics.ligaments.bundles import TRANSITION_STRAIN
 from dynamics.mechanics.contact import Mode
 from dynamics.mechanics.planar_knee import (
-    PolarProfile,
+    PROXIMAL,
+    Pull,
     machado_clearance_knee,
+    machado_data,
     machado_knee,
+    machado_laws,
     machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
-from dynamics.mechanics.planar_knee.knee import PROXIMAL, Pull
-from dynamics.mechanics.planar_knee.machado import machado_data, machado_laws
-from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, ContactLocation
+from dynamics.mechanics.profiles import PROFILE_KINDS, ContactLocation, PolarProfile
 from foundation.contact_laws.hertz import sphere_stiffness
 from foundation.contact_laws.normal import LankaraniNikraveshLaw, returned_restitution
 

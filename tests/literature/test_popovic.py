@@ -19,8 +19,9 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import block_diag, expm
 
 from dynamics.mechanics import chains
-from dynamics.mechanics.chains import GROUND, Assembly, Chain, ChainSegment, FreeBase, Joint
-from dynamics.mechanics.chains import ViscoelasticLink as Link
+from dynamics.mechanics.chain_parts import GROUND, Chain, ChainSegment, FreeBase, Joint
+from dynamics.mechanics.chain_parts import ViscoelasticLink as Link
+from dynamics.mechanics.chains import Assembly
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mechanics" / "three_chains.py"
 CENTRE = np.zeros(2)

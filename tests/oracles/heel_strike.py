@@ -11,12 +11,12 @@ import numpy as np
 from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.ground import (
     ContactPoint,
+    GroundContacts,
+    jump,
     penalty_ground,
     simulate_strike,
     striking_legs,
 )
-from dynamics.mechanics.ground.impact import jump
-from dynamics.mechanics.ground.strike import GroundContacts
 from foundation.base.checks import FloatArray
 from foundation.contact_laws.normal import CompliantFriction
 

@@ -35,11 +35,9 @@ class Page(NamedTuple):
     tests: tuple[LaxityTestConfig, ...]
     #: The knee with the calibrated ligaments, or those of the table.
     knee: LaxityKnee
-    given: Answer
     answer: Answer
     #: Draws of the parameters (M, P) [1, m].
     drawn: FloatArray
-    names: tuple[str, ...]
 
 
 def pictures(page: Page) -> dict[str, list[Picture]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -59,13 +59,19 @@ DRAWN, PRIOR = "ligament_draws.csv", "prior_draws.csv"
 STATES, TENSIONS = "laxity.csv", "tensions.csv"
 
 
+class Tested(NamedTuple):
+    """A knee with the ligaments of the table or with calibrated ones, and its answer."""
+
+    knee: LaxityKnee
+    answer: Answer
+
+
 class Calibration(NamedTuple):
     """A calibration, and what it predicts [mm, deg]."""
 
     found: Fit
-    draws: Draws | None
     #: Answers of all tests of the configuration: of the fit, and of the draws.
-    answer: Answer
+    tested: Tested
     drawn: tuple[Answer, ...]
     #: Means and standard deviations (N,) of measurements of all displacements.
     means: FloatArray
@@ -80,10 +86,19 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
         say(f"{len(setup.tests)} laxity tests")
         given = setup.model.base
         calibration = _calibrated(setup, job) if setup.settings.calibrated else None
-    document = _document(setup, given, calibration, job)
-    tables = _tables(setup, given, calibration)
-    page = {"summary": document, "pictures": pictures(_page(setup, given, calibration, document))}
-    return Outcome(document, _lines(document), page=page, tables=tables)
+    knees = {"given": Tested(setup.model.uncertain.knee, given)}
+    drawn = np.empty((0, 0))
+    if calibration is not None:
+        knees["calibrated"] = calibration.tested
+        if calibration.drawn:
+            sizes = setup.model.uncertain.sizes
+            drawn = sizes * [each.z for each in calibration.drawn]
+    document = _document(setup, knees, calibration, job)
+    tables = _tables(setup, knees, calibration)
+    last = list(knees.values())[-1]
+    page = Page(document, setup.tests, *last, drawn)
+    shown = {"summary": document, "pictures": pictures(page)}
+    return Outcome(document, _lines(document), page=shown, tables=tables)
 
 
 def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
@@ -93,7 +108,7 @@ def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
     found = fit(model, measured)
     answer = setup.model(found.answer.z)
     predicted = _predicted(setup, found, answer, known)
-    draws, drawn = None, tuple[Answer, ...]()
+    drawn = tuple[Answer, ...]()
     if settings.draws:
         say(f"{settings.draws} draws of the posterior")
         draws = draw(model, measured, found, settings.draws, np.random.default_rng(settings.seed))
@@ -106,7 +121,8 @@ def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
             held_out += _split(setup, split)
         except EquilibriumError as error:
             job.note(f"laxity.splits_deg: {split[0]:g} to {split[1]:g} deg: {error}")
-    return Calibration(found, draws, answer, drawn, *predicted, held_out)
+    tested = Tested(setup.model.uncertain.at(found.answer.z), answer)
+    return Calibration(found, tested, drawn, *predicted, held_out)
 
 
 def _predicted(
@@ -168,27 +184,22 @@ def _trivial(setup: LaxitySetup, others: NDArray[np.bool_], k: int) -> float | N
 
 
 def _document(
-    setup: LaxitySetup, given: Answer, calibration: Calibration | None, job: Job
+    setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
-    knee = setup.model.uncertain.knee
-    states = given.states
-    notes = [*job.notes, *_slack_notes(knee, states)]
-    if calibration is not None:
-        knee = setup.model.uncertain.at(calibration.found.answer.z)
-        states = calibration.answer.states
-    notes += [note for each in states for note in _state_notes(knee, each)]
+    given, (knee, answer) = knees["given"], list(knees.values())[-1]
+    notes = [*job.notes, *_slack_notes(given.knee, given.answer.states)]
+    notes += [note for each in answer.states for note in _state_notes(knee, each)]
     contact, model = "contact model", setup.original.model
     if model is not None:
-        notes += _passing_notes(model, knee, states)
+        notes += _passing_notes(model, knee, answer.states)
     if setup.settings.run:
         contact = f"surrogate of {setup.settings.run}"
-        notes += [] if model is None else _surrogate_notes(model, knee, states)
-    tests = [_test(setup, knee, given, calibration, k) for k in range(len(setup.tests))]
+        notes += [] if model is None else _surrogate_notes(model, knee, answer.states)
     return LaxityDocument(
         name=setup.config.run.name,
         contact=contact,
         bundles=len(knee.ligaments),
-        tests=tests,
+        tests=[_test(setup, given, calibration, k) for k in range(len(setup.tests))],
         notes=notes,
         calibration=None if calibration is None else _calibration(setup, calibration),
         seconds=job.seconds,
@@ -291,9 +302,9 @@ def passing(
 
 
 def _test(
-    setup: LaxitySetup, knee: LaxityKnee, given: Answer, calibration: Calibration | None, k: int
+    setup: LaxitySetup, given: Tested, calibration: Calibration | None, k: int
 ) -> TestedLaxity:
-    test, states = setup.tests[k], given.states[k]
+    test, knee, states = setup.tests[k], given.knee, given.answer.states[k]
     row = TestedLaxity(
         name=test.title, direction=test.direction, unit=DIRECTIONS[test.direction].unit,
         flexion_deg=float(np.degrees(states.test.flexion.mean())), least_load=test.loads[0],
@@ -303,7 +314,8 @@ def _test(
     if test.measured:
         row.measured = test.measured[-1] - test.measured[0]
     if calibration is not None:
-        states, last = calibration.answer.states[k], setup.last[k]
+        knee, answer = calibration.tested
+        states, last = answer.states[k], setup.last[k]
         row.calibrated = states.laxity
         middle, sd = calibration.means[last], calibration.deviations[last]
         row.low, row.high = middle - NORMAL_90 * sd, middle + NORMAL_90 * sd
@@ -315,7 +327,7 @@ def _test(
 
 
 def _calibration(setup: LaxitySetup, calibration: Calibration) -> Calibrated:
-    found, draws = calibration.found, calibration.draws
+    found, drawn = calibration.found, len(calibration.drawn)
     deviation = np.sqrt(np.diag(found.covariance))
     return Calibrated(
         misfit=found.misfit,
@@ -326,8 +338,8 @@ def _calibration(setup: LaxitySetup, calibration: Calibration) -> Calibrated:
         information=_information(setup, found),
         pairs=_pairs(setup.model.uncertain.names, found.covariance, deviation),
         held_out=calibration.held_out,
-        draws=len(calibration.drawn),
-        failed_draws=0 if draws is None else setup.settings.draws - len(calibration.drawn),
+        draws=drawn,
+        failed_draws=setup.settings.draws - drawn,
     )
 
 
@@ -385,15 +397,12 @@ def _pairs(names: tuple[str, ...], covariance: FloatArray, deviation: FloatArray
     ]
 
 
-def _tables(setup: LaxitySetup, given: Answer, calibration: Calibration | None) -> dict[str, Table]:
-    uncertain = setup.model.uncertain
-    answers = {"given": given}
-    knees = {"given": uncertain.knee}
+def _tables(
+    setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None
+) -> dict[str, Table]:
     tables = {}
     if calibration is not None:
         found = calibration.found
-        answers["calibrated"] = calibration.answer
-        knees["calibrated"] = uncertain.at(found.answer.z)
         rows = _calibration(setup, calibration).parameters
         tables[PARAMETERS] = Table(pd.DataFrame([row.model_dump() for row in rows]), "%.6g")
         tables[LIGAMENTS] = Table(_ligaments(setup, found.answer.z), "%.9g")
@@ -402,13 +411,10 @@ def _tables(setup: LaxitySetup, given: Answer, calibration: Calibration | None) 
             rng = np.random.default_rng([setup.settings.seed, 1])
             tables[DRAWN] = _draws(setup, drawn)
             tables[PRIOR] = _draws(setup, rng.standard_normal(drawn.shape))
-    states = [_state_rows(name, each) for name, answer in answers.items() for each in answer.states]
+    each_test = [(name, knee, each) for name, (knee, a) in knees.items() for each in a.states]
+    states = [_state_rows(name, each) for name, _, each in each_test]
     tables[STATES] = Table(pd.concat(states, ignore_index=True), "%.9g")
-    tensions = [
-        tension_rows(name, knees[name], each)
-        for name, answer in answers.items()
-        for each in answer.states
-    ]
+    tensions = [_tension_rows(*each) for each in each_test]
     tables[TENSIONS] = Table(pd.concat(tensions, ignore_index=True), "%.6g")
     return tables
 
@@ -435,7 +441,7 @@ def _state_rows(name: str, states: LaxityStates) -> pd.DataFrame:
     return pd.DataFrame({**heads, "displacement": states.displacement, **poses})
 
 
-def tension_rows(name: str, knee: LaxityKnee, states: LaxityStates) -> pd.DataFrame:
+def _tension_rows(name: str, knee: LaxityKnee, states: LaxityStates) -> pd.DataFrame:
     """Return tension [N] and strain [%] of each bundle in the states of a test."""
     poses, names = states.poses[1:], [each.name for each in knee.ligaments]
     strains = ligament_strains(knee.ligaments, poses)
@@ -448,19 +454,6 @@ def tension_rows(name: str, knee: LaxityKnee, states: LaxityStates) -> pd.DataFr
         "tension_N": ligament_forces(knee.ligaments, poses).ravel(),
         "strain_percent": 100.0 * strains.ravel(),
     })  # fmt: skip
-
-
-def _page(
-    setup: LaxitySetup, given: Answer, calibration: Calibration | None, document: LaxityDocument
-) -> Page:
-    knee, answer, drawn = setup.model.uncertain.knee, given, np.empty((0, 0))
-    if calibration is not None:
-        knee = setup.model.uncertain.at(calibration.found.answer.z)
-        answer = calibration.answer
-        if calibration.drawn:
-            drawn = np.array([each.z for each in calibration.drawn]) * setup.model.uncertain.sizes
-    names = setup.model.uncertain.names
-    return Page(document, setup.tests, knee, given, answer, drawn, names)
 
 
 def _lines(document: LaxityDocument) -> list[str]:

@@ -8,20 +8,18 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.motion.motion_tables import motion_text
-from dynamics.musculoskeletal.constraint_functions import (
-    ConstraintFunctions,
-    Sweep,
-    followers,
-    passive_functions,
-    with_markers,
-    write_functions,
-)
 from dynamics.musculoskeletal.marker_kinematics import (
+    ConstraintFunctions,
     MarkerFiles,
     MarkerMotion,
     MarkerSettings,
+    Sweep,
     follow_markers,
+    followers,
+    passive_functions,
     read_marker_settings,
+    with_markers,
+    write_functions,
 )
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import OsimModel

@@ -19,15 +19,13 @@ import numpy as np
 
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal import Comak, ComakSettings, RecordedPlant
-from dynamics.musculoskeletal.comak_file import (
+from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
+    ComakFiles,
+    SecondaryCoordinate,
     check_coordinates,
     read_reserves,
     with_actuators,
-)
-from dynamics.musculoskeletal.comak_settings import (
-    ComakFiles,
-    SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.forward_simulation import settle
 from dynamics.musculoskeletal.ground_balance import ground_balance, loaded_by_plates
@@ -37,7 +35,6 @@ from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
-    check_seconds,
     filter_edge_notes,
     read_motion,
 )
@@ -150,7 +147,7 @@ def walk_settings(
     settings = _without_locked(settings, model)
     if recorded is None or source is not None:  # A record has the actuators of the model.
         settings = with_actuators(settings, model.reserves)
-    listed = () if source is None else source.prescribed(model.coordinate_paths)
+    listed = () if source is None else source.prescribed
     prescribed = {*model.held_coordinates, *listed}
     return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
 
@@ -196,7 +193,7 @@ def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) 
     known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    notes = () if source is None else source.notes(known, (*model.held_coordinates, *free))
+    notes = () if source is None else source.notes(known)
     notes += model.notes(free)
     viscosities = model.viscosities
     other = [
@@ -368,7 +365,6 @@ def _from_opensim(
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     plates = loads is not None and loads.suffix.lower() != ".xml"
     system = OpenSimSystem(text, None if plates else loads, reactions=static)
-    check_seconds(table.source, table.time)
     columns = CoordinateTable(table, system)
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
@@ -383,7 +379,6 @@ def _from_opensim(
     notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
-        check_seconds(system.external_loads.data_file, system.external_loads.table.time)
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     absent = [n for n in system.coordinates if n not in {*columns.columns, *system.held}]
     if absent:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from dynamics.musculoskeletal import ComakResult, ComakSettings, RecordedPlant
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import Placement
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.simulator.variation import VariedContact
@@ -41,13 +41,13 @@ from pipeline.studies.muscle_walks.frames import (
     compartment_forces,
     contact_flags,
     group_of,
+    ligament_forces,
     medial_share,
     shown_secondary,
     sign_of,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
-from pipeline.studies.muscle_walks.tables import ligament_forces
 from pipeline.studies.runs import tried, with_results
 from pipeline.studies.schema import DesignConfig, DistributionConfig
 from pipeline.studies.summary import first_values, study_table
@@ -367,7 +367,7 @@ def _prepare(file: WalkStudyFile, _: Job) -> Experiment:
     nominal = walk_outputs(setup, result)
     judged = stored_judgement(Path(study.walk))
     return Experiment(
-        study, catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows,
+        study, catalogue, table, nominal, PERCENT, "recorded walk", task, walk_rows,
         judged,
     )  # fmt: skip
 

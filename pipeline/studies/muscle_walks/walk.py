@@ -38,15 +38,16 @@ from pipeline.studies.implant_forces import (
 )
 from pipeline.studies.implant_forces import TABLE as IMPLANT_TABLE
 from pipeline.studies.muscle_walks.frames import (
+    FILES,
     FrameCharts,
     body_weight,
     compartment_forces,
-)
-from pipeline.studies.muscle_walks.knee_waveforms import (
-    WAVEFORMS,
-    knee_charts,
-    loads_of_knee,
-    write_waveforms,
+    contact_table,
+    frames_table,
+    ligament_forces,
+    run_frames,
+    whole_motion,
+    write_tables,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import (
@@ -56,19 +57,14 @@ from pipeline.studies.muscle_walks.setup import (
     prepare_walk,
 )
 from pipeline.studies.muscle_walks.summary import (
+    WAVEFORMS,
     MuscleWalkSummary,
     first_lines,
+    knee_charts,
+    loads_of_knee,
     summarise,
     summary_lines,
-)
-from pipeline.studies.muscle_walks.tables import (
-    FILES,
-    contact_table,
-    frames_table,
-    ligament_forces,
-    run_frames,
-    whole_motion,
-    write_tables,
+    write_waveforms,
 )
 
 

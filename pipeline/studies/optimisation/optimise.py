@@ -209,5 +209,4 @@ OPTIMISATION_STUDY = Study(
     _carry_out,
     files=("evaluated.parquet", "front.parquet", "front.csv", "designs"),
     kept=SAMPLE_FILES,
-    inputs=lambda setup: (setup.task.source, setup.problem.settings.run),
 )

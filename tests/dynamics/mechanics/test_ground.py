@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from some_slow import first_of
 
-from dynamics.mechanics.chains import GROUND, Assembly, Chain, ChainSegment, FreeBase, PinClosure
+from dynamics.mechanics.chain_parts import GROUND, Chain, ChainSegment, FreeBase, PinClosure
+from dynamics.mechanics.chains import Assembly
 from dynamics.mechanics.ground import (
     ContactPoint,
     newton_impact,

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dynamics.mechanics import ground, planar_knee, unilateral
-from dynamics.mechanics.chains import (
+from dynamics.mechanics.chain_parts import (
     GROUND,
-    Assembly,
     Attachment,
     Chain,
     ChainSegment,
@@ -17,12 +16,9 @@ from dynamics.mechanics.chains import (
     PrescribedMotion,
     SlidingJoint,
     ViscoelasticLink,
-    simulate_chains,
 )
-from dynamics.mechanics.unilateral.complementarity import (
-    ComplementarityError,
-    solve_complementarity,
-)
+from dynamics.mechanics.chains import Assembly, simulate_chains
+from dynamics.mechanics.complementarity import ComplementarityError, solve_complementarity
 from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws.normal import LinearHysteresisLaw
 from tests.oracles.heel_strike import heel_strike, reversing_impact
@@ -63,10 +59,8 @@ def swinging(base=(0.0, 0.0), **options):
 CHAINS = [
     (segment, {"inertia": 0.0, "centre": [0.0, 0.0]}, r"inertia: expected > 0 kg m² about"),
     (chain, {"segments": ()}, r"chain leg: segments: expected at least one, .* found none"),
-    (chain, {"segments": THIGH}, r"chain leg: segments: expected a tuple of ChainSegment, \(one"),
     (chain, {"segments": (THIGH, THIGH)}, r"unique names, found thigh, thigh"),
     (chain, {"name": ""}, r"chain: name: expected a name, found ''"),
-    (chain, {"joints": (1.0, 2.0)}, r"joints: expected a tuple of Joint or Sliding"),
     (chain, {"joints": (SlidingJoint(),)}, r"chain leg: joints: expected 2, found 1"),
     (chain, {"angles": table(3)}, r"angles: expected 2 columns, found 3"),
     (chain, {"base": table(3)}, r"base: expected 2 columns, found 3"),
@@ -79,12 +73,10 @@ CHAINS = [
     (link, {"rest_length": 0.1, "kind": "bushing"}, r"rest_length: .* <= 0 m, found 0.1"),
     (link, {"kind": "bushing", "pull_only": True}, r"pull_only: expected the kind 'line'"),
     (link, {"kind": "cable"}, r"link cuff: kind: expected one of .* found 'cable'"),
-    (link, {"first": "leg"}, r"link cuff: first: expected \(chain, segment\), found 'leg'"),
     (link, {"second": ("leg", "thigh")}, r"link cuff: second: expected a segment other than"),
     (link, {"first": GROUND, "second": GROUND}, r"second: expected a segment other than"),
-    (assembly, {"chains": ()}, r"chains: expected at least one chain, found none"),
-    (assembly, {"chains": LEG}, r"chains: expected a tuple of Chain, .* found Chain"),
-    (assembly, {"chains": (LEG, LEG)}, r"chains: expected unique names, found leg, leg"),
+    (assembly, {"chains": ()}, r"chains: expected at least one, .* found none"),
+    (assembly, {"chains": (LEG, LEG)}, r"chains: expected .* unique names, found leg, leg"),
     (assembly, {"chains": (Chain("leg.a", (THIGH,)), chain(segments=(segment(name="a.thigh"),)))},
      r"chain.segment: expected unique names"),
     (assembly, {"links": (link(), link())}, r"links: expected unique names, found cuff, cuff"),
@@ -163,18 +155,11 @@ standing = partial(
 )  # fmt: skip
 point = partial(ground.ContactPoint, "heel", position=[0, 0])
 STRIKES = [
-    (
-        ground.penalty_ground,
-        {"friction": 0.5},
-        r"friction: expected a CompliantFriction, found 0.5",
-    ),
     (ground.striking_legs, {"ankle": "free"}, r"ankle: expected one of .* found 'free'"),
     (ground.striking_legs, {"joint_stiffness": [1.0]}, r"joint_stiffness: .* shape \(2, 2\)"),
     (strike, {"points": []}, r"contact points: expected at least one, .* found none"),
     (strike, {"points": [point(segment=("leg", "hand"))]}, r"heel: segment: "),
     (strike, {"position": [0.0, 1.0]}, r"position: expected shape \(4\)"),
-    (strike, {"ground": 1e5}, r"ground: expected a CompliantGround"),
-    (point, {"segment": "shank"}, r"heel: segment: expected \(chain, segment\), found 'shank'"),
     (newton, {"assembly": LED}, r"assembly: expected free chains .* found prescribed"),
     (newton, {"restitution": 1.2}, r"restitution: expected >= 0 and <= 1"),
     (standing, {"standing": []}, r"standing: expected at least one point, found none"),
@@ -198,9 +183,7 @@ KNEES = [
     (planar_knee.machado_knee, {"law": "hooke"}, r"law: .*'hertz'.*, found 'hooke'"),
     (planar_knee.machado_knee, {"direction": [0, 0]}, r"pull direction: expected a nonzero"),
     (ligament, {"rest_length": 0.0}, r"ligament X: rest_length: expected > 0 m, found 0"),
-    (knee, {"law": "hertz"}, r"law: expected a ContactLaw, found 'hertz'"),
     (knee, {"law": LinearHysteresisLaw(5e4, 0.5)}, r"law: .* continuous .* KelvinVoigtLaw"),
-    (knee, {"pull": 50.0}, r"pull: expected a Pull or None, found 50.0"),
     (knee, {"ligaments": [ligament()] * 2}, r"ligaments: expected unique names, found X, X"),
     (profile, {"kind": "spline"}, r"profile kind: .*'akima'.*found 'spline'"),
     (profile, {"angle": ANGLES[::-1]}, r"profile angle: expected strictly increasing"),

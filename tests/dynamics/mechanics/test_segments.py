@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.ground.legs import HEEL_FRACTION, leg_segments
+from dynamics.mechanics.ground import HEEL_FRACTION, leg_segments
 
 
 def test_winter2009_table_4_1():

@@ -5,7 +5,7 @@ import numpy as np
 from dynamics.musculoskeletal import ComakSettings, RecordedPlant
 from dynamics.musculoskeletal.comak_settings import SecondaryCoordinate
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.osim_joints import KinematicChain
 from dynamics.musculoskeletal.plant import CoordinateMotion, LigamentSet, MuscleSet
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames
 from foundation.base.loads import ContactLoads

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import ComakSettings
-from dynamics.musculoskeletal.comak_file import (
+from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
+    SecondaryCoordinate,
     check_coordinates,
     with_actuators,
 )
-from dynamics.musculoskeletal.comak_settings import SecondaryCoordinate
 from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, read_marker_settings
 from dynamics.musculoskeletal.plant import MuscleSet
 from dynamics.musculoskeletal.prescribed_motion import ForwardSettings, read_forward_settings
@@ -187,28 +187,9 @@ def test_settings_without_effect_are_told(notes, old, new, wanted):
     assert notes(old, new) == (f"tool.xml: {wanted}",)
 
 
-@pytest.mark.parametrize(
-    ("old", "name"),
-    [
-        (" /jointset/a/py", "py"),
-        ("<primary_coordinates>/jointset/hip/flex</primary_coordinates>", "flex"),
-        ("<coordinate>/jointset/knee/ty </coordinate>", "ty"),
-    ],
-)
-def test_coordinates_in_no_list_are_told(notes, tmp_path, old, name):
-    (told,) = notes(old, "")
-    assert told.startswith(f"tool.xml: {name}: expected in prescribed_coordinates, primary")
-    assert ComakFile(tmp_path / "tool.xml").notes(COORDINATES, held=[name]) == ()
-
-
 def test_other_forces_than_those_of_the_model_are_refused(notes):
     with pytest.raises(InputError, match="replace_force_set: expected false, found true"):
         notes("<replace_force_set>false", "<replace_force_set>TRUE")
-
-
-def test_a_file_prescribes_what_it_lists_or_does_not_list(notes, tmp_path):
-    notes("/jointset/a/py", "")
-    assert ComakFile(tmp_path / "tool.xml").prescribed(COORDINATES) == ("px", "py")
 
 
 def test_unknown_coordinates_are_refused(notes):

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from dynamics.ligaments.bundles import Ligament, ligament_forces
 from dynamics.musculoskeletal.joint_contact import JointContact, MirroredContact, MirroredGradient
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
+from dynamics.musculoskeletal.osim_joints import KinematicChain, Placement
 from dynamics.musculoskeletal.plant import LigamentSet
 from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads

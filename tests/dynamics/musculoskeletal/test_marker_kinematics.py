@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal.constraint_functions import (
+from dynamics.musculoskeletal.marker_kinematics import (
     ConstraintFunctions,
+    MarkerSettings,
     Sweep,
+    follow_markers,
     followers,
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.legs import leg_model

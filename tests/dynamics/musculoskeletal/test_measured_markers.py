@@ -23,7 +23,6 @@ from dynamics.musculoskeletal.measured_markers import (
     read_markers,
     total_rms,
 )
-from dynamics.musculoskeletal.motion_input import check_seconds
 from foundation.base.errors import InputError
 
 NAMES, TIME = ("hip", "knee", "toe"), 0.01 * np.arange(6.0)
@@ -238,20 +237,6 @@ def test_a_marker_that_jumps_is_told_and_a_near_one_is_no_error():
     jump = fit("R_Heel", 0.4, *[0.02] * 20)
     assert "jump at few instants" in str(misfit(walking_person(), (jump,)))
     assert misfit(walking_person(), (fit("R_Heel", 0.19),)) is None
-
-
-@pytest.mark.parametrize(
-    ("time", "unit"),
-    [
-        (np.arange(100.0, 200.0), "numbers of frames"),
-        (np.arange(0.0, 900.0, 1000.0 / 120.0), "milliseconds"),
-    ],
-)
-def test_times_that_are_no_seconds_are_refused(time, unit):
-    with pytest.raises(InputError, match=rf"a\.mot: expected times in seconds, .* like {unit}"):
-        check_seconds("a.mot", time)
-    check_seconds("a.mot", 0.001 * time)
-    check_seconds("a.mot", time[:1])
 
 
 C3D_NAMES = ("hip", "knee", "toe")

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
-from dynamics.musculoskeletal.marker_kinematics import MarkerSettings, follow_markers
+from dynamics.motion.motion_tables import MotionTable, write_motion_table
+from dynamics.musculoskeletal.marker_kinematics import (
+    ConstraintFunctions,
+    MarkerSettings,
+    follow_markers,
+)
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
@@ -268,14 +271,6 @@ def test_a_single_angle_that_may_be_in_radians_is_refused(stop, count):
         return alone.check_angles()
     with pytest.raises(InputError, match=r"found angles that move by at most .* of radians; state"):
         alone.check_angles()
-
-
-def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):
-    path = write(tmp_path / "a.mot", 0.1 * TIME)
-    table = read_motion_table(path)
-    wide = MotionTable(table.names, TIME, table.values * [1.0, 1e3], False, "a.mot")
-    with pytest.raises(InputError, match=r"a\.mot, column height: expected metres"):
-        read_motion(wide, SYSTEM, settings())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics import EquilibriumError, KneeSimulator
 from dynamics.simulator.ap_sweep import settle_from_sweep, sweep_ap
+from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose
 
 CENTRED = KneeSimulator(medial_offset=0.0)
@@ -42,6 +43,20 @@ def test_held_forces_are_those_of_the_dish(knee):
     x = np.array([rest.pose.anterior for rest in rests])
     assert_allclose(x, np.linspace(-12e-3, 12e-3, 13), rtol=0.0, atol=1e-15)
     assert_allclose([rest.ap_force for rest in rests], -1000.0 * x / 0.08, rtol=0.0, atol=1e-3)
+
+
+def test_rests_of_a_sweep_need_not_be_exact(knee):
+    """The lateral force jumps by 1 N in the middle, where no pose is without a residual."""
+
+    class Edged(knee):
+        def loads(self, pose, order=0):
+            loads = super().loads(pose, 1)
+            pull = np.array([0.0, 0.0, -0.5 * np.sign(pose.lateral), 0.0, 0.0, 0.0])
+            return ContactLoads.from_wrench(loads.wrench + pull, loads.total_jacobian)
+
+    rests = sweep_ap(Edged(), CENTRED, starts=starts(lateral=1e-3), **LOADS)
+    assert len(rests) == 13
+    assert_allclose([rest.pose.lateral for rest in rests], 0.0, rtol=0.0, atol=0.2e-3)
 
 
 def test_ridge_says_which_spring_would_hold(knee):

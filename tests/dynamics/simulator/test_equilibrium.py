@@ -32,14 +32,6 @@ def test_height_at_load_is_the_hertz_depth(knee, height, exponent):
     assert len(dishes.calls) < 80
 
 
-def test_height_at_load_within_a_bracket(knee):
-    dishes = knee(**PLANE)
-    found = height_at_load(dishes, Pose(), 2000.0, (-1e-3, 1e-3))
-    assert_allclose(found, -((1000.0 / 1.3e9) ** (2 / 3)), rtol=0.0, atol=1e-11)
-    with pytest.raises(EquilibriumError, match="bracket 0 to 1 mm does not enclose"):
-        height_at_load(dishes, Pose(), 2000.0, (0.0, 1e-3))
-
-
 def test_height_at_load_says_when_contact_is_out_of_reach(knee):
     with pytest.raises(EquilibriumError, match=r"still carries less.*nearer to contact"):
         height_at_load(knee(), Pose(superior=0.041), 500.0)
@@ -135,11 +127,13 @@ def test_equilibrium_on_a_ridge_is_unstable(knee):
         at_rest(ridge, loose, axial_force=1e3)
 
 
-def test_the_femur_rests_at_a_small_jump_of_the_force(knee):
+@pytest.mark.parametrize("iterations", [13, 300])
+def test_the_femur_rests_at_a_small_jump_of_the_force(knee, iterations):
     """An AP force that changes its sign at an edge leaves no pose without a residual."""
 
     rest = partial(at_rest, simulator=KneeSimulator(medial_offset=0.0), ap_force=-50.0)
     edge = rest(knee()).anterior
+    rest = partial(rest, iterations=iterations)
 
     class Edged(knee):
         jump = 2e-3

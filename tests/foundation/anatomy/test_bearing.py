@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
+from shapes import plate
 from solids import (
     bone,
     closed_insert,
@@ -157,6 +158,17 @@ def test_rounded_edge_of_a_shell_stands_on_no_column(slope):
     if slope == 0.0:
         assert kept[turned_by < 10.0].all()
         assert not kept[turned_by > 15.0].any()
+
+
+def test_no_column_carries_behind_the_crests_beside_the_notch():
+    """Both plateaus rise to crests 5 mm from mid-width, and fall steeply to the notch."""
+    flat = plate(40e-3, 40)
+    across = np.abs(flat.vertices[:, 2]) - 5e-3
+    height = np.where(across > 0.0, -0.3, 1.7) * across
+    sheet = TriangleMesh(flat.vertices + height[:, None] * [0.0, 1.0, 0.0], flat.faces)
+    np.testing.assert_array_equal(
+        on_columns(shell(sheet, 2e-3), sheet), np.abs(sheet.centroids[:, 2]) > 5e-3
+    )
 
 
 def test_a_shard_on_a_smooth_surface_is_left_out():

@@ -120,6 +120,16 @@ def test_spring_through_the_femur_is_flagged_with_its_place(surface):
     assert "mm sideways through the femur, whose surface is 0.39 mm away" in str(flag)
 
 
+def test_flags_are_found_when_they_are_asked_for(monkeypatch):
+    model, asked = pressed(facet=60.0, radius=SMALL), []
+    monkeypatch.setattr(model, "_refusals", lambda *_: asked.append(1) or ())
+    loads = model.loads(SMALL_PRESSED, order=1)
+    assert np.isfinite(loads.jacobian).all()
+    assert not asked
+    assert loads.flags is loads.flags
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
 def test_line_that_leaves_the_femur_on_a_steep_side_bears_nothing(law):
     """The line is 72 deg from perpendicular to the sphere where it leaves it."""

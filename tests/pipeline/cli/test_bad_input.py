@@ -75,7 +75,7 @@ def test_meshes_that_are_described_wrongly(refused_meshes, meshes, keys, words):
         ),
         (
             lambda table: table.assign(flexion_deg=np.radians(table["flexion_deg"])),
-            ["flexion_deg", "expected degrees", "radians"],
+            ["flexion_deg", "expected degrees", "check unit"],
         ),
     ],
 )

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from shapes import plate
 
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.osim_joints import KinematicChain
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.pose import Pose

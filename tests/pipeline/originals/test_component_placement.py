@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 
 from dynamics.musculoskeletal.joint_contact import pose_of
-from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import Placement
 from foundation.base.pose import Pose
 from foundation.statics.height import pose_at_load
 from pipeline.config.knee_schema import PlacementConfig

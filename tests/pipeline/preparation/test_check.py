@@ -121,7 +121,7 @@ def test_faults_of_a_mesh(study, tmp_path, shapes):
 
 
 def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):
-    export_tables(tiny_run, "csv", tmp_path / "table.csv", wanted=["first"])
+    export_tables(tiny_run, tmp_path / "table.csv", wanted=["first"])
     path = tmp_path / "study.toml"
     original = {"kind": "table", "file": "table.csv"}
     for bound, count in ((10.0, 0), (1e-6, 2)):

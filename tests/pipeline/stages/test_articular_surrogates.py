@@ -7,13 +7,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
+from dynamics.musculoskeletal.osim_joints import KinematicChain, Placement
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
-from pipeline.stages.articular_surrogates import newest_runs, runs_of, with_surrogates
+from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.samples import poses_of
 
@@ -125,20 +125,6 @@ def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
         scale = np.abs(wanted.jacobian).max()
         np.testing.assert_allclose(here.jacobian, wanted.jacobian, rtol=0.0, atol=1e-7 * scale)
         assert np.linalg.norm(wanted.loads.force) > 1.0
-
-
-def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
-    knee = run.reference_model.tibia, run.reference_model.femur
-    other = TriangleMesh(knee[0].vertices, knee[0].faces[:, [1, 2, 0]], name="other")
-    hip = other, run.reference_model.femur
-    assert runs_of({"hip": hip, "knee": knee}, [tiny_run]) == {"knee": tiny_run}
-    assert newest_runs({"hip": hip, "knee": knee}, tiny_run.parent)["knee"].is_dir()
-    with pytest.raises(InputError, match=r"meshes of a contact of the model \(hip\)"):
-        runs_of({"hip": hip}, [tiny_run])
-    with pytest.raises(InputError, match="knee: expected one run with the meshes of the contact"):
-        runs_of({"knee": knee}, [tiny_run, tiny_run])
-    with pytest.raises(InputError, match="train a surrogate with the meshes of the model"):
-        newest_runs({"knee": knee}, tmp_path)
 
 
 def softer(model):

@@ -74,7 +74,7 @@ def test_instants_before_one_without_balance_are_written(osim, tmp_path, capsys,
     assert "0.03 s: no balance" in (out / "forward.html").read_text()
 
 
-def test_settings_of_the_tool_need_no_configuration(jam_folder, knee_data, tmp_path):
+def test_settings_of_the_tool_need_no_configuration(jam_folder, tmp_path):
     settings = tmp_path / "forsim_settings.xml"
     settings.write_text(
         "<D><ForsimTool><model_file>knee.osim</model_file><results_file_basename>anterior laxity"
@@ -86,18 +86,19 @@ def test_settings_of_the_tool_need_no_configuration(jam_folder, knee_data, tmp_p
         jam_file(settings)
     with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
         jam_file(settings, model=model)
-    geometry = knee_data / "jam_lenhart2015_knee"
-    with pytest.warns(UserWarning, match="is taken"):
-        found = jam_file(settings, ("forward.step_s=0.02",), model=model, geometry=geometry).forward
+    with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
+        jam_file(settings, model=model, geometry=tmp_path)
+    for bone in ("femur", "tibia"):
+        (tmp_path / f"lenhart2015-R-{bone}-cartilage.stl").touch()
+    found = jam_file(settings, ("forward.step_s=0.02",), model=model, geometry=tmp_path).forward
     assert (found.name, found.surface, found.single_wraps_slide) == (
         "anterior_laxity",
         "flat",
         True,
     )
     assert found.step_s == 0.02
-    meshes = {name: path.name for name, path in found.mesh_files.items()}
-    assert meshes["lenhart2015-R-femur-cartilage.stl"] == "ACLC01-R-femur-cart.obj"
-    assert found.mesh_files["lenhart2015-R-femur-cartilage.stl"].is_file()
+    name = "lenhart2015-R-femur-cartilage.stl"
+    assert found.mesh_files[name] == tmp_path / name
 
 
 def test_a_forward_simulation_writes_its_folder(pulled):

@@ -11,8 +11,7 @@ from studies import ROOT
 from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.motion.plates import find_plates
-from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions
-from dynamics.musculoskeletal.marker_kinematics import read_marker_settings
+from dynamics.musculoskeletal.marker_kinematics import ConstraintFunctions, read_marker_settings
 from dynamics.musculoskeletal.measured_markers import read_markers
 from dynamics.musculoskeletal.osim_model import OsimModel
 from pipeline.config.data_folder import data_file
@@ -91,7 +90,7 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
 def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path):
     from dataclasses import replace
 
-    from dynamics.musculoskeletal.constraint_functions import passive_functions
+    from dynamics.musculoskeletal.marker_kinematics import passive_functions
     from dynamics.musculoskeletal.opensim_system import OpenSimSystem
     from pipeline.originals.articular_contacts import articular_contacts
 

@@ -10,9 +10,13 @@ from numpy.testing import assert_allclose
 from dynamics.motion.motion_tables import read_motion_table, write_motion_table
 from dynamics.musculoskeletal.leg_sides import counterpart
 from pipeline.studies.dispatch import load_study
-from pipeline.studies.muscle_walks.frames import contact_sides
+from pipeline.studies.muscle_walks.frames import (
+    contact_sides,
+    contact_table,
+    forces_table,
+    ligament_forces,
+)
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.tables import contact_table, forces_table, ligament_forces
 
 #: Signs of vectors, of body-fixed angles XYZ, and of the inertia xx yy zz xy xz yz.
 _VECTOR, _TURN, _INERTIA = (1, 1, -1), (-1, -1, 1), (1, 1, 1, 1, -1, -1)

@@ -12,15 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import RecordedPlant
-from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import Placement
 from dynamics.musculoskeletal.osim_model import OsimModel
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.studies.dispatch import load_study
 from pipeline.studies.muscle_walks import setup as walk_setup
-from pipeline.studies.muscle_walks.frames import contact_flags
+from pipeline.studies.muscle_walks.frames import _placed, contact_flags
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.tables import _placed
 
 pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 DEGREE = np.pi / 180.0

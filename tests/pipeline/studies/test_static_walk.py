@@ -13,8 +13,8 @@ from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out
 from pipeline.studies.implant_forces import ImplantForcesConfig
-from pipeline.studies.muscle_walks.knee_waveforms import LEAST_FORCE
 from pipeline.studies.muscle_walks.setup import prepare_walk
+from pipeline.studies.muscle_walks.summary import LEAST_FORCE
 
 pytestmark = pytest.mark.usefixtures("opensim")
 #: Heel strikes and toe-off of the foot [s].

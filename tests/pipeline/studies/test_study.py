@@ -35,7 +35,7 @@ FACTORS = [
     {"name": "modulus_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
 ]
 FILES = {
-    *("config.toml", "inputs.json", "runs.parquet", "waveforms.npz"),
+    *("config.toml", "samples.sqlite", "runs.parquet", "waveforms.npz"),
     *("summary.json", "study.html"),
 }
 

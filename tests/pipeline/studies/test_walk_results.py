@@ -7,11 +7,9 @@ from studies import kept_figures
 
 from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal.plant import SimulatedFrames
-from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from pipeline.cli.main import main
-from pipeline.studies.jam_settings import mesh_in
 from pipeline.studies.muscle_walks.frames import contact_flags
 from pipeline.studies.muscle_walks.walk import pressure_pictures
 
@@ -81,9 +79,6 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
 
 
-FEMUR = "lenhart2015-R-femur-cartilage.stl"
-
-
 @pytest.fixture(scope="module")
 def jam_settings(jam_folder):
     return jam_folder / "examples/walking/inputs/comak_settings.xml"
@@ -94,7 +89,12 @@ def done(jam_settings, jam_walk, knee_data, tmp_path_factory):
     """Return the folder of the first frames from OpenSim-JAM's own settings, recorded before."""
     folder = tmp_path_factory.mktemp("comak") / "out"
     recorded = f"--set=walk.replay={jam_walk / 'plant.npz'}"
-    options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
+    names = {"femur": "ACLC01-R-femur-cart.obj", "tibia": "ACLC01-R-tibia-cart.obj"}
+    options = ["--set=comak.stop_s=1.24"] + [
+        f'--set=walk.meshes."lenhart2015-R-{bone}-cartilage.stl"='
+        f"{knee_data / 'jam_lenhart2015_knee' / name}"
+        for bone, name in names.items()
+    ]
     options.append(recorded)
     assert main(["run", str(jam_settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
@@ -121,17 +121,3 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
     for column in {*motion.names} - {"knee_flex_l", "ankle_flex_l", "subt_angle_l"}:
         theirs = values.column(column)[: len(motion.time)]
         assert_allclose(motion.column(column), theirs, rtol=0.0, atol=0.1, err_msg=column)
-
-
-def test_meshes_are_found_by_the_parts_of_their_names(tmp_path):
-    for name in ("A1-R-femur-cart.obj", "A1-R-femur-cart-coarse.stl", "A1-R-tibia-cart.obj"):
-        (tmp_path / name).touch()
-    with pytest.warns(UserWarning, match=r"A1-R-femur-cart\.obj is taken"):
-        assert mesh_in(tmp_path, FEMUR).name == "A1-R-femur-cart.obj"
-    with pytest.raises(InputError, match=r"expected the mesh patella\.stl, found A1-R-femur-cart"):
-        mesh_in(tmp_path, "patella.stl")
-    (tmp_path / "B2-R-femur-cart.stl").touch()
-    with pytest.raises(InputError, match="expected the mesh lenhart2015-R-femur"):
-        mesh_in(tmp_path, FEMUR)
-    (tmp_path / FEMUR).touch()
-    assert mesh_in(tmp_path, FEMUR).name == FEMUR

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import (
+from dynamics.mechanics.chain_parts import (
     GROUND,
-    Assembly,
     Chain,
     ChainSegment,
     Joint,
     PrescribedMotion,
     ViscoelasticLink,
-    simulate_chains,
 )
+from dynamics.mechanics.chains import Assembly, simulate_chains
 from dynamics.simulator.equations import SimulationError
 
 G = 9.80665

@@ -8,9 +8,8 @@ from mujoco_chains import Tree, at_row, check_reactions, joints_of, motion, need
 from numpy.testing import assert_allclose
 from random_chains import random_assembly, random_state
 
-from dynamics.mechanics.chains import (
+from dynamics.mechanics.chain_parts import (
     GROUND,
-    Assembly,
     Attachment,
     Chain,
     ChainSegment,
@@ -18,8 +17,8 @@ from dynamics.mechanics.chains import (
     Joint,
     PinClosure,
     PrescribedMotion,
-    simulate_chains,
 )
+from dynamics.mechanics.chains import Assembly, simulate_chains
 from dynamics.simulator.equations import SimulationError
 from foundation.base.errors import InputError
 

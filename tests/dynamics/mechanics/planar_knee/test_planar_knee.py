@@ -10,19 +10,14 @@ from numpy.testing import assert_allclose
 from some_slow import some_slow
 
 from dynamics.mechanics.planar_knee import (
+    MACHADO_LAWS,
     PlanarKnee,
     machado_clearance_knee,
     machado_knee,
     machado_state,
     simulate_planar_knee,
 )
-from dynamics.mechanics.planar_knee.machado import MACHADO_LAWS
-from dynamics.mechanics.planar_knee.profiles import (
-    PROFILE_KINDS,
-    ClearanceJoint,
-    PolarProfile,
-    ProfileContact,
-)
+from dynamics.mechanics.profiles import PROFILE_KINDS, ClearanceJoint, PolarProfile, ProfileContact
 from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws.normal import HertzLaw
 

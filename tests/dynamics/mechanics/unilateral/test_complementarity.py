@@ -7,11 +7,7 @@ import pytest
 from exact_exclusions import WITHOUT_END, most_negative_rows
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.mechanics.unilateral.complementarity import (
-    ComplementarityError,
-    lemke,
-    solve_complementarity,
-)
+from dynamics.mechanics.complementarity import ComplementarityError, lemke, solve_complementarity
 from tests.oracles.complementarity import MATRICES, wishart
 
 

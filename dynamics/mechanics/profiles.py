@@ -200,7 +200,7 @@ class ContactLocation:
 
 
 class ContactGeometry(Protocol):
-    """Geometry of a joint as `dynamics.mechanics.planar_knee.knee` uses it."""
+    """Geometry of a joint as `dynamics.mechanics.planar_knee` uses it."""
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return the contact point for the tibia at (x, y, φ) [m, m, rad]."""
