@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.frame import Rows, measured, seconds
 from foundation.base.loads import COMPARTMENTS
-from surrogates.export.c_export import c_compiler, compiled_wrench, has_compiler
+from surrogates.export.c_export import c_compiler, export_knee
 from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
@@ -125,7 +125,7 @@ def _c_time(function: object) -> float:
     """Return the time [s] of a call of a function's generated C; NaN without a compiler."""
     import casadi as ca
 
-    if not has_compiler():
+    if c_compiler() is None:
         return float("nan")
     with tempfile.TemporaryDirectory() as folder:
         generator = ca.CodeGenerator("timed.c")
@@ -144,8 +144,8 @@ def exported() -> Rows:
     for name, (family, settings) in _EXPORTED.items():
         knee = made_knee(family, settings, points=850)
         with tempfile.TemporaryDirectory() as folder:
-            compiled_wrench(knee, folder)
-            (library,) = Path(folder).glob("*.so")
+            source = export_knee(knee, casadi=True).write(folder, "knee")[1]
+            library = shared_library(source, ["-O2", "-ftree-vectorize", "-funroll-loops"])
             names = ("jac_knee_wrench", "jac_jac_knee_wrench")
             yield name, *(call_seconds(library, each, _poses(_POSES)) for each in names)
 

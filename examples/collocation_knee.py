@@ -4,6 +4,7 @@ The knee simulator's motion over level walking, solved at once for all instants 
 from knees at rest, and compared with the step-by-step solution of `dynamics.simulate`.
 """
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +19,7 @@ from dynamics.expressions import Elementary, KneeExpressions
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.base.pose import Pose
-from surrogates.export.c_export import compiled_wrench, has_compiler
+from surrogates.export.c_export import c_compiler, export_knee
 
 DEGREE = 3  # Radau IIA of order 5: the last of its points is the end of the interval
 # Excursions that count as one, of the free coordinates [rad, m] and of their forces [N m, N]; rates
@@ -32,8 +33,12 @@ SIZE, FORCE, PER_SECOND = (
 
 def contact(knee, folder: str) -> ca.Function:
     """Return pose (6) -> contact wrench of each compartment: compiled C, or expressions."""
-    if has_compiler():
-        return compiled_wrench(knee, folder)
+    if compiler := c_compiler():
+        source = export_knee(knee, "knee", casadi=True).write(folder, "knee")[1]
+        library = str(source.with_suffix(".so"))
+        options = ["-O2", "-ftree-vectorize", "-funroll-loops", "-march=native", "-shared", "-fPIC"]
+        subprocess.run([compiler, *options, "-o", library, source, "-lm"], check=True)
+        return ca.external("knee_wrench", library)
     pose = ca.MX.sym("pose", 6)
     return ca.Function("wrench", [pose], [knee.casadi()(pose)[0][:6, :]])
 

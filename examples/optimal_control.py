@@ -20,7 +20,7 @@ import surrogates
 from dynamics import KneeSimulator, load_ligaments, settle
 from dynamics.expressions import Elementary, KneeExpressions, line_forces
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS
-from dynamics.ligaments.bundles import balanced
+from dynamics.ligaments.bundles import ligament_strains
 from foundation.base.pose import Pose
 
 # A swing, every 1/30 s [degrees]: knee_angle_r of OpenSim's subject01_walk_IK.mot from 0.067 s.
@@ -50,7 +50,10 @@ def leg(run: Path) -> tuple[ca.Function, surrogates.ContactSurrogate, KneeSimula
     moved = origin if np.linalg.norm(origin) > 0.01 else np.zeros(3)  # the frames of an implant
     table = [replace(x, femoral=x.femoral - moved) for x in load_ligaments(LENHART_LIGAMENTS)]
     if moved.any():  # strained by 2 % at most along its passive motion
-        table = balanced(table, path.poses(np.radians(np.arange(0.0, 61.0, 5.0))), 0.02)
+        strains = ligament_strains(table, path.poses(np.radians(np.arange(0.0, 61.0, 5.0))))
+        longer = (1.0 + strains.max(axis=0)) / 1.02
+        bundles = zip(table, longer, strict=True)
+        table = [replace(x, rest_length=x.rest_length * factor) for x, factor in bundles]
     simulator = KneeSimulator(neutral=path, lateral_stiffness=6e4, ligaments=tuple(table))
     motion = KneeExpressions(functions, simulator.problem(), smoothing=0.005)
     pose, wrench, turning, activation = (ca.SX.sym("x", size) for size in (6, 6, 1, 3))

@@ -88,7 +88,7 @@ def _by_scheduler(
         ) from error
     with client, parallel_config("dask", wait_for_workers_timeout=_WORKER_SECONDS):
         try:
-            client.get_versions(check=True, packages=["numpy", "scipy", "scikit-learn"])
+            client.get_versions(check=True, packages=["numpy", "scipy"])
             calls = (delayed(_in_worker)(k, function, shared, job) for k, job in enumerate(jobs))
             yield from Parallel(return_as="generator_unordered", batch_size=1)(calls)
         except (OSError, TimeoutError) as error:

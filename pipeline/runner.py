@@ -73,34 +73,9 @@ def run_study(
     replace: bool = False,
     despite_errors: bool = False,
 ) -> Report:
-    """Carry out stages a to h and write the run directory.
+    """Carry out stages a to h in a run directory; return the content of `report.json`.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    folder : Path
-        The run directory.
-    resume : bool
-        Whether to continue an interrupted or finished run of the directory. If the configuration
-        has changed since, samples that were evaluated are not evaluated again.
-    replace : bool
-        Whether to replace a run of another configuration in the directory.
-    despite_errors : bool
-        Whether to go on with errors that `check` reports, which the report then states.
-
-    Returns
-    -------
-    Report
-        The content of `report.json`.
-
-    Raises
-    ------
-    InputError
-        If the checks find an error and `despite_errors` is false.
-    RunError
-        If the directory holds something else, or a run of another configuration and neither
-        `resume` nor `replace` is true.
+    The options are those of `pipeline.studies.dispatch.carry_out`.
     """
     config = completed(config)
     # One thread: sums in threaded linear algebra depend on the number of cores.

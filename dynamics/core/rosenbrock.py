@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.core.problem import Problem
-from dynamics.core.tableaus import Tableau
+from dynamics.core.tableaus import RODAS5P
 from foundation.base.checks import FloatArray
 from foundation.core.library import CONSTANTS, CORE, Struct, address
 from surrogates.core.packing import PackedContact
@@ -78,7 +78,6 @@ def integrate_trained(
     problem: Problem,
     contact: PackedContact,
     stops_outside: bool,
-    tableau: Tableau,
     limits: Limits,
     state: FloatArray,
     times: FloatArray,
@@ -87,13 +86,12 @@ def integrate_trained(
     fields = {"parts": contact.address, "stops": stops_outside, "design": None}
     trained = Struct("trained", fields | {"scratch": contact.work()})
     function = function_address(CORE.trained_contact)
-    return _integrated(problem, function, trained, tableau, limits, state, times)
+    return _integrated(problem, function, trained, limits, state, times)
 
 
 def integrate_called(
     problem: Problem,
     contact: Contact,
-    tableau: Tableau,
     limits: Limits,
     state: FloatArray,
     times: FloatArray,
@@ -111,7 +109,7 @@ def integrate_called(
 
     function = _CONTACT(fill)
     place = function_address(function)
-    done = _integrated(problem, place, None, tableau, limits, state, times)
+    done = _integrated(problem, place, None, limits, state, times)
     if kept.raised is not None:
         raise kept.raised
     return done
@@ -130,7 +128,6 @@ def integrate(
     derivative: int,
     of: int | None,
     mass: FloatArray,
-    tableau: Tableau,
     limits: Limits,
     state: FloatArray,
     times: FloatArray,
@@ -143,7 +140,7 @@ def integrate(
     counts, where = np.zeros(4, dtype=np.intc), np.zeros(2)
     bounds = Struct("step_limits", {**limits._asdict(), "sizes": len(limits.size)})
     ended = CORE.integrate(
-        derivative, of, tableau.packed.address, bounds.address, n, address(mass), address(reached),
+        derivative, of, RODAS5P.address, bounds.address, n, address(mass), address(reached),
         len(times), address(times), address(counts), address(where), address(states),
     )  # fmt: skip
     time, step = where.tolist()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 
@@ -130,20 +130,6 @@ def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
         np.array([each.stiffness for each in ligaments], dtype=np.float64),
         np.array([each.transition_strain for each in ligaments], dtype=np.float64),
         np.array([_CODES[each.kind] for each in ligaments], dtype=np.int64),
-    )
-
-
-def balanced(
-    ligaments: Sequence[Ligament], poses: ArrayLike, strain: float
-) -> tuple[Ligament, ...]:
-    """Return bundles whose largest strain [1] over passive poses (n, 6) [rad, m] is known."""
-    # For the ligaments of another knee, about an implant, whose strains at one pose do not fit the
-    # surfaces in flexion: the rest length is the largest length over 1 + strain.
-    stretch = 1.0 + check_number("strain", strain, above=-1.0)
-    longest = (1.0 + ligament_strains(ligaments, poses).max(axis=0)) / stretch
-    return tuple(
-        replace(each, rest_length=each.rest_length * float(factor))
-        for each, factor in zip(ligaments, longest, strict=True)
     )
 
 

@@ -14,7 +14,6 @@ from dynamics.core.rosenbrock import (
     integrate_called,
     integrate_trained,
 )
-from dynamics.core.tableaus import Tableau
 from dynamics.protocol import ContactModel, describe_pose, in_library
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation
@@ -75,11 +74,9 @@ class KneeEquations:
         """Return the pose coordinates (6,) [rad, m] of a state (n,)."""
         return self.problem.pose(time, state)
 
-    def integrate(
-        self, tableau: Tableau, limits: Limits, state: FloatArray, times: FloatArray
-    ) -> Integration:
+    def integrate(self, limits: Limits, state: FloatArray, times: FloatArray) -> Integration:
         """Integrate from a state (n,) to the times (N,) [s]; raise `SimulationError` of a model."""
-        options = tableau, limits, state, times
+        options = limits, state, times
         knee = in_library(self.model)
         if knee is None:
             return integrate_called(self.problem, self._called, *options)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.core import rosenbrock
-from dynamics.core.tableaus import RODAS5P
 from dynamics.protocol import ContactModel, describe_pose, in_library
 from dynamics.simulator.equations import KneeEquations, SimulationError
 from dynamics.simulator.equilibrium import settle
@@ -199,7 +198,7 @@ def simulate(
     )  # fmt: skip
     equations, limits, state, times, percent = ready
     started = time.perf_counter()
-    done = equations.integrate(RODAS5P, limits, state, times)
+    done = equations.integrate(limits, state, times)
     elapsed = time.perf_counter() - started
     if done.ended != rosenbrock.DONE:
         _failed(equations, done)

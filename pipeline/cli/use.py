@@ -165,7 +165,8 @@ def fields(
     folder : Path
         Run directory.
     out : Path
-        Folder to write: cycle.pvd, and a .vtp file of tibia and femur for each instant.
+        Folder to write: tibia.vtk.series, femur.vtk.series, and a .vtk file of both for each
+        instant.
     model : {"original", "surrogate"}
         Model whose simulated cycle gives the poses; pressures are those of the original model.
 
@@ -175,10 +176,10 @@ def fields(
     """
     from pipeline.exchange.pressure_fields import write_fields
 
-    collection, *files = write_fields(folder, out, model)
-    head = f"{counted(len(files) // 2, 'instant')}, tibia and femur"
-    content = {"files": [str(path) for path in (collection, *files)]}
-    return _judged([head], content, folder, model, f"pressure fields: {collection}")
+    files = write_fields(folder, out, model)
+    head = f"{counted(len(files) // 2 - 1, 'instant')}, tibia and femur"
+    content = {"files": [str(path) for path in files]}
+    return _judged([head], content, folder, model, f"pressure fields: {files[0]}, {files[1]}")
 
 
 def _judged(

@@ -23,7 +23,7 @@ from pipeline.config.schema_base import (
 from surrogates.families.registry import FAMILIES
 from surrogates.formulations.training_data import FORMULATIONS
 
-Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
+Design = Literal["lhs", "sobol", "halton", "hammersley"]
 MOTION_COLUMNS = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
 PATH_COLUMNS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
 

@@ -76,7 +76,8 @@ def sample_errors(
     """
     found, weights = [], []
     for name in own.compartments:
-        poses, loads = feasible_samples(config, rows, name)
+        chosen = feasible(usable(rows, name), config.feasibility)
+        poses, loads = poses_of(chosen), loads_of(chosen)
         at, predicted = own.compartment(name).at_load(poses, loads[:, 1])
         ratios = (predicted - loads)[:, [0, 2]] / loads[:, 1:2]
         found.append(np.column_stack([1e6 * (at - poses)[:, 4], 100.0 * ratios]))
@@ -86,14 +87,6 @@ def sample_errors(
         return dict.fromkeys(list(ACCEPTED)[:3], np.nan)
     sizes = np.sqrt(np.average(misses**2, axis=0, weights=np.concatenate(weights)))
     return dict(zip(list(ACCEPTED)[:3], sizes.tolist(), strict=True))
-
-
-def feasible_samples(
-    config: Config, rows: pd.DataFrame, compartment: str
-) -> tuple[FloatArray, FloatArray]:
-    """Return poses (N, 6) [rad, m] and loads (N, 12) [SI] of a compartment's feasible samples."""
-    chosen = feasible(usable(rows, compartment), config.feasibility)
-    return poses_of(chosen), loads_of(chosen)
 
 
 def fitted_errors(

@@ -24,27 +24,9 @@ from surrogates.sampling.parameters import Design
 def export_c(
     source: Path, out: Path | None = None, prefix: str = "knee", casadi: bool = False
 ) -> tuple[Path, Path]:
-    """Write a surrogate as C (`surrogates.export.c_export`); return the paths of header and source.
+    """Write the surrogate of a run directory, or of a file, as C; return header and source.
 
-    Parameters
-    ----------
-    source : path
-        Run directory, or the `.npz` file of a surrogate.
-    out : path, optional
-        Folder of the files; by default the folder of the surrogate.
-    prefix : str
-        Name of the files, and beginning of all names in the files.
-    casadi : bool
-        Whether to add the function that `casadi.external` loads.
-
-    Raises
-    ------
-    SurrogateFileError
-        If the surrogate is missing or cannot be used.
-    RunError
-        If the surrogate is over designs.
-    InputError
-        If the prefix is not a C identifier, or the formulation is of the whole knee.
+    `prefix` names the files and begins all names in them; `casadi` adds what casadi.external loads.
     """
     file, knee = _compartment_surrogate(source)
     files = export_knee(knee, prefix, casadi)
@@ -63,8 +45,10 @@ def write_fmu(
 
     Parameters
     ----------
-    source, out : path
-        As for `export_c`.
+    source : path
+        Run directory, or the `.npz` file of a surrogate.
+    out : path, optional
+        Folder of the file; by default the folder of the surrogate.
     version : {"2.0", "3.0"}
         Version of the FMI standard.
     prefix : str
@@ -75,7 +59,8 @@ def write_fmu(
     Raises
     ------
     SurrogateFileError, RunError, InputError
-        As `export_c`, or if the version is unknown or the sources do not compile.
+        If the surrogate cannot be used or is over designs, the prefix is no C identifier, the
+        version is unknown, or the sources do not compile.
     """
     file, knee = _compartment_surrogate(source)
     content = export_fmu(knee, version, prefix, compiled)

@@ -46,12 +46,8 @@ LARGEST_RATIO = 0.46
 
 def build_bed(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return the elastic foundation of a configuration over the surfaces of its knee."""
-    return bed_of(law_over(contact, surfaces), contact, surfaces)
-
-
-def law_over(contact: ContactConfig, surfaces: KneeSurfaces) -> SpringLaw:
-    """Return the spring law of a configuration over the surfaces of its knee; as `build_law`."""
-    return build_law(contact, len(surfaces.tibia.vertices), surfaces.measured_thickness())
+    law = build_law(contact, len(surfaces.tibia.vertices), surfaces.measured_thickness())
+    return bed_of(law, contact, surfaces)
 
 
 def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:

@@ -27,7 +27,7 @@ from pipeline.originals.pose_load_table import PoseLoads, TableError, read_pose_
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.run_documents import FromTable, RowErrors
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
-from surrogates.families.kriging import KrigingSettings
+from surrogates.families.kriging import SAFETY
 from surrogates.families.registry import FAMILIES
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -159,7 +159,7 @@ def _row_error(part: Regressor, output: int) -> float:
 
     The nugget is the errors' part of the variance, which is calibrated with some safety.
     """
-    return float(np.sqrt(part.nugget * part.variance[output])) / KrigingSettings.safety
+    return float(np.sqrt(part.nugget * part.variance[output])) / SAFETY
 
 
 def build_original(config: Config, folder: Path | None = None) -> OriginalModel:

@@ -152,7 +152,7 @@ def _area_above(fields: ContactFields) -> Picture:
     """Return the area above each pressure, at the highest peak and of the largest pressures."""
     model = MODELS[0]
     peak = fields.at_peak(model)
-    top, _ = scale_of(1e-6 * fields.peak)
+    top, _ = scale_of(1e-6 * float(fields.largest[model].max()))
     levels = np.linspace(0.0, top, _LEVELS)
     lines = []
     for words, values, dashed in (

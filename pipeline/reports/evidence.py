@@ -39,7 +39,7 @@ def evidence_of(files: RunFiles, gait: Gait, domain: dict[str, Any] | None = Non
         least_across=TRIANGLES_ACROSS[contact["surface"]],
         flagged=sum(flag["model"] == "surrogate" for flag in gait.flags),
         failed=0 if varied is None else len(varied["failures"]),
-        combinations=0 if varied is None else len(varied["rows"]),
+        combinations=0 if varied is None else varied["total"],
         node_spacing=gait.node_spacing,
         spacing_key=f"contact.{model_of(contact)}.node_spacing_mm",
         simulated=bool(gait.models),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,91 +30,43 @@ from pipeline.store.run_documents import (
     Simulation,
 )
 
-#: Limits of the surrogate's errors. Loads: RMS difference over the original's peak; positions: RMS
-#: difference over the range, or absolute; peak pressure: its RMS difference over the cycle's peak,
-#: and the difference of the peaks; wear: difference of the volume.
-BARS = {
-    "load_percent": 0.5,
-    "position_percent": 1.0,
-    "anterior_um": 10.0,
-    "rotation_deg": 0.02,
-    "peak_pressure_percent": 1.0,
-    "wear_percent": 0.5,
-}
-# Bar, column of the accuracy table that the bar judges, and limit of the column in `BARS`.
-_LIMITS = (
-    ("peak_pressure", "peak_difference_percent", "peak_pressure_percent"),
-    ("peak_pressure", "peak_pressure_percent", "peak_pressure_percent"),
-    ("loads", "load_percent", "load_percent"),
-    ("anterior", "anterior_um", "anterior_um"),
-    ("anterior", "anterior_percent", "position_percent"),
-    ("rotation", "rotation_deg", "rotation_deg"),
-    ("rotation", "rotation_percent", "position_percent"),
-    ("wear", "wear_percent", "wear_percent"),
-)
-# A position has two figures, and one of them has to keep its bar.
-_POSITIONS = ("anterior", "rotation")
-#: A load that stays below this share of the largest load of its kind is shown but not judged.
+#: A load that stays below this share of the largest load of its kind is not compared.
 LEAST_LOAD_PERCENT = 1.0
-#: Columns of the accuracy table with a mark at the worst row.
-_COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, column, _ in _LIMITS))
-
-#: Figures of a combination by the column of the accuracy table.
-Figures = Mapping[str, float | None]
 
 
 def combinations_of(stored: Combinations) -> dict[str, Any]:
-    """Return the comparison on all combinations, with the worst of each column."""
-    ended = [_compared(row) for row in stored.combinations if row.failure is None]
-    known = {row["name"]: row for row in ended}
-    rows = [
-        known[row.name]
-        if row.failure is None
-        else {"name": row.name, "factors": _ratios(row), "failure": row.failure.content()}
-        for row in stored.combinations
-    ]
-    ratios = [row["cost"]["cycle_ratio"] for row in ended]
+    """Return the comparison on all combinations of inputs that both models completed."""
+    ended = [row for row in stored.combinations if row.failure is None]
+    rows = [_compared(row) for row in ended]
     return {
-        "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
+        "total": len(stored.combinations),
         "rows": rows,
-        "worst": {column: _worst(ended, column) for column in _COLUMNS},
-        "within": sum(all(row["met"].values()) for row in ended),
-        "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
+        "median_cycle_ratio": float(np.median([r["cycle_ratio"] for r in rows])) if rows else None,
         "failures": [
             {"where": row.name, "text": f"{row.failure.model}: {row.failure.reason}"}
             for row in stored.combinations
             if row.failure is not None
         ],
         "flags": [
-            {"where": row["name"], "text": f"{model}: {message}"}
+            {"where": row.name, "text": f"{model}: {message}"}
             for row in ended
             for model in MODELS
-            for message in row["flags"][model]
+            for message in row.flags[model]
         ],
     }
 
 
-def _worst(rows: Sequence[Mapping[str, Any]], column: str) -> str | None:
-    known = {row["name"]: abs(row[column]) for row in rows if row[column] is not None}
-    return max(known, key=lambda name: known[name]) if known else None
-
-
-def _ratios(row: CombinationResult) -> dict[str, float]:
-    return {f"{name}_ratio": value for name, value in row.factors.items()}
-
-
 def _compared(row: CombinationResult) -> dict[str, Any]:
-    """Return a combination that both models completed: figures of the table, and the rest."""
-    loads = load_rows({column: row.differences[column] for column in LOADS})
-    share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
-    judged = (load for load in loads if load["judged"])
-    worst = max(judged, key=lambda load: share[load["column"]] or 0.0, default=loads[0])
+    """Return the figures of a combination: RMS differences over peak or range, and of peaks."""
     anterior, rotation = (row.differences[name] for name in ("anterior_m", "rotation_rad"))
     pressures = [row.differences[column] for column in PRESSURES]
+    axial = {name: row.differences[f"{name}_force_y_N"] for name in COMPARTMENTS}
     worn, other = (sum(row.wear[name]) for name in MODELS)
-    figures = {
-        "load_percent": worst["rms_over_peak_percent"],
-        **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
+    times = [row.statistics[name].elapsed for name in MODELS]
+    return {
+        "name": row.name,
+        "load_percent": max(load_shares({c: row.differences[c] for c in LOADS}).values()),
+        **{f"{name}_force_percent": percent(load.rms, load.peak) for name, load in axial.items()},
         **to_display({"rotation_rad": rotation.rms}),
         "anterior_um": 1e6 * anterior.rms,
         "anterior_percent": percent(anterior.rms, anterior.range),
@@ -124,73 +76,19 @@ def _compared(row: CombinationResult) -> dict[str, Any]:
         ),
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
         "wear_percent": percent(other - worn, worn),
-    }
-    spent = row.statistics
-    cost: dict[str, int | float] = {
-        "cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed
-    }
-    for name, cycle in spent.items():
-        cost |= {f"{name}_evaluations": cycle.evaluations, f"{name}_steps": cycle.steps}
-        cost[f"{name}_cycle_s"] = cycle.elapsed
-    return {
-        "name": row.name,
-        "factors": _ratios(row),
-        "failure": None,
-        **figures,
-        "worst_load": worst["label"],
-        "met": met(figures),
-        "above": above(figures),
-        "loads": loads,
-        "cost": cost,
-        "flags": row.flags,
+        "cycle_ratio": times[0] / times[1],
     }
 
 
-def load_rows(loads: Mapping[str, Difference]) -> list[dict[str, Any]]:
-    """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
+def load_shares(loads: Mapping[str, Difference]) -> dict[str, float]:
+    """Return the RMS difference over the peak [%] of each load but the small ones."""
     kinds = {column: column.split("_")[1] for column in loads}
-    largest = {
-        kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
-        for kind in kinds.values()
-    }
-    return [
-        {
-            "column": column,
-            **in_unit(quantity_of(column), rms=load.rms, peak=load.peak),
-            "rms_over_peak_percent": percent(load.rms, load.peak),
-            "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
-        }
-        for column, load in loads.items()
-    ]
-
-
-def _kept(figures: Figures) -> dict[str, dict[str, bool]]:
-    """Return for each bar whether each of its defined figures keeps the limit."""
-    kept: dict[str, dict[str, bool]] = {}
-    for bar, column, limit in _LIMITS:
-        columns = kept.setdefault(bar, {})
-        if (figure := figures[column]) is not None:
-            columns[column] = abs(figure) <= BARS[limit]
-    return kept
-
-
-def met(figures: Figures) -> dict[str, bool]:
-    """Return for each bar whether a combination keeps the bar."""
+    most = {kind: max(loads[c].peak for c in loads if kinds[c] == kind) for kind in kinds.values()}
     return {
-        bar: (any if bar in _POSITIONS else all)(kept.values())
-        for bar, kept in _kept(figures).items()
+        column: percent(load.rms, load.peak) or 0.0
+        for column, load in loads.items()
+        if 100.0 * load.peak >= LEAST_LOAD_PERCENT * most[kinds[column]]
     }
-
-
-def above(figures: Figures) -> list[str]:
-    """Return the columns of the accuracy table that miss their bar, a position's both or none."""
-    bars = met(figures)
-    return [
-        column
-        for bar, columns in _kept(figures).items()
-        for column, kept in columns.items()
-        if not (bars[bar] if bar in _POSITIONS else kept)
-    ]
 
 
 #: Constants of the law of wear.
@@ -244,8 +142,6 @@ class Gait(Part):
     differences: list[dict[str, Any]] = Field(default_factory=list)
     statistics: dict[str, dict[str, Any]] = Field(default_factory=dict)
     speed: dict[str, float | None] | None = None
-    instants_percent: list[float] | None = None
-    map_peak_pressure_MPa: dict[str, list[float]] | None = None
     flags: list[dict[str, str]] = Field(default_factory=list)
     not_trusted: str | None = None
     wear: dict[str, Any] | None = None
@@ -260,23 +156,16 @@ class Gait(Part):
 
 def gait_of(files: RunFiles) -> Gait:
     """Return the section on the gait cycle of the report of a run."""
-    simulation, maps = files.simulation, files.maps
-    if simulation is None:
+    if (simulation := files.simulation) is None:
         return Gait().whole()
     costs = {name: simulation.statistics.get(name) for name in MODELS}
     statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
-    peaks = None
-    if maps is not None:
-        found = (1e-6 * maps.pressure_Pa.max(axis=2)).tolist()
-        peaks = dict(zip(MODELS, found, strict=True))
     worn, varied = worn_files(files), files.combinations
     return Gait(
         models=list(statistics),
         differences=[_difference(*row) for row in simulation.differences.items()],
         statistics=statistics,
         speed=_speed(simulation),
-        instants_percent=None if maps is None else maps.gait_percent.tolist(),
-        map_peak_pressure_MPa=peaks,
         flags=[
             {"model": model, "message": message}
             for model, messages in simulation.flags.items()
@@ -439,27 +328,3 @@ def _wear_note(files: RunFiles) -> str | None:
 def wears(contact: Mapping[str, Any]) -> bool:
     """Return whether the layer of a section [contact] wears by Archard's law: polyethylene."""
     return bool(contact["youngs_modulus_MPa"] >= WEARS_FROM_MPa)
-
-
-def knee_lines(knee: Mapping[str, Any] | None) -> list[str]:
-    """Return the lines for the terminal, in units of ASCII characters."""
-    if knee is None:
-        return []
-    wear, share = knee["wear_mm3_per_million_cycles"], number(knee["medial_share_percent"])
-    lines = [
-        f"knee: AP travel {number(knee['anterior_range_mm'])} mm, rotation "
-        f"{number(knee['rotation_range_deg'])} deg, medial share of the load {share} %"
-        + ("" if wear is None else f", wear {number(wear)} mm3 per million cycles")
-    ]
-    if knee["medial_peak_pressure_MPa"] is not None:
-        peaks = ", ".join(
-            f"{name} {number(knee[f'{name}_peak_pressure_MPa'])} MPa at "
-            f"{number(knee[f'{name}_peak_pressure_at_percent'], 2)} %"
-            for name in COMPARTMENTS
-        )
-        lines.insert(
-            0,
-            f"knee: peak pressure {peaks} of the cycle; contact area up to "
-            f"{number(knee['largest_area_mm2'])} mm2, mean {number(knee['mean_area_mm2'])} mm2",
-        )
-    return lines

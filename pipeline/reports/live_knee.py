@@ -22,7 +22,7 @@ from dynamics.core.rosenbrock import (
     TOO_MANY_STEPS,
     Limits,
 )
-from dynamics.core.tableaus import RODAS5P, Tableau
+from dynamics.core.tableaus import RODAS5P
 from dynamics.simulator.integrator import prepared
 from foundation.base.checks import FloatArray
 from foundation.base.flags import WORDINGS
@@ -105,7 +105,7 @@ def live_section(
     driven = [short for short, name in _LOADS.items() if name in gait.cycle.signals]
     rows = {name: COORDINATES.index(name) for name in COORDINATES}
     data = {
-        **_memory(knee, equations.problem, limits, times, RODAS5P, image),
+        **_memory(knee, equations.problem, limits, times, image),
         **_design(knee, config, image, expected),
         "pressures": _pressures(knee, image),
         "image": _packed(image.content),
@@ -139,7 +139,6 @@ def _memory(
     problem: Problem,
     limits: Limits,
     times: FloatArray,
-    tableau: Tableau,
     image: Image,
 ) -> dict[str, Any]:
     """Return addresses in the memory of the page, of a surrogate and a simulation."""
@@ -161,7 +160,7 @@ def _memory(
         **trained,
         "trained": image.struct(Struct("trained", trained)),
         "problem": at,
-        "tableau": image.struct(tableau.packed),
+        "tableau": image.struct(RODAS5P),
         "limits": image.struct(bounds),
         "mass": image.array(problem.mass),
         "times": image.array(times),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS, LayerConfig
 from pipeline.originals.finite_element_layer import ITSELF
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.units import ASCII, number
+from pipeline.reports.units import number
 from pipeline.stages.elastic_layer import Resolution, resolution
 from pipeline.stages.gait_cycle import PressureMaps
 from pipeline.store.quantities import to_display
@@ -27,8 +27,6 @@ _PEAK = (0.0, 0.005, 0.015, 0.028, 0.041, 0.058, 0.083)
 
 #: Uncertainty of the peak pressure of the layer that is told with it [%].
 _DOUBTED = 3.0
-#: Strain up to which linear elasticity is within 2 % of the force [%] (docs/finite_element.md).
-_LINEAR = 9.0
 
 
 def model_of(contact: Mapping[str, Any]) -> str:
@@ -116,27 +114,6 @@ def element_keys(contact: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def layer_lines(content: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the lines for the terminal, in ASCII characters, of a run that was compared."""
-    if content is None:
-        return
-    if not content["compartments"] and not is_layer(content):
-        yield f"contact model: not compared with the elastic layer: {content['reason']}"
-    for name, part in content["compartments"].items():
-        differences = ", ".join(
-            f"{key.replace('_', ' ')} {signed(part['at_peak'][f'{key}_percent'])} %"
-            for key in ("peak_pressure", "mean_pressure", "area", "stiffness", "approach")
-        )
-        text = (
-            f"contact model, {name}: {number(part['peak_pressure_MPa'])} MPa by "
-            f"{content['model']}; the elastic layer: about "
-            f"{number(part['layer_peak_pressure_MPa'], 2)} MPa{doubted(part)} ({differences})"
-        )
-        yield text.translate(ASCII)
-    if (strain := content["large_strain"]) is not None and strain["strain_percent"] > _LINEAR:
-        yield f"contact model: {strain_words(strain)}".translate(ASCII)
-
-
 def signed(percent: float) -> str:
     """Return a difference [%] with its sign and two digits, 0 below a hundredth of a per cent."""
     percent = round(percent, 2)
@@ -184,27 +161,3 @@ def _known(rows: FloatArray) -> FloatArray:
 def spacing_of(found: NodeSpacing | None) -> dict[str, Any] | None:
     """Return the node spacing and its errors in units for people; None without nodes."""
     return None if found is None else dict(to_display(found))
-
-
-def spacing_lines(content: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the line for the terminal, in ASCII characters, of a run whose model has nodes."""
-    if content is None:
-        return
-    head = f"node spacing {content['spacing_mm']:g} mm:"
-    errors = content["errors"]
-    if errors is None:
-        yield f"{head} error not known: {content['reason']}"
-        return
-    parts = [
-        f"{name} +-{number(errors[key], 2)} {unit}"
-        for name, key, unit in (
-            ("force", "force_percent", "%"),
-            ("peak pressure", "peak_pressure_percent", "%"),
-            ("area", "area_percent", "%"),
-            ("centre", "centre_mm", "mm"),
-        )
-    ]
-    line = f"{head} {', '.join(parts)} (from {content['coarser_mm']:g} mm)"
-    if errors["unresolved"]:
-        line += f"; peak not resolved at {errors['unresolved']} of {errors['poses']} poses"
-    yield line

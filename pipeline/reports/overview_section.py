@@ -8,19 +8,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from foundation.base.quantities import QUANTITIES
 from foundation.base.wording import counted
 from pipeline.config.contact_schema import DEFAULT_MODEL, OWN_KEYS
-from pipeline.reports.accuracy import Accuracy, height_error, worst_load
+from pipeline.reports.accuracy import Accuracy
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.model_section import model_of
 from pipeline.reports.units import ASCII, kind_of, largest, number
 from pipeline.store.quantities import CATALOGUE, to_display
-from pipeline.store.run_documents import Counts, FromTable, Part, PathKnots, RunRecord
-from pipeline.store.samples import FAILED, POSE_COLUMNS
+from pipeline.store.run_documents import Counts, FromTable, Part, RunRecord
+from pipeline.store.samples import FAILED
 
 _LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 
@@ -125,12 +122,12 @@ def _headline(files: RunFiles, gait: Gait) -> dict[str, Any]:
 
 
 def _combinations_headline(varied: dict[str, Any], *, worn: bool) -> dict[str, Any]:
-    """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
-    worst = varied["worst"]["wear_percent"] if worn else None
-    wear = {row["name"]: row.get("wear_percent") for row in varied["rows"]}
+    """Return the number of combinations, the worst wear if it is shown, the ratio of times."""
+    wear = {row["name"]: row["wear_percent"] for row in varied["rows"] if worn}
+    known = {name: abs(value) for name, value in wear.items() if value is not None}
+    worst = max(known, key=lambda name: known[name], default=None)
     return {
-        "total": len(varied["rows"]),
-        "within": varied["within"],
+        "total": varied["total"],
         "worst_wear_combination": worst,
         "worst_wear_difference_percent": None if worst is None else wear[worst],
         "median_cycle_ratio": varied["median_cycle_ratio"],
@@ -200,45 +197,7 @@ def warning_lines(run: RunRecord) -> Iterator[str]:
             yield f"warning: {remark.words.translate(ASCII)}"
 
 
-def summary_lines(overview: Overview, files: RunFiles, gait: Gait) -> list[str]:
-    """Return the lines for the terminal, in units of ASCII characters."""
-    head, original = overview.headline, files.run.original
-    worst, height = worst_load(files.validation.figures), height_error(files.figures)
-    compared = []
-    if isinstance(original, FromTable):
-        compared = [_table_line(original)]
-    elif gait.models:
-        compared = [
-            f"gait: RMS difference over range: medial force "
-            f"{number(head['gait_medial_force_rms_over_range_percent'])} %, "
-            f"AP position {number(head['gait_ap_position_rms_over_range_percent'])} %, "
-            f"peak pressure {number(head['gait_peak_pressure_rms_over_range_percent'])} %",
-            f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
-            f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
-        ]
-    lines = [
-        f"accuracy: worst load NRMSE at given pose {number(worst.displayed['value'])} % "
-        f"({worst.part} {CATALOGUE[worst.quantity].label})",
-        *compared,
-        f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
-        f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
-    ]
-    if height is not None:
-        lines[0] += f"; height error at given load {number(height.displayed['value'])} um"
-    if (varied := head["combinations"]) is not None:
-        off = number(varied["worst_wear_difference_percent"])
-        most = varied["worst_wear_combination"]
-        lines.append(
-            f"combinations: {varied['within']} of {varied['total']} within all bars; "
-            + ("" if most is None else f"wear at most {off} % off ({most}), ")
-            + f"{number(varied['median_cycle_ratio'])} times faster in the median"
-        )
-    if overview.notes:
-        lines.append(f"notes: {len(overview.notes)}, see the top of the report")
-    return lines
-
-
-def _table_line(table: FromTable) -> str:
+def table_line(table: FromTable) -> str:
     """Return the line of the terminal on a table."""
     text = f"original: table {table.file}, {table.rows} rows"
     parts = to_display(table.errors_found or {}).values()
@@ -262,14 +221,13 @@ _SPACE = {
 
 
 class Stages(Part):
-    """Samples through the stages; `path` has the knots of the reference path by coordinate."""
+    """Samples through the stages."""
 
     counts: dict[str, Counts]
     drop_reasons: list[dict[str, Any]]
     failure_reasons: list[dict[str, Any]]
     sampling: dict[str, Any]
     space: dict[str, Any]
-    path: dict[str, list[float]]
 
 
 def stages_of(files: RunFiles) -> Stages:
@@ -292,7 +250,6 @@ def stages_of(files: RunFiles) -> Stages:
             ),
         },
         space={shown: space[key] for key, shown in _SPACE.items()},
-        path=knots_of(files.path),
     )
 
 
@@ -305,14 +262,3 @@ def _by_kind(reasons: Iterable[str]) -> list[dict[str, Any]]:
         {"kind": kind, "count": len(texts), "example": texts[0]}
         for kind, texts in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
-
-
-def knots_of(path: PathKnots) -> dict[str, list[float]]:
-    """Return the knots of the reference path by coordinate [deg, mm]."""
-    knots = np.column_stack([path.flexion_rad, path.coordinates_rad_m])
-    return {
-        quantity.column_for_people: quantity.for_people(column).tolist()
-        for quantity, column in zip(
-            [QUANTITIES[name] for name in POSE_COLUMNS], knots.T, strict=True
-        )
-    }

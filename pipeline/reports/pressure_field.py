@@ -92,11 +92,6 @@ class ContactFields:
         """Largest pressure of each vertex over the cycle (U,) [Pa], by the model."""
         return {name: values.max(axis=0) for name, values in self.values.items()}
 
-    @cached_property
-    def peak(self) -> float:
-        """Largest pressure of all fields [Pa], at least 1 Pa."""
-        return max(1.0, *(float(values.max()) for values in self.largest.values()))
-
     def at_peak(self, model: str) -> int:
         """Return the instant of the largest pressure on the motion of a model."""
         return int(self.values[model].max(axis=1).argmax())

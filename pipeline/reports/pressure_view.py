@@ -22,10 +22,10 @@ from pipeline.files import plain
 from pipeline.reports import figures as fig
 from pipeline.reports.inputs import nearest_rows
 from pipeline.reports.pressure_field import ContactFields, outline_of, scale_of
-from pipeline.stages.gait_cycle import Frames
+from pipeline.store.run_documents import MODELS
 
 #: Columns of the cycle beside the view, by their keys.
-_BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
+_BESIDE = {"peak": "peak_pressure_Pa", "force": "force_y_N"}
 _SHADES = 256
 # Height of the block below the lowest point of the tibial side [mm].
 _BLOCK = 5.0
@@ -37,17 +37,23 @@ def view_data(
     """Return the data of the pressure picture, ready for JSON, or None if there are no fields."""
     if fields is None:
         return None
-    frames, peak = fields.frames, fields.peak
-    shown = {}
+    frames, values = fields.frames, fields.values[MODELS[0]]
+    peak = max(1.0, float(values.max()))
     used = np.unique(frames.tibia_faces)
-    inside = np.any([values > 0.0 for values in fields.largest.values()], axis=0)[used]
     # Outside a patch the neighbours of its vertices place its edge.
-    near = _with_neighbours(inside, np.searchsorted(used, frames.tibia_faces))
-    for k, (name, values) in enumerate(fields.values.items()):
-        whole = np.iinfo(np.int16).max
-        steps = np.clip(np.rint(whole * values[:, used][:, near] / peak), -whole, whole)
-        shown[name] = _of_model(frames, fields.poses[name], cycles[name], k)
-        shown[name]["values"] = _packed(steps, np.int16)
+    inside: NDArray[np.bool_] = np.any(values > 0.0, axis=0)
+    near = _with_neighbours(inside[used], np.searchsorted(used, frames.tibia_faces))
+    whole = np.iinfo(np.int16).max
+    steps = np.clip(np.rint(whole * values[:, used][:, near] / peak), -whole, whole)
+    rows = nearest_rows(cycles[MODELS[0]], frames.gait_percent)
+    beside = {
+        key: QUANTITIES[column].for_people(rows[[f"{name}_{column}" for name in COMPARTMENTS]]).T
+        for key, column in _BESIDE.items()
+    }
+    moved = [
+        np.append(pose.rotation_matrix.ravel(), 1e3 * pose.translation)
+        for pose in map(Pose.from_array, frames.poses)
+    ]
     top, step = scale_of(1e-6 * peak)
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
     view = {
@@ -61,7 +67,11 @@ def view_data(
         "side": _packed(fields.side, np.uint8),
         "active": _packed(np.flatnonzero(near), np.uint32),
         "colours": _packed(_colours(), np.uint8),
-        "models": shown,
+        "flexion_deg": np.degrees(frames.poses[:, 0]),
+        "pose": _packed(moved, np.float32),
+        "centre_mm": 1e3 * frames.centre_m[0],
+        "values": _packed(steps, np.int16),
+        "beside": beside,
     }
     return dict(plain(view))
 
@@ -71,25 +81,6 @@ def _with_neighbours(chosen: NDArray[np.bool_], faces: NDArray[np.int64]) -> NDA
     near = chosen.copy()
     near[faces[chosen[faces].any(axis=1)]] = True
     return near
-
-
-def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> dict[str, Any]:
-    """Return the motion of a model's cycle and the figures beside it, medial then lateral."""
-    rows = nearest_rows(cycle, frames.gait_percent)
-    beside = {
-        key: QUANTITIES[column].for_people(rows[[f"{name}_{column}" for name in COMPARTMENTS]]).T
-        for key, column in _BESIDE.items()
-    }
-    moved = [
-        np.append(pose.rotation_matrix.ravel(), 1e3 * pose.translation)
-        for pose in map(Pose.from_array, poses)
-    ]
-    return {
-        "flexion_deg": np.degrees(poses[:, 0]),
-        "pose": _packed(moved, np.float32),
-        "centre_mm": 1e3 * frames.centre_m[place],
-        **beside,
-    }
 
 
 def walls_of(tibia: fig.Triangles) -> FloatArray:

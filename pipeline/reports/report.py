@@ -23,39 +23,36 @@ from pipeline.reports.accuracy import (
     Accuracy,
     accuracy_of,
     domain_of,
-    height_error,
     model_row,
     parity_pictures,
-    worst_load,
 )
 from pipeline.reports.contact_figures import contact_of, contact_pictures
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
-from pipeline.reports.gait_section import Gait, gait_of, knee_lines, knee_of, worn_files
+from pipeline.reports.gait_section import Gait, gait_of, knee_of, worn_files
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.live_knee import live_section
-from pipeline.reports.model_section import layer_lines, spacing_lines
 from pipeline.reports.overview_section import (
     Overview,
     Stages,
     overview_of,
     stages_of,
-    summary_lines,
+    table_line,
     warning_lines,
-    writable,
 )
 from pipeline.reports.pages import GLOSSARY, write_page
 from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pressure_view import view_data
+from pipeline.reports.tiles import knee_tiles, surrogate_tiles
 from pipeline.reports.units import shown_name
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
 from pipeline.store.job import flat_keys
-from pipeline.store.run_documents import LEVELS, MODELS, Part, StoredFinding, Verdict
+from pipeline.store.run_documents import LEVELS, MODELS, FromTable, Part, StoredFinding, Verdict
 
 
 class Provenance(Part):
-    """Date, seeds, versions, digests and times of a run, and its configuration."""
+    """Date, seeds, versions, digests and times of a run."""
 
     date: str
     seed: int
@@ -66,7 +63,6 @@ class Provenance(Part):
     sha256: dict[str, str]
     stage_s: dict[str, float]
     total_s: float
-    configuration: dict[str, Any]
 
 
 class Report(Part):
@@ -113,9 +109,8 @@ def write_report(folder: Path) -> Report:
         report,
         held_out=files.figures,
         tables=_tables(files, report),
-        worst_load=worst_load(files.validation.figures),
-        height=height_error(files.figures),
-        largest_height=height_error(files.figures, "maximum"),
+        knee_tiles=list(knee_tiles(report.knee, report.elastic_layer)),
+        surrogate_tiles=list(surrogate_tiles(files, report.overview.headline, report.gait.speed)),
         pictures=_pictures(files),
         view=view_data(files.fields, files.cycles),
         live=_live(files, folder),
@@ -150,10 +145,10 @@ def report_of(files: RunFiles) -> Report:
     judged.errors = own_errors(files, gait, judged)
     return Report(
         summary=[
-            *summary_lines(overview, files, gait),
-            *spacing_lines(gait.node_spacing),
-            *knee_lines(knee),
-            *layer_lines(evidence.layer),
+            *([table_line(run.original)] if isinstance(run.original, FromTable) else []),
+            *(tile.line for tile in knee_tiles(knee, evidence.layer)),
+            *(tile.line for tile in surrogate_tiles(files, overview.headline, gait.speed)),
+            *([f"notes: {len(overview.notes)}, see the top of the report"] * bool(overview.notes)),
             *warning_lines(run),
             *verdict_lines(judged),
             *([f"gait: {gait.not_trusted}"] if gait.not_trusted else []),
@@ -179,7 +174,6 @@ def report_of(files: RunFiles) -> Report:
             sha256=run.hashes,
             stage_s=run.seconds,
             total_s=sum(run.seconds.values()),
-            configuration=writable(files.config),
         ),
     )
 
@@ -233,9 +227,7 @@ def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[s
         ]
         if worn
         else [],
-        "combinations": [
-            (row["name"], row | row["cost"]) for row in varied["rows"] if row["failure"] is None
-        ],
+        "combinations": [(row["name"], row) for row in varied["rows"]],
         "models": [
             (shown_name(row["formulation"]), row | model_row(files.figures, k))
             for k, row in enumerate(report.validation.models)

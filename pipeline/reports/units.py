@@ -13,7 +13,10 @@ _NAMES = {"poly_fourier": "Poly-Fourier"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
 _OPEN_BRACKET = re.compile(r"\([^()]*$")
 #: ASCII characters for a terminal in place of those of units and signs.
-ASCII = str.maketrans({"²": "2", "³": "3", "µ": "u", "°": " deg", "−": "-", "±": "+-"})
+ASCII = str.maketrans(
+    {"²": "2", "³": "3", "µ": "u", "°": " deg", "−": "-", "±": "+-", "×": "x", "→": "->"}
+    | {"\N{NARROW NO-BREAK SPACE}": " "}
+)
 #: Units by the token that ends a key.
 SIGNS = {unit: unit for unit in ("N", "BW", "MPa", "m", "mm", "s", "mg")}
 SIGNS |= {"deg": "°", "mm2": "mm²", "mm3": "mm³", "percent": "%", "um": "µm"}

@@ -127,31 +127,9 @@ def fit_surrogates(
     names: Sequence[str] = COMPARTMENTS,
     candidates: Candidates | None = None,
 ) -> list[TrainedKnee]:
-    """Stages c and g: fit formulations by families to all samples that have an answer.
+    """Stages c and g: fit pairs of formulation and family to all samples that have an answer.
 
-    Parameters
-    ----------
-    samples : DataFrame
-        Evaluated samples of all compartments.
-    space : SampleSpace
-        Where they were drawn.
-    settings : SurrogateConfig
-        Settings of formulations and families.
-    pairs : sequence of (str, str)
-        Formulation and family of each knee wanted.
-    seed : int
-        Seed of whatever a fit draws.
-    execution : Execution
-        Where the fits are carried out; the numbers do not depend on it.
-    names : sequence of str
-        Names of the compartments.
-    candidates : Candidates, optional
-        What the family `AUTO` needs.
-
-    Raises
-    ------
-    StageError
-        If a compartment has no usable samples or cannot be fitted.
+    The family `AUTO` needs `candidates`. No number depends on the execution.
     """
     jobs = [
         (_chosen(samples, name, pair), space, settings, pair, seed, name, candidates)

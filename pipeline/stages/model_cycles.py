@@ -18,6 +18,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from foundation.surface_contact import SurfaceContact
+from pipeline.simulation import cycle_differences
 from pipeline.store.quantities import quantity_of
 from pipeline.store.run_documents import Judgement
 
@@ -103,13 +104,12 @@ def compare(
 
 def cycle_errors(truth: ModelCycle, other: ModelCycle) -> dict[str, float]:
     """Return the errors of a model over a cycle [%], the worse compartment's."""
-    columns = truth.result.columns(), other.result.columns()
+    differences = cycle_differences(truth.result, other.result)
     travel, wear = "anterior_range_mm", "total_wear_mm3_per_million_cycles"
 
     def worst(column: str) -> float:
-        return max(
-            _rms_over_peak(*(each[f"{name}_{column}"] for each in columns)) for name in COMPARTMENTS
-        )
+        found = [differences[f"{name}_{column}"] for name in COMPARTMENTS]
+        return max(100.0 * each.rms / max(each.peak, np.finfo(float).tiny) for each in found)
 
     return {
         "gait_force_percent": worst("force_y_N"),
@@ -117,12 +117,6 @@ def cycle_errors(truth: ModelCycle, other: ModelCycle) -> dict[str, float]:
         "wear_percent": _relative(truth.outputs[wear], other.outputs[wear]),
         "peak_percent": worst("peak_pressure_Pa"),
     }
-
-
-def _rms_over_peak(truth: FloatArray, other: FloatArray) -> float:
-    truth, other = np.nan_to_num(truth), np.nan_to_num(other)
-    peak = max(float(np.abs(truth).max()), np.finfo(float).tiny)
-    return 100.0 * float(np.sqrt(np.mean((other - truth) ** 2))) / peak
 
 
 def _relative(truth: float, other: float) -> float:

@@ -56,7 +56,7 @@ from pipeline.store.samples import (
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "pandas", "knee-contact")
+_PACKAGES = ("numpy", "scipy", "trimesh", "pandas", "knee-contact")
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",

@@ -225,25 +225,9 @@ def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
 def export_tables(
     source: Path, out: Path, *, wanted: Sequence[str] = (), people: bool = False
 ) -> list[Path]:
-    """Write tables of a run, or a single table, as CSV; return the written files.
+    """Write the wanted tables of a run, or a Parquet file, as CSV; return the written files.
 
-    Parameters
-    ----------
-    source : Path
-        Run directory, or a Parquet file.
-    out : Path
-        The file; a folder for several tables.
-    wanted : sequence of str
-        Names of the tables; by default all tables.
-    people : bool
-        Whether to write degrees, mm, N mm, mm² and MPa in place of SI units.
-
-    Raises
-    ------
-    StoreError, RunError
-        If a table is missing or damaged, or `config.toml` was changed since the run was made.
-    InputError
-        If `out` is a file and should be a folder.
+    `people` asks for degrees, mm, N mm, mm² and MPa in place of SI units.
     """
     tables = {name: read_table(file) for name, file in _table_files(source, wanted).items()}
     if people:

@@ -41,6 +41,11 @@ from surrogates.families.training import (
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
 LENGTH_BOUNDS = (0.05, 300.0)
 _SHEAR_BOUNDS = (-3.0, 3.0)
+#: Inputs but 0 that enter the sheared input of "mixed", where a fit has them.
+_SHEAR_INPUTS = (3,)
+#: Factor on standard errors after calibration on leave-one-out residuals, which are somewhat too
+#: small for a design chosen by the model itself.
+SAFETY = 1.1
 #: Start of a search. A start from a nugget of 1e-9 ended at a poor optimum in one of ten searches.
 _FIRST_LENGTH, _FIRST_NUGGET = 2.0, 1e-6
 #: Value where the matrix cannot be factorised, from which a line search steps back.
@@ -246,8 +251,6 @@ class KrigingSettings:
     #: the sheared first input, squared exponential along the others; "auto": squared_exponential,
     #: unless mixed or matern52 is clearly likelier.
     correlation: str = AUTO
-    #: For "mixed": inputs but 0 that enter the sheared input, where a fit has them.
-    shear_inputs: tuple[int, ...] = (3,)
     #: "constant", "linear", "quadratic"; "auto" is quadratic from about 18 samples for each
     #: quadratic term, else linear.
     trend: str = AUTO
@@ -264,24 +267,16 @@ class KrigingSettings:
     iterations: int = 80
     #: Maximum number of iterations on all samples, for at most 2500 samples.
     refine: int = 8
-    #: On standard errors after calibration on leave-one-out residuals, which are somewhat too small
-    #: for a design chosen by the model itself.
-    safety: float = 1.1
 
     def __post_init__(self) -> None:
         check_in("correlation", self.correlation, (*CORRELATIONS, MIXED, AUTO))
         check_in("trend", self.trend, (*TRENDS, AUTO))
-        inputs = tuple(int(j) for j in self.shear_inputs)
-        if len(set(inputs)) < len(inputs) or any(j < 1 for j in inputs):
-            raise InputError(f"shear_inputs: expected distinct inputs >= 1, found {inputs}")
-        object.__setattr__(self, "shear_inputs", inputs)
         low, high = self.nugget
         check_number("nugget", low, at_least=1e-15)
         check_number("nugget", high, at_least=low, at_most=1.0)
         for name, least in (("starts", 1), ("likelihood_points", 10), ("iterations", 1)):
             check_number(name, getattr(self, name), at_least=least)
         check_number("refine", self.refine, at_least=0)
-        check_number("safety", self.safety, above=0.0)
 
 
 def fit_kriging(
@@ -303,7 +298,7 @@ def fit_kriging(
     weights, variance, residuals, lack = solve(factors, target)
     errors = np.sqrt(np.outer(lack, variance * y_scale**2))
     check = CrossCheck(np.arange(len(x)), residuals * y_scale, errors, "leave-one-out")
-    calibration = np.maximum((standardised(check) ** 2).mean(axis=0), 1e-30) * chosen.safety**2
+    calibration = np.maximum((standardised(check) ** 2).mean(axis=0), 1e-30) * SAFETY**2
     check = check._replace(standard_errors=check.standard_errors * np.sqrt(calibration))
     regressor = linear_in(
         "kriging", (x_offset, x_scale, y_offset, y_scale), exponents, weights,
@@ -378,7 +373,7 @@ def _likelihood(
     if correlation == MIXED:
         kinds = np.zeros(d, dtype=np.int64)
         kinds[0] = CORRELATIONS["matern52"]
-        shear_inputs = tuple(j for j in settings.shear_inputs if j < d)
+        shear_inputs = tuple(j for j in _SHEAR_INPUTS if j < d)
         return Likelihood(z, y, trend, kinds, shear_inputs, (low, high))
     return Likelihood(z, y, trend, np.full(d, CORRELATIONS[correlation]), (), (low, high))
 

@@ -113,8 +113,17 @@ def _eigenvectors(stack: SingleArray) -> SingleArray:
 
 #: Steps in which the learning rate rises to its largest value.
 _WARM_UP = 300
+#: Largest learning rate, and fraction of it at the end [1].
+_RATE, _LAST_RATE = 3e-2, 0.01
 #: Maximum number of passes through the samples.
 _MOST_PASSES = 250
+#: Penalty on squared coefficients of the polynomial, over the number of samples, times the square
+#: of one plus the degree.
+_RIDGE = 1e-7
+#: Highest degree of the products of the spline-polynomial, and pieces of its splines.
+_SPLINE_DEGREE, _SPLINE_PIECES = 4, 8
+#: Fraction of the samples, drawn at random, that is kept for the check [1].
+_HELD_BACK = 0.05
 
 
 class Layers(NamedTuple):
@@ -151,23 +160,11 @@ class Layers(NamedTuple):
         return below, above
 
 
-class Training(NamedTuple):
-    """Course of a training."""
-
-    #: Number of steps, at most 250 passes through the samples.
-    steps: int
-    #: Samples in a step.
-    batch: int
-    #: Learning rate after the warm-up of 300 steps [1].
-    rate: float
-    #: Fraction of the rate at the end [1].
-    last_rate: float
-
-    def rate_at(self, step: int, steps: int) -> float:
-        """Return the learning rate [1] at a step: a linear rise, then half a cosine."""
-        turn = 0.5 * (1.0 + np.cos(np.pi * step / steps))
-        rate = self.rate * (self.last_rate + (1.0 - self.last_rate) * turn)
-        return float(rate * min(1.0, (step + 1) / _WARM_UP))
+def rate_at(step: int, steps: int) -> float:
+    """Return the learning rate [1] at a step: a linear rise, then half a cosine."""
+    turn = 0.5 * (1.0 + np.cos(np.pi * step / steps))
+    rate = _RATE * (_LAST_RATE + (1.0 - _LAST_RATE) * turn)
+    return float(rate * min(1.0, (step + 1) / _WARM_UP))
 
 
 def train(
@@ -175,12 +172,12 @@ def train(
     z: FloatArray,
     y: FloatArray,
     w: FloatArray,
-    training: Training,
+    settings: NetworkSettings,
     rng: np.random.Generator,
 ) -> None:
     """Train layers in place for the least weighted square error of z (N, d), y, w (N, k) [1]."""
-    batch = min(training.batch, len(z))
-    steps = min(training.steps, max(1, _MOST_PASSES * len(z) // batch))
+    batch = min(int(settings.batch), len(z))
+    steps = min(int(settings.steps), max(1, _MOST_PASSES * len(z) // batch))
     data = [np.asarray(a, dtype=np.float32) for a in (z, y, w / w.mean())]
     slopes = Layers(*map(np.zeros_like, layers))
     optimisers = [Soap(stack) for stack in layers]
@@ -188,7 +185,7 @@ def train(
     for step in range(steps):
         loss_gradient(layers, slopes, *next(batches))
         for optimiser, slope in zip(optimisers, slopes, strict=True):
-            optimiser.step(slope, training.rate_at(step, steps))
+            optimiser.step(slope, rate_at(step, steps))
 
 
 def random_batches(
@@ -247,42 +244,18 @@ class NetworkSettings:
     networks: int = 4
     #: Total degree of the polynomial; lower for fewer than two samples for each term.
     base_degree: int = 3
-    #: Number of products of the spline-polynomial.
-    #: Of the spline-polynomial (`SplineSettings`); without terms, the polynomial stays.
+    #: Number of products of the spline-polynomial; without terms, the polynomial stays.
     terms: int = 126
-    #: Highest degree of the products.
-    degree: int = 4
-    #: Pieces of the splines.
-    pieces: int = 8
-    #: Penalty of the polynomial [1].
-    #: Penalty on squared coefficients of the polynomial, over the number of samples, times the
-    #: square of one plus the degree.
-    ridge: float = 1e-7
     #: Steps of the training of all networks; at most 250 passes through the samples.
     steps: int = 12_000
     #: Number of samples in a step.
     batch: int = 1024
-    #: Learning rate after the warm-up of 300 steps [1].
-    rate: float = 3e-2
-    #: Fraction of the rate at the end [1].
-    last_rate: float = 0.01
-    #: Fraction of the samples, drawn at random, that is kept for the check [1].
-    held_back: float = 0.05
 
     def __post_init__(self) -> None:
         for name in ("hidden", "networks", "steps", "batch"):
             check_number(name, getattr(self, name), at_least=1)
         check_number("base_degree", self.base_degree, at_least=0, at_most=8)
-        if check_number("terms", self.terms, at_least=0):
-            self.splines()
-        check_number("ridge", self.ridge, above=0.0)
-        check_number("rate", self.rate, above=0.0)
-        check_number("last_rate", self.last_rate, above=0.0, at_most=1.0)
-        check_number("held_back", self.held_back, above=0.0, at_most=0.5)
-
-    def splines(self) -> SplineSettings:
-        """Return the settings of the spline-polynomial."""
-        return SplineSettings(self.terms, self.degree, self.pieces)
+        check_number("terms", self.terms, at_least=0)
 
 
 def fit_network(
@@ -305,10 +278,10 @@ def fit_network(
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
     full = np.flatnonzero(w >= 0.5 * w.max())
-    out = np.sort(draw.permutation(full)[: max(2, round(chosen.held_back * len(full)))])
+    out = np.sort(draw.permutation(full)[: max(2, round(_HELD_BACK * len(full)))])
     kept = np.setdiff1d(np.arange(len(x)), out)
     exponents = _base_terms(z.shape[1], int(chosen.base_degree), len(kept))
-    base = _fit_base(z[kept], target[kept], w[kept], exponents, chosen.ridge)
+    base = _fit_base(z[kept], target[kept], w[kept], exponents)
     rest = target[kept] - _polynomial(z[kept], exponents, base)
     size = np.sqrt(np.average(rest**2, axis=0, weights=w[kept]))
     size = np.where(size > 1e-12, size, 0.0)  # a constant output does not need a network
@@ -321,7 +294,7 @@ def fit_network(
     found = [linear_in("network", scalings, exponents, weights, **nets)]
     enough = len(kept) >= _ROWS_FOR_SPLINES * (last.shape[0] + z.shape[1])
     if chosen.terms and z.shape[1] > 1 and enough:
-        shear, fit = _beside(z[kept], target[kept], w[kept], nets, chosen.splines(), draw)
+        shear, fit = _beside(z[kept], target[kept], w[kept], nets, chosen.terms, draw)
         weights = fit.coefficients(target[kept]).T
         parts = {"knots": fit.knots, "shear": shear, **nets}
         found.append(linear_in("network", scalings, fit.exponents, weights, **parts))
@@ -337,10 +310,11 @@ def _beside(
     y: FloatArray,
     w: FloatArray,
     nets: dict[str, FloatArray],
-    settings: SplineSettings,
+    most: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, SplineFit]:
     """Return shear and least squares of a spline-polynomial and the outer units of networks."""
+    settings = SplineSettings(most, _SPLINE_DEGREE, _SPLINE_PIECES)
     shear = found_shear(z, y, w, settings, rng)
     terms = kept_terms(*ordered_terms(z, y, w, shear, settings), settings.terms)
     units = _outer_units(z, nets)
@@ -362,11 +336,11 @@ def _base_terms(d: int, degree: int, rows: int) -> NDArray[np.int64]:
 
 
 def _fit_base(
-    z: FloatArray, y: FloatArray, w: FloatArray, exponents: NDArray[np.int64], ridge: float
+    z: FloatArray, y: FloatArray, w: FloatArray, exponents: NDArray[np.int64]
 ) -> FloatArray:
     """Return the coefficients (T, k) of the polynomial below the networks."""
     variances = 1.0 / (1.0 + exponents.sum(axis=1)) ** 2
-    prior = Prior(exponents, variances, ridge * float(w.sum()))
+    prior = Prior(exponents, variances, _RIDGE * float(w.sum()))
     return Ridge(z, y, w, prior, 0.0).coefficients
 
 
@@ -388,8 +362,7 @@ def _trained(
     start, order = rng.spawn(2)
     count, units = int(settings.networks), int(settings.hidden)
     layers = Layers.random(count, units, z.shape[1], y.shape[1], start)
-    training = Training(int(settings.steps), int(settings.batch), settings.rate, settings.last_rate)
-    train(layers, z, y, w, training, order)
+    train(layers, z, y, w, settings, order)
     inner, hidden, last = (stack.astype(np.float64) for stack in layers)
     nets = {
         "inner": inner[:, :-1], "inner_bias": inner[:, -1],

@@ -95,7 +95,7 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> ContactSurrogate:
-    """Read a surrogate; needs neither SMT nor scikit-learn and executes no code from the file.
+    """Read a surrogate; executes no code from the file.
 
     Parameters
     ----------

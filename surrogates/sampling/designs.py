@@ -1,25 +1,11 @@
-"""Space-filling designs on the unit cube, and well-spread subsets of them.
+"""Space-filling designs on the unit cube by SciPy, and well-spread subsets of them.
 
-====================  ===========================================  ============================
-kind                  how                                          first n of m space filling
-====================  ===========================================  ============================
-lhs                   random Latin hypercube (SciPy)               as a random sample
-lhs_optimised         Latin hypercube, centred discrepancy         no better than random
-                      lowered by random exchanges (SciPy)
-sobol                 scrambled Sobol' sequence (SciPy)            yes; best at powers of two
-halton                scrambled Halton sequence (SciPy)            yes
-hammersley            i/n beside an unscrambled Halton sequence,   no: they are a slab
-                      randomly shifted (Cranley & Patterson 1976)
-full_factorial        the grid of at least n points with nearly    no: they are a slab
-                      equal numbers of levels (SMT)
-====================  ===========================================  ============================
-
-`first_subset` chooses a spread subset for designs that are not sequences.
+The first rows of "sobol" and "halton" (`PREFIX_KINDS`) fill the cube; "hammersley", i/n beside an
+unscrambled Halton sequence, randomly shifted (Cranley & Patterson 1976), and the Latin hypercube
+"lhs" fill it as a whole, and `first_subset` chooses spread rows of them.
 """
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
 
-KINDS = ("lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial")
+KINDS = ("lhs", "sobol", "halton", "hammersley")
 PREFIX_KINDS = ("sobol", "halton")
 
 
@@ -39,17 +25,16 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     kind : str
         One of `KINDS`.
     n : int
-        Number of points. A full factorial has the smallest product of nearly equal numbers of
-        levels that is at least n, which may exceed n.
+        Number of points.
     d : int
         Number of dimensions.
     rng : numpy.random.Generator or int
-        Random generator or its seed; not used by the full factorial.
+        Random generator or its seed.
 
     Returns
     -------
     (n, d) float64
-        Points in the unit cube [1]; (N, d) with N >= n for the full factorial.
+        Points in the unit cube [1].
     """
     check_in("kind", kind, KINDS)
     from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
@@ -58,9 +43,6 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     generator = _generator(rng)
     if kind == "lhs":
         return qmc.LatinHypercube(dimension, rng=generator).random(count)
-    if kind == "lhs_optimised":
-        exchanges: Literal["random-cd"] | None = "random-cd" if count > 1 else None
-        return qmc.LatinHypercube(dimension, optimization=exchanges, rng=generator).random(count)
     if kind == "sobol":
         # A power of two, as the sequence is balanced at these sizes (SciPy warns at others); the
         # first n points do not depend on the number drawn.
@@ -68,11 +50,7 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
         return sequence.random_base2((count - 1).bit_length())[:count]
     if kind == "halton":
         return qmc.Halton(dimension, scramble=True, rng=generator).random(count)
-    if kind == "hammersley":
-        return _hammersley(count, dimension, generator)
-    from smt.sampling_methods import FullFactorial
-
-    return FullFactorial(xlimits=np.tile([0.0, 1.0], (dimension, 1)), clip=True)(count)
+    return _hammersley(count, dimension, generator)
 
 
 def first_subset(

@@ -20,7 +20,7 @@ def fault(*_, **__):
     ("command", "place"),
     [
         ("run", "pipeline.runner.sample_space"),
-        ("report", "pipeline.reports.report.summary_lines"),
+        ("report", "pipeline.reports.report.surrogate_tiles"),
         ("wear", "pipeline.studies.lifetime_wear.extrapolate_wear"),
     ],
 )

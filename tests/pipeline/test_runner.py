@@ -44,7 +44,7 @@ def test_run_directory_is_complete(tiny_run):
 def test_run_tells_where_it_comes_from(tiny_run):
     run = json.loads((tiny_run / "run.json").read_text())
     assert (run["name"], run["seed"], run["held_out_seed"]) == ("smoke", 1, 20_240_001)
-    assert {"numpy", "smt", "knee-contact"} <= set(run["packages"])
+    assert {"numpy", "scipy", "knee-contact"} <= set(run["packages"])
     assert all(len(digest) == 64 for digest in run["hashes"].values())
     assert run["counts"]["total"]["candidates"] == 180
     assert {key[:2] for key in run["seconds"]} >= {f"{stage}:" for stage in "abcdefgh"}
@@ -172,6 +172,5 @@ def test_run_is_complete(finished):
     errors = report["gait"]["node_spacing"]["errors"]
     assert errors["poses"] == 21
     assert 0.0 < errors["force_percent"] < 20.0
-    assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
     assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
     assert isinstance(TrainedRun.open(finished).reference_model, SurfaceContact)

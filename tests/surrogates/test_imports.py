@@ -16,7 +16,7 @@ from surrogates.files.persistence import save
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
-    "scipy", "sklearn", "smt", "pandas", "trimesh", "joblib", "matplotlib", "pydantic", "pyarrow",
+    "scipy", "sklearn", "pandas", "trimesh", "joblib", "matplotlib", "pydantic", "pyarrow",
     "vtk", "threadpoolctl", "numba", "llvmlite",
 )  # fmt: skip
 PROGRAM = """

@@ -180,19 +180,17 @@ EVERYTHING = made.MADE["everything"]
         (lambda kind=kind, name=name, value=value: kind(**{name: value}), f"{name}: expected")
         for kind, name, value in (
             (KrigingSettings, "correlation", "cubic"), (KrigingSettings, "trend", "cubic"),
-            (KrigingSettings, "shear_inputs", (0,)),
-            (KrigingSettings, "shear_inputs", (2, 2)), (KrigingSettings, "nugget", (0.0, 1e-3)),
+            (KrigingSettings, "nugget", (0.0, 1e-3)),
             (KrigingSettings, "nugget", (1e-3, 1e-6)), (KrigingSettings, "starts", 0),
             (KrigingSettings, "likelihood_points", 5), (KrigingSettings, "iterations", 0),
-            (KrigingSettings, "refine", -1), (KrigingSettings, "safety", 0.0),
+            (KrigingSettings, "refine", -1),
             (PolynomialSettings, "basis", "sparse"), (PolynomialSettings, "terms", 0),
             (PolynomialSettings, "subset", 3), (PolynomialSettings, "first_degree", 25),
             (PolynomialSettings, "other_degree", -1), (PolynomialSettings, "ridge", (-1.0,)),
             (PolynomialSettings, "degree", (30,)), (PolyFourierSettings, "period_ratio", 0.5),
             (PolyFourierSettings, "first_degree", 13), (NetworkSettings, "hidden", 0),
             (NetworkSettings, "networks", 0), (NetworkSettings, "base_degree", 9),
-            (NetworkSettings, "ridge", 0.0), (NetworkSettings, "rate", 0.0),
-            (NetworkSettings, "last_rate", 2.0), (NetworkSettings, "held_back", 0.0),
+            (NetworkSettings, "terms", -1),
         )
     ],
     (lambda: PolynomialSettings(degree=()), "degree, ridge: expected at least one value"),

@@ -3,7 +3,8 @@
 const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").textContent)) => {
   const { svg, ticks, short, digits, save } = plotParts;
   const [WIDE, TALL] = spec.size, LEFT = 44, RIGHT = 10, TOP = 8, BOTTOM = 34;
-  const lines = spec.lines.map((line) => ({ ...line, x: line.x ?? spec.at }));
+  const lines = spec.lines;
+  for (const line of lines) line.x ??= spec.at;
   const known = (values) => values.filter((value) => value !== null);
 
   // ---- limits -------------------------------------------------------------------------------
@@ -14,7 +15,7 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
     return [low - margin * (high - low), high + margin * (high - low)];
   };
   const outlines = spec.outlines ?? [];
-  const whole = (() => {
+  const wholeOf = () => {
     const all = (axis) => known([
       ...lines.flatMap((line) => line[axis]), ...outlines.flatMap((line) => line[axis]),
       ...(axis === "y" && spec.reference ? [spec.reference[1]] : []),
@@ -28,8 +29,8 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
     const scale = Math.max((x[1] - x[0]) / (WIDE - LEFT - RIGHT), (y[1] - y[0]) / (TALL - TOP - BOTTOM));
     const about = ([low, high], room) => [0.5 * (low + high - scale * room), 0.5 * (low + high + scale * room)];
     return { x: about(x, WIDE - LEFT - RIGHT), y: about(y, TALL - TOP - BOTTOM) };
-  })();
-  let limits = whole;
+  };
+  let whole = wholeOf(), limits = whole;
   const px = (value) => LEFT + ((value - limits.x[0]) / (limits.x[1] - limits.x[0])) * (WIDE - LEFT - RIGHT);
   const py = (value) => TALL - BOTTOM - ((value - limits.y[0]) / (limits.y[1] - limits.y[0])) * (TALL - TOP - BOTTOM);
   const fromPx = (x, y) => [
@@ -196,6 +197,14 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
   figure.querySelector("button").onclick = () => save(`${spec.name}.csv`, csv());
   // Keeps the values at an instant, unless the pointer is elsewhere.
   figure.pin = (k) => { pinned = k; still(); };
+
+  // Draws changed lines; an enlarged part stays.
+  figure.redraw = () => {
+    whole = wholeOf();
+    if (!("zoomed" in figure.dataset)) limits = whole;
+    draw();
+    still();
+  };
 
   draw();
   still();

@@ -240,6 +240,26 @@ const liveKnee = async (data) => {
     }
     return null;
   };
+  // Force times sliding at the centre of pressure, over a cycle, of each compartment [N m].
+  const slidingWork = (poses, loads) => {
+    const frames = Array.from({ length: count }, (_, i) => placed(poses.subarray(wide * i, wide * i + 6)));
+    // At a force and a centre, from the femur as placed at an instant to that at another.
+    const slid = (push, centre, from, to) => {
+      const arm = [0, 1, 2].map((k) => centre[k] - from[9 + k]);
+      const own = [0, 1, 2].map((k) => arm[0] * from[k] + arm[1] * from[3 + k] + arm[2] * from[6 + k]);
+      const way = [0, 1, 2].map((k) => own[0] * to[3 * k] + own[1] * to[3 * k + 1] + own[2] * to[3 * k + 2] + to[9 + k] - centre[k]);
+      const force = Math.hypot(...push), along = push.reduce((sum, value, k) => sum + value * way[k], 0) / force;
+      return force > 0 ? force * Math.sqrt(Math.max(0, Math.hypot(...way) ** 2 - along ** 2)) : 0;
+    };
+    return data.compartments.map((_, c) => {
+      let work = 0;
+      for (let i = 0; i < count; i += 1) {
+        const own = loads.subarray(12 * (parts * i + c), 12 * (parts * i + c + 1));
+        for (const to of [frames[i - 1], frames[i + 1]]) if (to) work += 0.5 * slid(own.subarray(0, 3), own.subarray(9, 12), frames[i], to);
+      }
+      return work;
+    });
+  };
   const COLUMNS = { flexion: 0, axial: 6, ap: 7, torque: 8 };
 
   // Simulate the cycle with factors on inputs and restraints, and the contact offset [rad, m].
@@ -283,7 +303,8 @@ const liveKnee = async (data) => {
       poses.set(z, wide * i + 6);
     }
     const outside = core.fill_knee(data.parts, parts, count, at.poses, 0, 0, at.loads, 0, 0, at.variables, data.scratch);
-    return { poses: kept, loads: numbers(at.loads, 12 * parts * count).slice(), outside };
+    const own = numbers(at.loads, 12 * parts * count).slice();
+    return { poses: kept, loads: own, sliding: slidingWork(poses, own), outside };
   };
   return { design, path: pathAt, errors, loads, flags, placed, pressures, axial, carrying, cycle };
 };

@@ -7,6 +7,9 @@
   const source = document.getElementById("live-core").textContent;
   const find = (name) => place.querySelector(name);
   const { short, digits, player } = plotParts;
+  const figures = [...place.querySelectorAll(".live-charts figure")];
+  const specs = figures.map((figure) => JSON.parse(figure.querySelector("script").textContent));
+  figures.forEach((figure, k) => lineChart(figure, specs[k]));
   const knee = await new Function(`${source}; return liveKnee;`)()(data);
   const DEGREE = Math.PI / 180, SIDES = data.compartments, WIDE = 12 * SIDES.length;
 
@@ -52,10 +55,7 @@
   for (const button of place.querySelectorAll("[data-design]")) {
     button.addEventListener("click", () => {
       for (const [name, value] of Object.entries(data.designs[button.dataset.design])) made.design[name].shown = value;
-      shape();
-      move("carry");
-      walk();
-      keep();
+      later("design");
     });
   }
 
@@ -66,20 +66,21 @@
     const placed = knee.placed(pose), centres = loads.map((own) => (own[1] > 0 ? inMm(own.slice(9, 12)) : null));
     kneeViewer([...placed.slice(0, 9), ...inMm(placed.slice(9))], centres, outside ? null : knee.pressures(pose));
   };
+  const table = find(".readout tbody");
+  table.innerHTML = data.rows.map(({ words }) => `<tr><th scope="row">${words}</th>${"<td></td>".repeat(SIDES.length + 1)}</tr>`).join("");
+  const write = (place, text) => { if (place.textContent !== text) place.textContent = text; };
   const tell = (answer) => {
-    find(".readout tbody").innerHTML = data.rows.map(({ words, column, size, sums }) => {
-      const cells = answer.loads.map((own) => digits(size * own[column]));
-      cells.push(sums ? digits(size * answer.loads.reduce((sum, own) => sum + own[column], 0)) : "");
-      return `<tr><th scope="row">${words}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-    }).join("");
+    data.rows.forEach(({ column, size, sums }, k) => {
+      const values = answer.loads.map((own) => size * own[column]), cells = table.rows[k].cells;
+      values.forEach((value, side) => write(cells[side + 1], digits(value)));
+      write(cells[SIDES.length + 1], sums ? digits(values.reduce((sum, value) => sum + value, 0)) : "");
+    });
     const words = SIDES.flatMap((side, k) => knee.flags(answer, k).map(({ text }) => `${side}: ${text}`));
-    find(".outside").textContent = words.length ? `${words.join("; ")}. These loads are those of the nearest trained pose.` : "";
+    write(find(".outside"), words.length ? `${words.join("; ")}. These loads are those of the nearest trained pose.` : "");
   };
   const offsets = ["adduction", "rotation", "anterior", "superior", "lateral"];
-  const move = (changed) => {
+  const move = (shown) => {
     const own = made.pose;
-    if (changed === "superior") carry.checked = false;
-    if (changed === "load") carry.checked = true;
     const path = knee.path(own.flexion.value);
     let pose = Float64Array.from([own.flexion.value, ...offsets.map((name, k) => path[k] + own[name].value)]);
     if (carry.checked && own.load.value > 0) {
@@ -89,19 +90,20 @@
     const answer = knee.loads(pose);
     if (!carry.checked) own.load.value = knee.axial(answer);
     tell(answer);
-    if (changed) show(pose, answer.loads, answer.outside);
+    if (shown) show(pose, answer.loads, answer.outside);
   };
 
   // ---- gait -------------------------------------------------------------------------------------
   const rowsOf = (flat, wide) => Array.from({ length: data.count }, (_, k) => flat.subarray(wide * k, wide * (k + 1)));
-  const figures = [...place.querySelectorAll(".live-charts figure")];
-  const specs = figures.map((figure) => JSON.parse(figure.querySelector("script").textContent));
-  let latest = null, waiting = null, busy = false;
-  const drawn = ({ ended, poses, loads, outside, ms }) => {
+  let latest = null, first = null, waiting = null, busy = false;
+  const drawn = ({ ended, poses, loads, sliding, outside, ms }) => {
     const state = find(".cycle-state");
     if (ended) { state.textContent = `The cycle with these inputs ends early: ${ended}.`; return; }
     latest = { poses: rowsOf(poses, 6), loads: rowsOf(loads, WIDE) };
-    state.textContent = outside ? `${outside} of ${data.count} instants are outside the trained domain.` : `Simulated in ${digits(ms)} ms.`;
+    first ??= sliding;
+    const told = outside ? `${outside} of ${data.count} instants are outside the trained domain.` : `Simulated in ${digits(ms)} ms.`;
+    const worn = SIDES.map((side, k) => `${side} ${digits(sliding[k] / first[k])}`).join(", ");
+    state.textContent = `${told} Wear over that of the run, by force and sliding at the centre of pressure: ${worn}.`;
     specs.forEach((spec, k) => {
       const { of, column, size } = data.charts[k], nominal = spec.lines.length / 2;
       for (let line = 0; line < nominal; line += 1) {
@@ -109,7 +111,7 @@
         spec.lines[nominal + line].y = y;
         if (!("walked" in place.dataset)) spec.lines[line].y = y;
       }
-      lineChart(figures[k], spec);
+      figures[k].redraw();
     });
     place.dataset.walked = "";
   };
@@ -140,19 +142,33 @@
   }, 4000 / data.count);
   find("[data-do=nominal]").addEventListener("click", () => {
     for (const own of Object.values(made.gait)) own.shown = own.first;
-    walk();
-    keep();
+    later("gait");
   });
 
-  // ---- begin ------------------------------------------------------------------------------------
+  // ---- changes: a frame shows all since the last one, the address all when they pause -----------
+  const due = new Set();
+  let pause = null;
+  const frame = () => {
+    const [design, pose, gait] = ["design", "pose", "gait"].map((group) => due.has(group));
+    due.clear();
+    if (design) shape();
+    if (design || gait) walk();
+    if (design || pose) { stop(); move(true); }
+    clearTimeout(pause);
+    pause = setTimeout(keep, 200);
+  };
+  const later = (group) => {
+    if (!due.size) requestAnimationFrame(frame);
+    due.add(group);
+  };
   place.addEventListener("input", ({ target }) => {
     const { group, name } = target.dataset;
     if (group) made[group][name].shown = target.value;
-    if (group === "design") shape();
-    if (group === "gait" || group === "design") walk();
-    if (group !== "gait") { stop(); move(name ?? "carry"); }
-    keep();
+    if (name === "superior" || name === "load") carry.checked = name === "load";
+    later(group ?? "pose");
   });
+
+  // ---- begin ------------------------------------------------------------------------------------
   // The first cycle is that of the run.
   worker.postMessage(data);
   shape();
@@ -164,7 +180,7 @@
   if (kept.size) place.scrollIntoView();
   if (kept.has("superior") && !kept.has("load")) carry.checked = false;
   shape();
-  move(null);
+  move(false);
   walk();
   place.dataset.ready = "";
 })();

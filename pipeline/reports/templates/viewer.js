@@ -18,8 +18,7 @@ const kneeViewer = (() => {
   const tibia = surface(data.tibia), femur = surface(data.femur), walls = { points: as(Float32Array, data.walls) };
   walls.faces = Uint32Array.from({ length: walls.points.length / 3 }, (_, k) => k);
   const side = as(Uint8Array, data.side), active = as(Uint32Array, data.active), colours = as(Uint8Array, data.colours);
-  const models = Object.fromEntries(Object.entries(data.models).map(([name, model]) => [
-    name, { ...model, pose: as(Float32Array, model.pose), values: as(Int16Array, model.values) }]));
+  const poses = as(Float32Array, data.pose), values = as(Int16Array, data.values);
   const corner = ({ points }, k) => points.subarray(3 * k, 3 * k + 3);
   const minus = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -35,31 +34,23 @@ const kneeViewer = (() => {
   tibia.faces.forEach((vertex, k) => { sideOf[vertex] = side[Math.floor(k / 3)]; });
 
   // The field that is shown, as parts of the largest pressure in 16 bits, negative out of contact.
-  const own = new Int16Array(sideOf.length).fill(-WHOLE), toMPa = data.peak_MPa / WHOLE, largest = {};
-  const take = (name, frame) => {
-    const { values } = models[name], size = active.length;
-    if (frame === null && !largest[name]) {
-      largest[name] = values.slice(0, size);
-      values.forEach((value, k) => { if (value > largest[name][k % size]) largest[name][k % size] = value; });
-    }
-    const of = frame === null ? largest[name] : values.subarray(size * frame, size * (frame + 1));
-    active.forEach((vertex, k) => { own[vertex] = of[k]; });
-  };
+  const own = new Int16Array(sideOf.length).fill(-WHOLE), toMPa = data.peak_MPa / WHOLE;
+  const take = (frame) => active.forEach((vertex, k) => { own[vertex] = values[active.length * frame + k]; });
   // Largest pressure of each compartment [MPa] and its place; null without contact.
   const peaksOf = () => SIDES.map((_, k) => {
     let best = -1;
     own.forEach((value, vertex) => { if (value > 0 && sideOf[vertex] === k && !(value <= own[best])) best = vertex; });
     return best < 0 ? null : { MPa: own[best] * toMPa, place: corner(tibia, best) };
   });
-  // Area of each compartment above a level [mm²], cut along the level inside the triangles.
-  const areaAbove = (MPa) => {
-    const level = MPa / toMPa, total = [0, 0];
+  // Area of each compartment in contact [mm²], cut at the edge inside the triangles.
+  const areaInContact = () => {
+    const total = [0, 0];
     areas.forEach((area, f) => {
       const [low, middle, high] = [0, 1, 2].map((k) => own[tibia.faces[3 * f + k]]).sort((a, b) => a - b);
-      if (high <= level) return;
+      if (high <= 0) return;
       let share = 1;
-      if (level >= middle) share = (high - level) ** 2 / ((high - low) * (high - middle));
-      else if (level > low) share = 1 - (level - low) ** 2 / ((high - low) * (middle - low));
+      if (middle <= 0) share = high ** 2 / ((high - low) * (high - middle));
+      else if (low < 0) share = 1 - low ** 2 / ((high - low) * (middle - low));
       total[side[f]] += share * area;
     });
     return total;
@@ -80,8 +71,8 @@ const kneeViewer = (() => {
     precision highp float;
     // Not beyond the triangle, where the field would be extrapolated.
     centroid in float shade; in vec3 facing;
-    // Top, step and limit of the colours as parts of the largest pressure.
-    uniform vec3 levels; uniform float sharp; uniform vec4 base; uniform float rim; uniform sampler2D colours;
+    // Top and step of the colours as parts of the largest pressure.
+    uniform vec2 levels; uniform float sharp; uniform vec4 base; uniform float rim; uniform sampler2D colours;
     out vec4 colour;
     float line(float away, float wide) { return 1.0 - smoothstep(wide - 0.6, wide + 0.6, away / sharp); }
     void main() {
@@ -94,11 +85,6 @@ const kneeViewer = (() => {
       // Pressure is not shaded, so that its colour is that of the scale.
       float at = (floor(shade / levels.y) + 0.5) * levels.y / levels.x;
       vec3 told = texture(colours, vec2((at * 255.0 + 0.5) / 256.0, 0.5)).rgb;
-      if (levels.z > 0.0) {
-        float stripe = mod(gl_FragCoord.x + gl_FragCoord.y, 7.0 * sharp) / sharp;
-        if (shade > levels.z) told = stripe < 2.0 ? vec3(1.0, 0.86, 0.78) : vec3(0.835, 0.369, 0.0);
-        told = mix(told, vec3(0.25, 0.05, 0.0), line(abs(shade - levels.z) / width, 1.0));
-      }
       colour = vec4(mix(told, vec3(0.1), line(shade / width, 1.2)), 1.0);
     }`;
   const program = gl.createProgram();
@@ -163,7 +149,7 @@ const kneeViewer = (() => {
   middle[1] += 0.13 * span;
   // Azimuth 0 looks from the lateral side, 90° from the front [rad].
   const VIEWS = { oblique: [0.75, 0.7], above: [-Math.PI / 2, Math.PI / 2], front: [Math.PI / 2, 0.12], side: [0, 0.12] };
-  const now = { frame: 0, model: Object.keys(models)[0], femur: "clear", shown: "instant", view: "oblique", zoom: 1, moved: [0, 0], limit: null, drag: "turn" };
+  const now = { frame: 0, femur: "clear", view: "oblique", zoom: 1, moved: [0, 0], drag: "turn" };
   const axes = () => {
     const [ca, sa, ce, se] = [Math.cos(now.turn), Math.sin(now.turn), Math.cos(now.raise), Math.sin(now.raise)];
     // From above the lateral side lies to the right, as in the maps.
@@ -173,7 +159,7 @@ const kneeViewer = (() => {
     const size = (1.9 * now.zoom) / span, wide = canvas.width / canvas.height;
     return wide > 1 ? [size / wide, size] : [size, size * wide];
   };
-  const posed = () => now.live?.pose ?? models[now.model].pose.subarray(12 * now.frame, 12 * now.frame + 12);
+  const posed = () => now.live?.pose ?? poses.subarray(12 * now.frame, 12 * now.frame + 12);
   // A point, right, up and towards the viewer [mm].
   const seen = (p, m = STILL, view = axes()) => {
     const moved = [0, 3, 6].map((k) => m[k] * p[0] + m[k + 1] * p[1] + m[k + 2] * p[2] + m[9 + k / 3]);
@@ -193,7 +179,7 @@ const kneeViewer = (() => {
     gl.uniform3fv(where("middle"), middle);
     gl.uniform3fv(where("scale"), [...scales(), -0.2 / span]);
     gl.uniform2fv(where("moved"), now.moved);
-    gl.uniform3fv(where("levels"), [data.top_MPa, data.step_MPa, now.limit ?? -1].map((p) => p / data.peak_MPa));
+    gl.uniform2fv(where("levels"), [data.top_MPa, data.step_MPa].map((p) => p / data.peak_MPa));
     gl.uniform1f(where("sharp"), sharp);
     paint(tibia, [0.96, 0.93, 0.84, 1]);
     paint(walls, [0.9, 0.87, 0.78, 1]);
@@ -210,8 +196,7 @@ const kneeViewer = (() => {
     // Words over the picture: the largest pressures where they act, and the axes.
     SIDES.forEach((name, k) => {
       put(find(`.mark[data-side=${name}]`), peaks[k]?.place);
-      const centre = now.live ? now.live.centres[k] : models[now.model].centre_mm[now.frame][k];
-      put(find(`.centre[data-side=${name}]`), now.live || now.shown === "instant" ? centre : null);
+      put(find(`.centre[data-side=${name}]`), (now.live?.centres ?? data.centre_mm[now.frame])[k]);
     });
     const [right, up] = axes();
     ["x", "y", "z"].forEach((name, axis) => {
@@ -242,7 +227,7 @@ const kneeViewer = (() => {
     scale.replaceChildren(svg("text", { x: 0, y: 12, class: "unit" }, "MPa"));
     for (let k = 0; k <= bands; k += 1) {
       const low = k * data.step_MPa, shade = 3 * Math.floor((255 * (k + 0.5)) / bands + 0.5);
-      const fill = now.limit !== null && low >= now.limit ? "#d55e00" : `rgb(${colours.slice(shade, shade + 3).join()})`;
+      const fill = `rgb(${colours.slice(shade, shade + 3).join()})`;
       if (k < bands) scale.append(svg("rect", { x: 4, y: y(low + data.step_MPa), width: 18, height: y(low) - y(low + data.step_MPa), fill, stroke: "#444", "stroke-width": 0.6 }));
       scale.append(svg("text", { x: 29, y: y(low) + 4 }, short(low)));
     }
@@ -253,39 +238,31 @@ const kneeViewer = (() => {
     gl.bindBuffer(gl.ARRAY_BUFFER, tibia.levels);
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, own);
     peaks = peaksOf();
-    const contact = areaAbove(0), above = now.limit === null ? null : areaAbove(now.limit);
-    find("tr.above").hidden = above === null;
-    find("span.limit").textContent = short(now.limit ?? 0);
+    const contact = areaInContact();
     SIDES.forEach((name, k) => {
       const told = peaks[k] ? digits(peaks[k].MPa) : "–";
       find(`.mark[data-side=${name}]`).textContent = `${told} MPa`;
       find(`[data-largest=${name}]`).textContent = told;
       find(`[data-contact=${name}]`).textContent = digits(contact[k]);
-      find(`[data-above=${name}]`).textContent = above ? digits(above[k]) : "";
     });
-    drawScale();
     redraw();
   };
   const slider = find("[data-do=instant]"), chart = document.querySelector("#pressure figure.chart");
   const show = () => {
     now.live = null;
     find(".readout").hidden = false;
-    const whole = now.shown === "largest", model = models[now.model];
-    take(now.model, whole ? null : now.frame);
+    take(now.frame);
     tellField();
-    find("tbody.loads").hidden = whole;
-    for (const [name, found] of Object.entries(models)) {
-      SIDES.forEach((word, k) => {
-        find(`[data-peak=${name}-${word}]`).textContent = digits(found.peak_MPa[k][now.frame]);
-        find(`[data-force=${name}-${word}]`).textContent = digits(found.force_N[k][now.frame]);
-      });
+    find("tbody.loads").hidden = false;
+    for (const [key, found] of Object.entries(data.beside)) {
+      SIDES.forEach((word, k) => { find(`[data-${key}=${word}]`).textContent = digits(found[k][now.frame]); });
     }
-    const text = `${short(Number(data.percent[now.frame].toFixed(1)))} % of the gait cycle, flexion ${short(Math.round(model.flexion_deg[now.frame]))}°`;
-    find(".instant").textContent = whole ? "largest over the gait cycle" : text;
+    const text = `${short(Number(data.percent[now.frame].toFixed(1)))} % of the gait cycle, flexion ${short(Math.round(data.flexion_deg[now.frame]))}°`;
+    find(".instant").textContent = text;
     slider.value = now.frame;
     slider.setAttribute("aria-valuetext", `${text}, ${SIDES.map((word, k) => `${word} ${peaks[k] ? `${digits(peaks[k].MPa)} MPa` : "no contact"}`).join(", ")}`);
     chart.pin(now.frame);
-    Object.assign(place.dataset, { frame: now.frame, model: now.model });
+    place.dataset.frame = now.frame;
   };
   const go = (frame) => { now.frame = frame; show(); };
 
@@ -294,12 +271,8 @@ const kneeViewer = (() => {
   slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
   chart.addEventListener("pick", ({ detail }) => { stop(); go(detail); });
   for (const choice of place.querySelectorAll("input[type=radio]")) {
-    choice.addEventListener("change", () => { now[choice.name.replace("viewer-", "")] = choice.value; show(); });
+    choice.addEventListener("change", () => { now.femur = choice.value; redraw(); });
   }
-  find("[data-level=limit]").addEventListener("input", ({ target }) => {
-    now.limit = target.value !== "" && Number(target.value) >= 0 ? Number(target.value) : null;
-    tellField();
-  });
   // Enlarge by a factor about a point of the picture, from -1 to 1 to the right and up.
   const zoom = (factor, [x, y] = [0, 0]) => {
     const before = now.zoom;
@@ -429,7 +402,7 @@ const kneeViewer = (() => {
   lineChart(chart);
   slider.max = data.percent.length - 1;
   reset();
-  const first = models[now.model].peak_MPa, highest = data.percent.map((_, k) => Math.max(first[0][k] || 0, first[1][k] || 0));
+  const first = data.beside.peak, highest = data.percent.map((_, k) => Math.max(first[0][k] || 0, first[1][k] || 0));
   go(highest.indexOf(Math.max(...highest)));
   // A pose (rotation by rows, position [mm]) and centres of pressure that another section computes,
   // with pressures of the triangles [Pa], or null.

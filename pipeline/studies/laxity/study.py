@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -233,8 +234,8 @@ def _slack_notes(knee: LaxityKnee, tests: Sequence[LaxityStates]) -> Iterator[st
     if slack:
         yield (
             f"expected bundles that pull in some test, found bundles that are slack in all: "
-            f"{', '.join(slack)}: are their rest lengths those of paths around bone? State a "
-            "strain in place of the length (docs/howto/laxity.md)"
+            f"{', '.join(slack)}: are their rest lengths those of paths around bone? Take "
+            "them from strains at a known pose (docs/howto/laxity.md)"
         )
 
 
@@ -263,14 +264,16 @@ def _passing_notes(
     """Yield which bundles pass through the surfaces of the bones in states of tests."""
     for bone, mesh in (("femoral", contact.femur), ("tibial", contact.tibia)):
         tracer = LineTracer(flat_surface(mesh), curved=False)
-        found: dict[str, dict[str, None]] = {}
+        found: Counter[str] = Counter()
         for states in tests:
-            for row in states.poses:
-                for k in passing(tracer, knee.ligaments, row, in_femur=bone == "femoral"):
-                    found.setdefault(knee.ligaments[k].name, {})[states.test.name] = None
+            crossed = [
+                passing(tracer, knee.ligaments, row, in_femur=bone == "femoral")
+                for row in states.poses
+            ]
+            found.update(knee.ligaments[k].name for k in sorted(set().union(*crossed)))
         if found:
-            worst = sorted(found.items(), key=lambda item: -len(item[1]))[:_BUNDLES]
-            where = ", ".join(f"{name} in {counted(len(names), 'test')}" for name, names in worst)
+            worst = found.most_common(_BUNDLES)
+            where = ", ".join(f"{name} in {counted(count, 'test')}" for name, count in worst)
             where += ", ..." if len(found) > len(worst) else ""
             yield (
                 f"expected bundles outside the bones, found {counted(len(found), 'bundle')} "

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.core import rosenbrock
 from dynamics.core.rosenbrock import Limits
-from dynamics.core.tableaus import RODAS5P
+from dynamics.core.tableaus import ORDER
 
 LOOSE = 1e30
 
@@ -46,7 +46,7 @@ def run(problem, times, *, rtol=LOOSE, atol=LOOSE, max_step, most=100_000, size=
     mass = np.array(problem.mass, dtype=float)
     function = in_c(problem, n)
     place = rosenbrock.function_address(function)
-    return rosenbrock.integrate(place, None, mass, RODAS5P, limits, begin, times)
+    return rosenbrock.integrate(place, None, mass, limits, begin, times)
 
 
 @dataclass
@@ -129,13 +129,13 @@ STEPS = 1.0 / np.array([16.0, 32.0, 64.0])
 def test_order_of_convergence():
     """4 and 5."""
     seen = orders(Kaps(1.0), STEPS, at_end)
-    assert_allclose(seen, RODAS5P.order[0], rtol=0.0, atol=0.3)
+    assert_allclose(seen, ORDER[0], rtol=0.0, atol=0.3)
 
 
 def test_order_of_differential_algebraic_equations():
     """At least that of ordinary ones, index 1."""
     seen = orders(Kaps(0.0), 1.0 / np.array([4.0, 8.0, 16.0]), at_end)
-    assert (seen > RODAS5P.order[0] - 0.3).all()
+    assert (seen > ORDER[0] - 0.3).all()
 
 
 @pytest.mark.parametrize("decay", [1e4, 1e8])
@@ -153,7 +153,7 @@ def test_order_is_kept_where_it_is_stiff(decay):
 def test_order_between_steps(stiff):
     """Dense output of one order less."""
     seen = orders(Kaps(stiff), STEPS, between)
-    assert seen[-1] > RODAS5P.order[1] - 0.3
+    assert seen[-1] > ORDER[1] - 0.3
     assert between(Kaps(stiff), STEPS[1]) < 1e-4
 
 
@@ -168,7 +168,7 @@ def test_tolerance_is_kept_and_costs_steps():
     assert steps == sorted(steps)
     # Two decimals of tolerance take 10^(2 / order) times as many steps.
     share = steps[-1] / steps[-2]
-    assert_allclose(np.log10(share), 2.0 / RODAS5P.order[0], rtol=0.3)
+    assert_allclose(np.log10(share), 2.0 / ORDER[0], rtol=0.3)
 
 
 def test_reports_are_at_the_times_asked_for():

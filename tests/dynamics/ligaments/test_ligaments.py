@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.ligaments.bundles import (
     Ligament,
-    balanced,
     ligament_forces,
     ligament_potential,
     ligament_strains,
@@ -273,16 +272,3 @@ def test_lenhart2015_forces_in_passive_flexion():
     # Every bundle pulls the bones together.
     for pose in poses:
         assert ligament_potential(bundles, Pose.from_array(pose))[1][4] < 0.0
-
-
-def test_balanced_bundles_reach_their_strain_once_along_the_motion():
-    poses = np.array([Pose(flexion, 0.0, 0.0, 0.0, 0.02, 0.0).array for flexion in (0.0, 0.4, 0.9)])
-    found = balanced(BUNDLES, poses, 0.03)
-    for each in found:
-        lengths = [
-            np.linalg.norm(
-                Pose.from_array(row).rotation_matrix @ each.femoral + row[3:] - each.tibial
-            )
-            for row in poses
-        ]
-        assert_allclose(max(lengths), 1.03 * each.rest_length, rtol=1e-12)

@@ -189,12 +189,13 @@ def fields_of_run(tiny_run, tmp_path_factory):
 
 def read(path):
     """Return the points, triangles, and arrays of points and triangles that VTK reads."""
-    pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
+    pytest.importorskip("vtkmodules", reason="needs vtk (the vtp extra)")
     from vtkmodules.util.numpy_support import vtk_to_numpy
-    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+    from vtkmodules.vtkIOLegacy import vtkPolyDataReader
 
-    reader = vtkXMLPolyDataReader()
+    reader = vtkPolyDataReader()
     reader.SetFileName(str(path))
+    reader.ReadAllScalarsOn()
     reader.Update()
     assert reader.GetErrorCode() == 0
     output = reader.GetOutput()
@@ -211,11 +212,11 @@ def test_fields_are_those_of_the_frames(fields_of_run, tiny_run):
     fields = read_run(tiny_run).fields
     assert fields is not None
     frames, k = fields.frames, fields.at_peak("surrogate")
-    points, faces, arrays = read(fields_of_run[0].parent / f"tibia_{k:03d}.vtp")
+    points, faces, arrays = read(fields_of_run[0].parent / f"tibia_{k:03d}.vtk")
     assert_allclose(points, 1e3 * frames.tibia_vertices, atol=1e-4)
     assert (faces == frames.tibia_faces).all()
     wanted = 1e-6 * np.maximum(fields.values["surrogate"][k], 0.0)
-    assert_allclose(arrays["pressure_MPa"], wanted, rtol=1e-12)
+    assert_allclose(arrays["pressure_MPa"], wanted, rtol=1e-6)
     assert wanted.max() > 1.0
     assert frames.surrogate_pressure_Pa is not None
     springs = 1e-6 * frames.surrogate_pressure_Pa[k]
@@ -227,7 +228,7 @@ def test_femur_is_in_its_pose(fields_of_run, tiny_run):
     frames = read_run(tiny_run).frames
     assert frames is not None
     assert frames.surrogate_poses is not None
-    points, faces, _ = read(fields_of_run[0].parent / "femur_004.vtp")
+    points, faces, _ = read(fields_of_run[0].parent / "femur_004.vtk")
     pose = Pose.from_array(frames.surrogate_poses[4])
     wanted = 1e3 * (frames.femur_vertices @ pose.rotation_matrix.T + pose.translation)
     assert_allclose(points, wanted, atol=2e-5 * np.abs(wanted).max())

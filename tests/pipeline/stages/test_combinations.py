@@ -14,13 +14,7 @@ from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.cycle_wear import Wear, WearLaw
 from foundation.base.flags import Flag, FlagKind
-from pipeline.reports.gait_section import (
-    above,
-    combinations_of,
-    load_rows,
-    met,
-    wear_of,
-)
+from pipeline.reports.gait_section import combinations_of, load_shares, wear_of
 from pipeline.reports.inputs import read_run
 from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations, frames_of, thinned
 from pipeline.stages.model_cycles import ModelCycle
@@ -157,36 +151,7 @@ def test_failure_of_one_is_told_and_the_others_go_on():
     assert [item["where"] for item in found["failures"]] == ["flexion +10 %"]
 
 
-GOOD = {
-    **{"load_percent": 0.5, "anterior_um": 10.0, "anterior_percent": 5.0},
-    **{"rotation_deg": 0.02, "rotation_percent": 5.0, "peak_difference_percent": -1.0},
-    **{"peak_pressure_percent": 1.0, "wear_percent": -0.5},
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "missed", "columns"),
-    [
-        ({}, "", set()),
-        ({"load_percent": 0.501}, "loads", {"load_percent"}),
-        (
-            {"anterior_um": 10.1, "anterior_percent": 1.01},
-            "anterior",
-            {"anterior_um", "anterior_percent"},
-        ),
-        ({"rotation_deg": 0.9, "rotation_percent": None}, "rotation", {"rotation_deg"}),
-        ({"anterior_percent": None, "rotation_percent": None}, "", set()),
-        ({"peak_difference_percent": -1.01}, "peak_pressure", {"peak_difference_percent"}),
-        ({"wear_percent": -0.51}, "wear", {"wear_percent"}),
-        ({"wear_percent": None}, "", set()),
-    ],
-)
-def test_each_bar_is_kept_up_to_its_figure(change, missed, columns):
-    assert [name for name, value in met(GOOD | change).items() if not value] == missed.split()
-    assert set(above(GOOD | change)) == columns
-
-
-def test_small_load_is_shown_but_not_judged():
+def test_a_small_load_is_not_compared():
     def off(rms, peak):
         return Difference(rms=rms, largest=rms, range=peak, peak=peak, surrogate_peak=peak)
 
@@ -195,13 +160,10 @@ def test_small_load_is_shown_but_not_judged():
     loads["total_force_z_N"] = off(0.1, 0.4)
     loads["total_moment_x_Nm"] = off(0.01, 10.0)
     loads["total_moment_y_Nm"] = off(0.01, 0.09)
-    shown = {row["column"]: row for row in load_rows(loads)}
-    silent = {column for column, row in shown.items() if not row["judged"]}
+    shown = load_shares(loads)
     # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
-    assert silent == {"total_force_z_N", "total_moment_y_Nm"}
-    assert_allclose(shown["total_force_z_N"]["rms_over_peak_percent"], 25.0, rtol=1e-12)
-    assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
-    assert shown["medial_force_y_N"]["label"] == "medial axial force"
+    assert set(loads) - set(shown) == {"total_force_z_N", "total_moment_y_Nm"}
+    assert_allclose(shown["total_moment_x_Nm"], 0.1, rtol=1e-12)
 
 
 def test_thinned_mesh_keeps_its_shape():
@@ -246,9 +208,6 @@ def test_figures_are_those_of_the_document(tiny_run):
         assert_allclose(row["peak_difference_percent"], max(off, key=abs), rtol=1e-9)
         truth, other = (sum(stored.wear[model]) for model in ("original", "surrogate"))
         assert_allclose(row["wear_percent"], 100.0 * (other / truth - 1.0), rtol=1e-9)
-    worst = max(found["rows"], key=lambda row: abs(row["wear_percent"]))
-    assert found["worst"]["wear_percent"] == worst["name"]
-    assert found["within"] == sum(all(row["met"].values()) for row in found["rows"])
 
 
 def test_wear_is_that_of_the_arrays(tiny_run):

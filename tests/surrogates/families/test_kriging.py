@@ -196,3 +196,18 @@ def test_local_error_is_larger_where_the_model_erred():
     worse, usual = local_error(regressor, check._replace(residuals=residuals), where)
     assert usual == pytest.approx(1.0, rel=1e-12)
     assert worse == pytest.approx(np.sqrt(9.3 / 1.3), rel=1e-12)
+
+
+def test_errors_are_those_of_smt():
+    """Kriging of the same trend and correlation by SMT, whose search and nugget are its own."""
+    krg = pytest.importorskip("smt.surrogate_models").KRG
+    x, new = cube(60, 4), cube(200, 4, 5)
+    y, wanted = truth(x), truth(new)
+    for k in range(2):
+        model = krg(poly="linear", corr="squar_exp", print_global=False, seed=1)
+        model.set_training_values(x, y[:, k])
+        model.train()
+        ours = fit_kriging(x, y[:, [k]], replace(SMOOTH, trend="linear")).regressor
+        error = np.std(ours.predict(new)[:, 0] - wanted[:, k])
+        reference = np.std(model.predict_values(new)[:, 0] - wanted[:, k])
+        assert error < min(1.5 * reference, 0.1 * np.std(wanted[:, k])), (error, reference)

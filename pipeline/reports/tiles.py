@@ -1,0 +1,110 @@
+"""Figures at the top of the report: tiles of the page, and lines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from foundation.base.loads import COMPARTMENTS
+from pipeline.reports.accuracy import height_error, worst_load
+from pipeline.reports.inputs import RunFiles
+from pipeline.reports.model_section import doubted
+from pipeline.reports.units import ASCII, number
+from pipeline.store.quantities import CATALOGUE
+
+
+class Tile(NamedTuple):
+    """A figure of a run."""
+
+    what: str
+    #: The figure with its unit, and what else is to say.
+    value: str
+    words: str
+    #: Class of the tile in the page.
+    kind: str = ""
+
+    @property
+    def line(self) -> str:
+        """The tile for the terminal, in ASCII characters."""
+        return f"{self.what}: {self.value}, {self.words}".translate(ASCII)
+
+
+def knee_tiles(knee: Mapping[str, Any] | None, layer: Mapping[str, Any] | None) -> Iterator[Tile]:
+    """Yield the figures of a knee in gait, beside those of the elastic layer."""
+    if knee is None:
+        return
+    known = {name: number(value) for name, value in knee.items() if value is not None}
+    for side in COMPARTMENTS:
+        if f"{side}_peak_pressure_MPa" in known:
+            words = f"at {known[f'{side}_peak_pressure_at_percent']} % of the cycle"
+            if layer and (found := layer["compartments"].get(side)):
+                peak = number(found["layer_peak_pressure_MPa"], 2)
+                words += f", by {layer['model']}; the elastic layer: about {peak} MPa"
+                words += doubted(found)
+            yield Tile(f"Peak pressure, {side}", f"{known[f'{side}_peak_pressure_MPa']} MPa", words)
+    if "largest_area_mm2" in known:
+        words = f"at {known['largest_area_at_percent']} %; mean {known['mean_area_mm2']} mm²"
+        yield Tile("Contact area, largest", f"{known['largest_area_mm2']} mm²", words)
+    for what, name, token, unit in (
+        ("AP travel", "anterior", "mm", " mm"),
+        ("Int.-ext. rotation", "rotation", "deg", "°"),
+    ):
+        size, low, high = (known[f"{name}_{end}_{token}"] for end in ("range", "least", "largest"))
+        way = "anterior" if name == "anterior" else "internal"
+        yield Tile(what, f"{size}{unit}", f"{low} to {high}{unit} {way}")
+    if "medial_share_percent" in known:
+        share = known.get("medial_share_at_largest_load_percent")
+        words = f"{share} % at the largest, {known['largest_load_N']} N"
+        yield Tile("Medial share of the load", f"{known['medial_share_percent']} %", words)
+    if (worn := known.get("wear_mm3_per_million_cycles")) is not None:
+        words = "per million cycles (Archard's law)"
+        yield Tile("Wear, polyethylene", f"{worn} mm³", words, "wear")
+
+
+#: Keys of the headline and words of the differences in gait.
+_IN_GAIT = {
+    "gait_medial_force_rms_over_range_percent": "medial axial force",
+    "gait_ap_position_rms_over_range_percent": "AP position",
+    "gait_peak_pressure_rms_over_range_percent": "peak pressure, worse compartment",
+}
+
+
+def surrogate_tiles(
+    files: RunFiles, head: Mapping[str, Any], speed: Mapping[str, float | None] | None
+) -> Iterator[Tile]:
+    """Yield accuracy, speed and samples of the surrogate of a run."""
+    worst, height = worst_load(files.validation.figures), height_error(files.figures)
+    load = f"{worst.part} {CATALOGUE[worst.quantity].label}"
+    words = f"error of the worst of the six loads over its peak (NRMSE): {load}, at unseen poses"
+    yield Tile("Accuracy, pose given", f"{number(worst.displayed['value'])} %", words)
+    if height is not None:
+        most = height_error(files.figures, "maximum")
+        words = f"error of the height at which a load is carried (RMS, {height.part})"
+        if most is not None:
+            words += f"; largest {number(most.displayed['value'])} µm"
+        yield Tile("Accuracy, load given", f"{number(height.displayed['value'])} µm", words)
+    for key, what in _IN_GAIT.items():
+        if head[key] is not None:
+            words = f"{what}: difference from the original over the cycle, RMS over range"
+            yield Tile("Accuracy in gait", f"{number(head[key])} %", words)
+    if speed is not None:
+        for what, name, unit, words in (
+            ("evaluation", "evaluation", "us", ", loads with their Jacobian"),
+            ("whole gait cycle", "cycle", "s", ""),
+        ):
+            sign = {"us": "µs"}.get(unit, unit)
+            one, other = (number(speed[f"{m}_{name}_{unit}"]) for m in ("original", "surrogate"))
+            times = f"{number(head[f'{name}_speed_ratio'])} ×"
+            words = f"as fast: {one} {sign} → {other} {sign}{words}"
+            yield Tile(f"Speed, {what}", times, words, "speed")
+    if (varied := head["combinations"]) is not None:
+        off, most = varied["worst_wear_difference_percent"], varied["worst_wear_combination"]
+        words = f"{number(varied['median_cycle_ratio'])} times as fast in the median"
+        if most is not None:
+            words = f"wear at most {number(off)} % off ({most}), {words}"
+        yield Tile("Combinations of inputs", number(varied["total"]), words)
+    words = (
+        f"trained on; {number(head['candidates'])} candidates, {number(head['evaluated'])} "
+        f"evaluated, {number(head['held_out_samples'])} held out"
+    )
+    yield Tile("Samples", number(head["training_samples"]), words, "domain")
