@@ -82,26 +82,4 @@ def cycles() -> Rows:
             yield kind, name, result.statistics.evaluations, spent, spent / base
 
 
-@measured(
-    "Largest difference of reduced from full dynamics over the cycle",
-    {"inertia of height, adduction, ML": ".2g", "AP [mm]": ".2g", "rotation [deg]": ".2g",
-     "adduction [deg]": ".2g", "medial force [N]": ".2g"},
-)  # fmt: skip
-def reduced() -> Rows:
-    """Full and reduced dynamics, both converged, for inertias of several sizes."""
-    g = gait()
-    for share in (1.0, 0.5, 0.25, 0.1):
-        held = replace(
-            g.simulator,
-            adduction_inertia=share * g.simulator.adduction_inertia,
-            superior_mass=share * g.simulator.superior_mass,
-            lateral_mass=share * g.simulator.lateral_mass,
-        )
-        full = g.runner(held, g.knee, 1e-8)()
-        quick = g.runner(replace(held, quasi_static=REDUCED), g.knee, 1e-8)()
-        away = np.abs(full.poses - quick.poses).max(axis=0)
-        force = np.abs(full.compartment_loads - quick.compartment_loads)[0, :, 1].max()
-        yield share, away[3], away[2], away[1], force
-
-
-TABLES = (cycles, reduced)
+TABLES = (cycles,)

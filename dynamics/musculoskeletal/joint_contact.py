@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,14 +21,6 @@ from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose, pose_array, twist_jacobian
 
 
-class PotentialGradient(Protocol):
-    """Derivative of the energy that a contact stores."""
-
-    def wrench(self, pose: Pose) -> FloatArray:
-        """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
-        ...
-
-
 class JointContactForces(NamedTuple):
     """A contact at one position, as generalised forces (n,) of the coordinates [N m, N]."""
 
@@ -37,8 +29,6 @@ class JointContactForces(NamedTuple):
     jacobian: FloatArray
     #: Loads on the target, frame of the bed.
     loads: ContactLoads
-    #: Derivative of the stored energy (n,) [J/rad, J/m]; NaN where it is unknown.
-    energy_gradient: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +44,6 @@ class JointContact:
     #: Placements of the frames of bed and target in their bodies.
     bed: Placement = BODY
     target: Placement = BODY
-    #: Gradient of the stored energy; needed where the energy has a weight in a cost.
-    energy: PotentialGradient | None = None
     _frames: KinematicChain = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +58,7 @@ class JointContact:
         """Return the pose of the target in the frame of the bed at coordinates (n,) [rad, m]."""
         return pose_of(self._frames.motion(values).placement)
 
-    def evaluate(self, values: FloatArray, *, energy: bool = False) -> JointContactForces:
+    def evaluate(self, values: FloatArray) -> JointContactForces:
         """Return forces and derivatives at coordinates (n,) [rad, m]."""
         motion = self._frames.motion(values)
         pose = pose_of(motion.placement)
@@ -78,10 +66,7 @@ class JointContact:
         wrench, twists = loads.wrench, motion.twists
         by_twist = np.linalg.solve(twist_jacobian(pose).T, loads.total_jacobian.T).T
         stiffness = twists.T @ by_twist @ twists + motion.turning_forces(wrench)
-        gradient = np.full(len(values), np.nan)
-        if energy and self.energy is not None:
-            gradient = -twists.T @ self.energy.wrench(pose)
-        return JointContactForces(twists.T @ wrench, stiffness, loads, gradient)
+        return JointContactForces(twists.T @ wrench, stiffness, loads)
 
 
 def pose_of(placement: Placement) -> Pose:
@@ -100,9 +85,6 @@ class ContactForces(NamedTuple):
     forces: FloatArray
     #: Derivative with respect to the secondary coordinates (F, S) [N m, N per rad, m].
     columns: FloatArray
-    #: Derivative of the stored energy by the secondary coordinates (S,) [J/rad, J/m]; zero where it
-    #: was not asked for.
-    energy_gradient: FloatArray
     #: Loads of each contact.
     loads: tuple[ContactLoads, ...]
 
@@ -117,23 +99,20 @@ class PlantContacts:
         self._free = plant.motion.index(plant.free)
         self._secondary = plant.motion.index(plant.secondary)
 
-    def at(self, frame: int, values: FloatArray, *, energy: bool = False) -> ContactForces:
+    def at(self, frame: int, values: FloatArray) -> ContactForces:
         """Return the contacts at a frame and secondary coordinates (S,) [rad, m]."""
         count = len(self.plant.motion.names)
         q = self.plant.motion.values[frame].copy()
         q[self._secondary] = values
-        forces, gradient = np.zeros(count), np.zeros(count)
-        columns, loads = np.zeros((count, count)), []
+        forces, columns, loads = np.zeros(count), np.zeros((count, count)), []
         for contact, places in zip(self.contacts, self._places, strict=True):
-            found = contact.evaluate(q[places], energy=energy)
+            found = contact.evaluate(q[places])
             forces[places] += found.forces
             columns[np.ix_(places, places)] += found.jacobian
-            gradient[places] += found.energy_gradient if energy else 0.0
             loads.append(found.loads)
         return ContactForces(
             forces[self._free],
             columns[np.ix_(self._free, self._secondary)],
-            gradient[self._secondary],
             tuple(loads),
         )
 
@@ -157,17 +136,6 @@ class MirroredContact:
         loads = self.model.loads(mirrored, order)
         slopes = (_WRENCH[:, None] * loads.jacobian * _POSE,) if order else ()
         return ContactLoads(_LOADS * loads.values, loads.compartments, loads.flags, slopes)
-
-
-@dataclass(frozen=True, eq=False)
-class MirroredGradient:
-    """The mirror image of the derivative of the energy that a contact stores."""
-
-    energy: PotentialGradient
-
-    def wrench(self, pose: Pose) -> FloatArray:
-        """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
-        return _WRENCH * self.energy.wrench(mirrored_pose(pose))
 
 
 def mirrored_pose(pose: Pose) -> Pose:

@@ -321,20 +321,10 @@ def misfit(measured: MeasuredMarkers, fits: tuple[MarkerFit, ...]) -> InputError
     more = f" and {len(far) - 4} others" if len(far) > 4 else ""
     remedy = (
         "check the unit, names, sides and places of these markers, and the size of the model; a "
-        "marker that the model has in another place gets the weight 0 (inverse_kinematics.weights)"
+        "marker that the model has in another place, or that jumps, gets the weight 0 "
+        "(inverse_kinematics.weights)"
     )
-    if all(map(_is_passing, far)):
-        remedy = (
-            "these markers jump at few instants: delete their positions there, or choose the "
-            "weight 0 (inverse_kinematics.weights)"
-        )
     return InputError(
         f"{measured.source}: expected markers within {1e3 * FARTHEST:.0f} mm of the model, found "
         f"{names}{more} ({1e3 * total_rms(fits):.0f} mm RMS over all); {remedy}"
     )
-
-
-def _is_passing(fit: MarkerFit) -> bool:
-    """Return whether a marker is far off at less than a tenth of its instants."""
-    distances = np.array(fit.distances)
-    return bool(10 * (distances > FARTHEST).sum() < np.isfinite(distances).sum())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.pose import Pose
@@ -65,7 +66,7 @@ def vtk_bytes(
     """Return a surface (V, 3) [any unit], (F, 3), and its values as a legacy VTK file."""
     corners = np.asarray(faces)
     polygons = np.column_stack([np.full(len(corners), 3), corners])
-    parts = [
+    parts: list[str | NDArray[Any]] = [
         "# vtk DataFile Version 3.0\nknee\nBINARY\nDATASET POLYDATA\n",
         f"POINTS {len(vertices)} float\n", vertices.astype(">f4"),
         f"\nPOLYGONS {len(polygons)} {polygons.size}\n", polygons.astype(">i4"),

@@ -20,7 +20,7 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose, twist_jacobian
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.compartments import LATERAL, find_compartments
@@ -279,26 +279,6 @@ def _fault(gaps: FloatArray, deepest: float) -> str:
 _UPWARDS = 0.5
 #: Young's moduli of metal and ceramics [Pa].
 _RIGID = (5e10, 5e11)
-#: Step of the derivatives of an energy [rad, m].
-_STEP = 1e-6
-
-
-class StoredEnergy:
-    """Gradient of the energy of a bed of springs: its loads, or differences of the energy."""
-
-    def __init__(self, bed: ElasticFoundation) -> None:
-        self.bed = bed
-
-    def wrench(self, pose: Pose) -> FloatArray:
-        """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
-        if self.bed.conservative:
-            return self.bed.loads(pose).wrench
-        q, energy = pose.array, self.bed.stored_energy
-        rates = [
-            (energy(Pose.from_array(q + h)) - energy(Pose.from_array(q - h))) / (2.0 * _STEP)
-            for h in _STEP * np.eye(6)
-        ]
-        return -np.linalg.solve(twist_jacobian(pose).T, np.array(rates)).astype(np.float64)
 
 
 def articular_contacts(
@@ -307,12 +287,11 @@ def articular_contacts(
     meshes: Mapping[str, Path] | None = None,
     thicknesses: Mapping[str, float] | None = None,
     surface: str = "curved",
-    energy: bool = False,
 ) -> tuple[JointContact, ...]:
     """Return the contacts of a model, with beds of springs.
 
     `meshes` are files [m] in place of those of the model, `thicknesses` uniform ones of layers [m],
-    both by name. With `energy`, the contacts have the gradient of their energy too.
+    both by name.
     """
     found = model.contacts
     if not found:
@@ -320,7 +299,7 @@ def articular_contacts(
             f"{model.path.name}: expected an articular contact that applies, found none"
         )
     surfaces = ContactSurfaces(model, meshes, thicknesses)
-    return tuple(_joint_contact(model, c, surfaces, surface, energy) for c in found)
+    return tuple(_joint_contact(model, c, surfaces, surface) for c in found)
 
 
 def material_notes(model: OsimModel) -> tuple[str, ...]:
@@ -344,34 +323,24 @@ def _joint_contact(
     contact: ArticularContact,
     surfaces: ContactSurfaces,
     surface: str,
-    energy: bool,
 ) -> JointContact:
     chain = model.chain_between(contact.bed.body, contact.target.body)
     bed, target = surfaces.mesh(contact.bed), surfaces.mesh(contact.target)
     labels, names = _compartments(bed, contact.name, surfaces.side(contact.bed).leg)
     law, excess = contact_law(contact, surfaces)
 
-    def springs(conservative: bool) -> ElasticFoundation:
-        return ElasticFoundation(
-            target,
-            bed,
-            law,
-            surface=surface,
-            conservative=conservative,
-            compartments=labels,
-            compartment_names=names,
-            search_depth=contact.search_depth,
-            femur_excess=excess,
-        )
-
-    return JointContact(
-        contact.name,
-        springs(False),
-        chain,
-        surfaces.placement(contact.bed),
-        surfaces.placement(contact.target),
-        StoredEnergy(springs(excess is None)) if energy else None,
+    springs = ElasticFoundation(
+        target,
+        bed,
+        law,
+        surface=surface,
+        compartments=labels,
+        compartment_names=names,
+        search_depth=contact.search_depth,
+        femur_excess=excess,
     )
+    placements = surfaces.placement(contact.bed), surfaces.placement(contact.target)
+    return JointContact(contact.name, springs, chain, *placements)
 
 
 def _compartments(

@@ -12,8 +12,6 @@ from scipy.spatial.transform import Rotation
 from dynamics.musculoskeletal.joint_contact import (
     JointContact,
     MirroredContact,
-    MirroredGradient,
-    PotentialGradient,
     mirrored_pose,
     pose_of,
 )
@@ -22,7 +20,6 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.originals.spring_bed import springs_of
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.samples import OK, poses_of
@@ -76,26 +73,11 @@ def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
             f"{', '.join(trained.compartment_names)}; check knee.compartments"
         )
     _check_forces(model, run, bed, target, mirrored, where)
-    # The bed whose loads are the gradient of its stored energy.
-    bed_of_energy = ElasticFoundation(
-        trained.femur,
-        trained.tibia,
-        trained.law,
-        surface=trained.surface,
-        conservative=True,
-        compartments=trained.compartments,
-        compartment_names=trained.compartment_names,
-        search_depth=trained.search_depth,
-    )
-    energy: PotentialGradient = StoredEnergy(bed_of_energy)
-    if mirrored:
-        energy = MirroredGradient(energy)
     return replace(
         contact,
         model=MirroredContact(run.surrogate) if mirrored else run.surrogate,
         bed=contact.bed.after(bed),
         target=contact.target.after(target),
-        energy=None if contact.energy is None else energy,
     )
 
 

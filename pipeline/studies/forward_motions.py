@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
 from dynamics.musculoskeletal.forward_simulation import ForwardFrames, simulate_forward
 from dynamics.musculoskeletal.joint_contact import PlantContacts
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
@@ -26,7 +25,6 @@ from dynamics.musculoskeletal.prescribed_motion import (
     drive_muscles,
     instants,
     prescribe_motion,
-    read_course_table,
     read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
@@ -173,8 +171,6 @@ class ForwardFile(Section):
     forward: ForwardConfig
 
 
-#: Slack of the ends of a table, relative to the time step.
-_SLACK = 1e-6
 #: Fields of the settings by keys of [forward].
 _FIELDS = {
     "secondary": "secondary",
@@ -200,7 +196,7 @@ class ForwardSetup:
     drive: MuscleDrive
     #: "dynamic" or "equilibrium".
     kind: str
-    #: Settings without effect, and tables that end before the simulation.
+    #: Settings without effect.
     warnings: tuple[str, ...]
 
     @property
@@ -251,10 +247,12 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
     prescribed: dict[str, Course] = {}
     if files.prescribed is not None:
-        table = read_course_table(files.prescribed)
-        prescribed = read_prescribed(table, system)
-        warnings += _start_notes(table, prescribed, settings.secondary)
+        prescribed = read_prescribed(files.prescribed, system)
     courses = prescribed | _courses(forward, settings, system)
+    started = [name for name in courses if name in settings.secondary]
+    if started:
+        told = "of their courses, the first instant alone is used"
+        warnings += (f"forces move {', '.join(started)}: {told}",)
     time = instants(
         [*courses.values(), *muscles.values(), *forces],
         settings.step,
@@ -282,8 +280,6 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
     warnings += model.notes(settings.secondary)
-    warnings += held_constant(files.prescribed, prescribed, time)
-    warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )
@@ -298,50 +294,6 @@ def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> F
             "set locked to false in the model"
         )
     return replace(settings, secondary=moved)
-
-
-def check_not_secondary(
-    where: str, courses: Mapping[str, Course], secondary: tuple[str, ...]
-) -> None:
-    """Raise an `InputError` if a coordinate with a course, given by `where`, is secondary."""
-    both = [name for name in courses if name in secondary]
-    if both:
-        raise InputError(
-            f"{where}: expected courses of coordinates that are not secondary, found "
-            f"{', '.join(both)}; leave out the course, or leave the coordinate out of "
-            "forward.secondary (unconstrained_coordinates of the settings)"
-        )
-
-
-def _start_notes(
-    table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return a note on secondary coordinates in states, whose first instant alone is used."""
-    both = [name for name in courses if name in secondary]
-    if not both:
-        return ()
-    if not any(name.endswith(STATE_VALUE) for name in table.names):
-        check_not_secondary(table.source, courses, secondary)
-    return (
-        f"{table.source}: forces move {', '.join(both)}; of their values in the table, the first "
-        "instant alone is used",
-    )
-
-
-def held_constant(
-    file: Path | None, courses: Mapping[str, Course], time: FloatArray
-) -> tuple[str, ...]:
-    """Return a warning if the courses of a file over time do not cover instants (N,) [s]."""
-    spans = [course.time[[0, -1]] for course in courses.values() if len(course.time) > 1]
-    if not spans:
-        return ()
-    (first, last), slack = spans[0], _SLACK * (time[1] - time[0])
-    if first <= time[0] + slack and last >= time[-1] - slack:
-        return ()
-    return (
-        f"{file}: expected rows from {time[0]:g} to {time[-1]:g} s, found {first:g} to {last:g} s; "
-        "the values are held constant outside",
-    )
 
 
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
@@ -375,7 +327,6 @@ def _courses(
             raise InputError(f"{where}: expected values in {wanted}, found {found}")
         points = np.radians(values) if angle else np.array(values)
         courses[name] = Course.through(np.array(course.at_s), points, settings.step)
-    check_not_secondary("forward.coordinates", courses, settings.secondary)
     return courses
 
 

@@ -189,13 +189,16 @@ def _document(
 ) -> LaxityDocument:
     given, (knee, answer) = knees["given"], list(knees.values())[-1]
     notes = [*job.notes, *_slack_notes(given.knee, given.answer.states)]
-    notes += [note for each in answer.states for note in _state_notes(knee, each)]
     contact, model = "contact model", setup.original.model
-    if model is not None:
-        notes += _passing_notes(model, knee, answer.states)
     if setup.settings.run:
         contact = f"surrogate of {setup.settings.run}"
-        notes += [] if model is None else _surrogate_notes(model, knee, answer.states)
+    if setup.settings.run and model is not None:
+        notes += _surrogate_notes(model, knee, answer.states)
+    else:
+        notes += _flag_notes(knee, answer.states)
+    notes += [note for each in answer.states for note in _other_rests(knee, each)]
+    if model is not None:
+        notes += _passing_notes(model, knee, answer.states)
     return LaxityDocument(
         name=setup.config.run.name,
         contact=contact,
@@ -207,11 +210,16 @@ def _document(
     )
 
 
-def _state_notes(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
-    """Yield what is told about a test: doubtful contact, and rests of the released knee."""
-    flags = [flag for row in states.poses for flag in knee.contact.loads(Pose(*row.tolist())).flags]
-    if flags:
-        yield f"test {states.test.name}: {worded(flags)}"
+def _flag_notes(knee: LaxityKnee, tests: Sequence[LaxityStates]) -> Iterator[str]:
+    """Yield the flags of the contact in states of tests."""
+    for states in tests:
+        flags = [flag for row in states.poses for flag in knee.contact.loads(Pose(*row)).flags]
+        if flags:
+            yield f"test {states.test.name}: {worded(flags)}"
+
+
+def _other_rests(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
+    """Yield where else the released knee rests, if it does."""
     others = knee.other_rests(states)
     if len(others):
         away = np.abs(others - states.poses[0]).max(axis=0)

@@ -1,4 +1,4 @@
-"""Preparation of a walk: settings, model, motion, plant, contacts, first values.
+"""Preparation of a walk: settings, model, motion from a file or from markers, plant, contacts.
 
 A model with articular contact is simulated by COMAK. In any other model, the joint of the knee
 stands for its contact and ligaments: without secondary coordinates, the problem of a frame is
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.motion.motion_tables import MotionTable, motion_text, read_motion_table
 from dynamics.musculoskeletal import Comak, ComakSettings, RecordedPlant
 from dynamics.musculoskeletal.comak_settings import (
     ComakFile,
@@ -32,7 +32,19 @@ from dynamics.musculoskeletal.ground_balance import ground_balance, loaded_by_pl
 from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
 from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
-from dynamics.musculoskeletal.marker_kinematics import MarkerMotion
+from dynamics.musculoskeletal.marker_kinematics import (
+    ConstraintFunctions,
+    MarkerFiles,
+    MarkerMotion,
+    MarkerSettings,
+    Sweep,
+    follow_markers,
+    followers,
+    passive_functions,
+    read_marker_settings,
+    with_markers,
+    write_functions,
+)
 from dynamics.musculoskeletal.motion_input import (
     CoordinateTable,
     filter_edge_notes,
@@ -43,19 +55,132 @@ from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
+from pipeline.files import write_text
 from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
-from pipeline.studies.muscle_walks.marker_motion import MOTION, motion_of_markers
 from pipeline.studies.muscle_walks.schema import (
     ArticularModelConfig,
     ComakConfig,
+    InverseKinematicsConfig,
     MuscleWalkFile,
     stated_fields,
     stated_files,
 )
+
+#: Files in the folder of the walk.
+MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
+#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+_ENDS = {"start_s": "start", "stop_s": "stop"}
+_MARKER_FILES = {"markers": "markers", "functions": "functions"}
+_SWEEP_FIELDS = {"sweep_s": "seconds", "points": "points"}
+_ANGLES = {"from_deg": "start", "to_deg": "stop"}
+
+
+def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> MarkerMotion:
+    """Find the motion of a walk from markers; write it with errors and functions to a folder."""
+    config = file.inverse_kinematics
+    assert config is not None
+    if not model.contacts:  # Nothing presses secondary coordinates anywhere.
+        config = config.model_copy(update={"constrained": False})
+    settings, sweep, files, notes = None, None, MarkerFiles(None, None), tuple[str, ...]()
+    if config.settings is not None:
+        path = data_file(config.settings)
+        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
+    weights = ({} if settings is None else dict(settings.weights)) | config.weights
+    changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
+    settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
+    files = files._replace(**stated_files(config, _MARKER_FILES))
+    if files.markers is None:
+        raise InputError(
+            "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
+        )
+    text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
+    folder.mkdir(parents=True, exist_ok=True)
+    if config.constrained:
+        functions = _functions(file, config, model, text, sweep, files.functions)
+        write_functions(folder / FUNCTIONS, functions, model.coordinate_paths)
+        for each in functions:
+            text = each.add_to(text)
+    if config.marker_set is not None:
+        text = with_markers(text, data_file(config.marker_set))
+    found = follow_markers(text, files.markers, settings)
+    write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
+    errors = replace(found.errors, in_degrees=False)
+    write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
+    motion = replace(found.motion, source=str((folder / MOTION).resolve()))
+    return found._replace(motion=motion, notes=(*notes, *found.notes))
+
+
+def _functions(
+    file: MuscleWalkFile,
+    config: InverseKinematicsConfig,
+    model: OsimModel,
+    text: str,
+    known: Sweep | None,
+    given: Path | None,
+) -> list[ConstraintFunctions]:
+    """Return the constraint functions of a file, or those of a sweep of each coupled angle."""
+    sweep, locked = _sweep(config, file, known), model.locked_coordinates
+    coupled = _coupled(config) or (sweep.coupled,)
+    if not set(locked).isdisjoint(coupled):
+        raise InputError(
+            f"inverse_kinematics.coupled: expected angles that move, found {', '.join(coupled)}, "
+            f"which {model.path.name} locks; set locked to false in the model, or set "
+            "inverse_kinematics.constrained = false"
+        )
+    moved = [name for name in sweep.secondary if name not in locked]
+    own = followers(model.joints, coupled, moved)
+    if given is not None:
+        several = len(own) > 1
+        return [
+            ConstraintFunctions.read(given, name, names if several else None)
+            for name, names in own.items()
+        ]
+    contacts = articular_contacts(model, **file.walk.surfaces)
+    system, found = OpenSimSystem(text), []
+    for name, names in own.items():
+        try:
+            each = replace(sweep, coupled=name, secondary=names)
+            found.append(passive_functions(system, contacts, each))
+        except PoseError as error:
+            raise InputError(
+                f"sweep of {name}: {error}; choose a longer inverse_kinematics.sweep_s or a "
+                "smaller range"
+            ) from error
+    return found
+
+
+def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep | None) -> Sweep:
+    secondary = config.secondary
+    if secondary is None and file.comak.secondary is not None and known is None:
+        secondary = tuple(file.comak.secondary)
+    changes = stated_fields(config, _SWEEP_FIELDS)
+    coupled = _coupled(config)
+    if coupled:
+        changes["coupled"] = coupled[0]
+    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
+    if secondary is not None:
+        changes["secondary"] = secondary
+    if known is not None:
+        return replace(known, kind=config.kind, **changes)
+    missing = [key for key in ("coupled", "secondary") if key not in changes]
+    if missing:
+        raise InputError(
+            "inverse_kinematics.settings: expected a file of settings, or "
+            f"{', '.join(f'inverse_kinematics.{key}' for key in missing)}"
+        )
+    return Sweep(kind=config.kind, **changes)
+
+
+def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
+    """Return the coupled angles that the configuration states."""
+    if config.coupled is None:
+        return ()
+    return (config.coupled,) if isinstance(config.coupled, str) else config.coupled
+
 
 #: Keys of [comak] that prepare the motion, and the settings that they change.
 _TIMES = {"start_s": "start", "stop_s": "stop", "step_s": "step", "lowpass_Hz": "lowpass"}
@@ -82,11 +207,9 @@ def facing_contacts(
     model: OsimModel,
     config: ArticularModelConfig,
     motion: CoordinateMotion,
-    *,
-    energy: bool = False,
 ) -> tuple[JointContact, ...]:
     """Return contacts with beds of springs; refuse surfaces that do not face along a motion."""
-    contacts = articular_contacts(model, **config.surfaces, energy=energy)
+    contacts = articular_contacts(model, **config.surfaces)
     check_facing(contacts, model, motion)
     return contacts
 
@@ -273,9 +396,8 @@ def prepare_walk(file: MuscleWalkFile, folder: Path | None = None) -> WalkSetup:
         _recorded(file, model) if walk.replay else _from_opensim(file, model, folder)
     )
     planted = time.perf_counter()
-    energy = setup.settings.contact_energy_weight > 0.0
     motion = setup.plant.motion
-    springs = () if setup.knee else facing_contacts(model, walk, motion, energy=energy)
+    springs = () if setup.knee else facing_contacts(model, walk, motion)
     notes = (
         *setup.notes, *_rigid_notes(springs, setup.settings, prescribed),
         *side_notes(model, springs), *material_notes(model), *_weight_notes(setup),

@@ -27,7 +27,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.config.schema_base import Section
 from pipeline.flagged_instants import joined_kinds
-from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
+from pipeline.originals.articular_contacts import with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
 from pipeline.stages.model_cycles import Output
@@ -181,12 +181,7 @@ def _varied_contact(
     if thickness != 1.0:
         found = _with_thickness(found, thickness)
     if modulus != 1.0:
-        energy = found.energy
-        found = replace(
-            found,
-            model=VariedContact(found.model, stiffness=modulus),
-            energy=None if energy is None else _ScaledEnergy(energy, modulus),
-        )
+        found = replace(found, model=VariedContact(found.model, stiffness=modulus))
     for part in ("bed", "target"):
         moved, turned = (
             np.array([changes.get(kind, {}).get((contact.name, part, k), 0.0) for k in range(3)])
@@ -199,18 +194,6 @@ def _varied_contact(
     return found
 
 
-class _ScaledEnergy:
-    """Gradient of an energy times a factor."""
-
-    def __init__(self, energy: Any, factor: float) -> None:
-        self._energy, self._factor = energy, factor
-
-    def wrench(self, pose: Any) -> FloatArray:
-        """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
-        wrench: FloatArray = self._factor * self._energy.wrench(pose)
-        return wrench
-
-
 def _with_thickness(contact: JointContact, scale: float) -> JointContact:
     """Return a contact whose layers have other thicknesses."""
     springs = springs_of(
@@ -218,11 +201,7 @@ def _with_thickness(contact: JointContact, scale: float) -> JointContact:
         f"{contact.name}_thickness_scale: expected a contact of springs, found a surrogate; "
         "vary the modulus instead, or record the walk without walk.surrogates",
     )
-    energy = contact.energy
-    changed = with_thickness(springs, scale)
-    if isinstance(energy, StoredEnergy):
-        energy = StoredEnergy(with_thickness(energy.bed, scale))
-    return replace(contact, model=changed, energy=energy)
+    return replace(contact, model=with_thickness(springs, scale))
 
 
 #: Instants of the waveforms of a study [% of the walk].

@@ -50,17 +50,6 @@ def test_the_cuffs_alone_carry_the_orthosis():
     assert_allclose(cuffs[:, 1].mean(), 1.8 * 9.80665, rtol=0.1)
 
 
-@pytest.mark.slow
-def test_two_legs_heel_strike():
-    """Both feet on the ground for some time, and the energy never rises."""
-    found = results_of("two_legs_heel_strike")
-    assert 0.03 < found["heel strike"] < found["toe off"] - 0.05 < 0.1
-    assert 1.2 < found["peak reaction"] < 2.5
-    assert found["energy lost"] > 5.0
-    assert found["largest rise"] <= 1e-9
-    assert found["balance"] < 1e-6
-
-
 def test_fitted_surfaces():
     found = results_of("fitted_surfaces")
     for side in ("medial", "lateral"):
@@ -92,21 +81,6 @@ def test_fitted_ellipsoid_on_a_tilted_plateau_has_the_force_of_hertz():
     assert_allclose(peak, 1.5 * force / (np.pi * 30e-3 * 0.4e-3), rtol=1e-3)
 
 
-def test_two_joint_muscles():
-    found = results_of("two_joint_muscles")
-    # By hand: muscle 1 alone balances the hip, muscle 2 the knee.
-    line = np.array([0.8, 6.0])
-    assert_allclose(found["force 1"], 10.0 / 1.5 * np.hypot(*line) / line[1], rtol=1e-9)
-    printed = {"force 2": 5.349, "hip": np.hypot(0.889, 6.667), "knee": np.hypot(4.339, 3.128)}
-    for key, value in printed.items():
-        assert_allclose(found[key], value, rtol=0.0, atol=7e-4)
-    for number in (3, 4, 5):
-        assert found[f"force {number}"] == 0.0
-    assert_allclose(found["rotation of the thigh"], -0.023, rtol=0.0, atol=5e-4)
-    assert_allclose(found["rotation of the shank"], -0.039, rtol=0.0, atol=5e-4)
-    assert found["switched"] == 1
-
-
 def test_leg_muscles_balance_the_whole_leg():
     module, found = example("leg_muscles"), results_of("leg_muscles")
     for calf in ("1", "0.2"):
@@ -130,32 +104,13 @@ def test_leg_muscles_balance_the_whole_leg():
     assert found["hip y at 0.2"] < found["hip y at 1"]
 
 
-def test_oblique_impact():
-    module, found = example("oblique_impact"), results_of("oblique_impact")
-    k, depth, mass = module["STIFFNESS"], module["DOUBLING_DEPTH"], module["MASS"]
-    weight = mass * module["GRAVITY"]
-
-    def force(height, speed):
-        return -k * height * (1.0 - height / depth) - module["DAMPING"] * speed
-
-    fine = solve_ivp(
-        lambda _, s: [s[1], (force(*s) - weight) / mass],
-        (0.0, 0.1), [0.0, module["VELOCITY"][1]], rtol=1e-10, atol=1e-12, max_step=1e-4,
-    )  # fmt: skip
-    peak = force(*fine.y).max() / weight
-    assert_allclose(found["converged coefficient"], peak, rtol=3e-3)
-    assert found["coefficient"] < peak
-    # At rest k U (1 + U / Um) is the weight.
-    rest = 0.5 * depth * (np.sqrt(1.0 + 4.0 * weight / (k * depth)) - 1.0)
-    assert_allclose(found["indentation at rest"], rest, rtol=1e-4)
-    assert_allclose(found["reaction at rest"], 1.0, rtol=1e-4)
-    assert found["contacts"] > 1
-    # Friction, at most the coefficient times the normal force, stops the body.
+def test_friction_stops_the_body_of_the_oblique_impact():
+    module = example("oblique_impact")
     motion = module["impact"]()
     assert_allclose(motion.velocity[-1], 0.0, rtol=0.0, atol=0.05)
     limit = module["FRICTION"] * motion.normal
     assert (np.abs(motion.friction) <= limit * (1.0 + 1e-9) + 1e-9).all()
-    impulse = mass * (motion.velocity[:, 0] - module["VELOCITY"][0])
+    impulse = module["MASS"] * (motion.velocity[:, 0] - module["VELOCITY"][0])
     assert_allclose(np.cumsum(motion.friction) * module["STEP"], impulse[1:], atol=1e-6)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from dynamics.ligaments.bundles import Ligament, ligament_forces
-from dynamics.musculoskeletal.joint_contact import JointContact, MirroredContact, MirroredGradient
+from dynamics.musculoskeletal.joint_contact import JointContact, MirroredContact
 from dynamics.musculoskeletal.osim_joints import KinematicChain, Placement
 from dynamics.musculoskeletal.plant import LigamentSet
 from foundation.base.errors import InputError
@@ -192,15 +192,6 @@ def test_loads_and_derivative_are_those_of_mirrored_surfaces():
     assert_allclose(found.jacobian, wanted.jacobian, rtol=1e-9, atol=1e-6)
     alone = MirroredContact(springs(False)).loads(MIRRORED)
     assert_allclose(alone.wrench, found.wrench, rtol=1e-14)
-
-
-def test_a_mirrored_gradient_reverses_z_and_moments_about_x_and_y():
-    class Energy:
-        def wrench(self, pose):
-            assert_allclose(pose.array, POSE.array)
-            return np.arange(1.0, 7.0)
-
-    assert MirroredGradient(Energy()).wrench(MIRRORED) == pytest.approx([1, 2, -3, -4, -5, 6])
 
 
 def ligaments(damping=0.003):

@@ -20,7 +20,6 @@ from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.originals.articular_contacts import (
     ContactSurfaces,
-    StoredEnergy,
     articular_contacts,
     check_facing,
     contact_law,
@@ -150,22 +149,6 @@ def test_springs_are_those_of_the_thickness_over_them(model, surface):
     assert np.ptp(state.pressure) > 0.1 * state.pressure.mean()
     twice = with_thickness(bed, 2.0).loads(pose).force[1]
     assert twice == pytest.approx(0.5 * bed.loads(pose).force[1], rel=1e-9)
-
-
-def test_the_energy_of_a_layer_that_varies_is_found_by_differences(model):
-    (contact,) = articular_contacts(model, thicknesses={"femur_mesh": 3e-3}, energy=True)
-    pose = Pose(superior=-1e-4, flexion=0.002, anterior=1e-3)
-    wanted = contact.energy.wrench(pose)
-    assert contact.energy.bed.conservative
-    found = StoredEnergy(contact.model).wrench(pose)
-    np.testing.assert_allclose(found, wanted, atol=2e-4 * np.abs(wanted).max())
-    (varied,) = articular_contacts(model, energy=True)
-    force, moment = np.split(varied.energy.wrench(pose), 2)
-    assert not varied.energy.bed.conservative
-    # The layer grows forwards: a femur that moves forwards brings thinner parts over the springs.
-    assert force[1] > 0.0
-    assert force[0] < found[0] - 5e-3
-    assert np.isfinite(moment).all()
 
 
 DEPTH = 12e-3

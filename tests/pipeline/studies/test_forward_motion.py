@@ -8,14 +8,12 @@ import trimesh
 from numpy.testing import assert_allclose
 from studies import ROOT
 
-from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal.forward_simulation import SecondaryMotion
-from dynamics.musculoskeletal.prescribed_motion import Course
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.studies.dispatch import carry_out, load_study
 from pipeline.studies.forward_motions import (
-    _start_notes,
     prepare_forward,
 )
 from pipeline.studies.jam_settings import jam_file
@@ -123,6 +121,7 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
         "forward.step_s=0.02",
         "forward.activation=0.1",
         'forward.kind="equilibrium"',
+        "forward.coordinates.knee_add_r.deg=[2.0]",
     )
     setup = prepare_forward(load_study(CONFIGS / "passive_flexion.toml", sets).forward)
     assert setup.settings.step == 0.02
@@ -132,20 +131,12 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     assert_allclose(setup.drive.activations, 0.1)
     assert setup.warnings == (
         "settings.xml: unknown setting integrator_acuracy; did you mean integrator_accuracy?",
+        "forces move knee_add_r: of their courses, the first instant alone is used",
     )
+    start = setup.plant.motion.values[0, setup.plant.motion.index(("knee_add_r",))[0]]
+    assert np.degrees(start) == pytest.approx(2.0)
     flexion = setup.plant.motion.values[:, setup.plant.motion.index(("knee_flex_r",))[0]]
     assert_allclose(np.degrees(flexion[[0, 25, -1]]), [0.0, 0.0, 90.0], atol=1e-9)
-
-
-def test_states_of_opensim_state_where_secondary_coordinates_start():
-    course, at = {"knee_add_r": Course(np.zeros(1), np.zeros(1))}, np.zeros(1)
-    states = MotionTable(("/jointset/knee_r/knee_add_r/value",), at, np.zeros((1, 1)))
-    (note,) = _start_notes(states, course, ("knee_add_r",))
-    assert "forces move knee_add_r; of their values in the table, the first instant alone" in note
-    assert _start_notes(states, course, ("knee_rot_r",)) == ()
-    motion = MotionTable(("knee_add_r",), at, np.zeros((1, 1)))
-    with pytest.raises(InputError, match="found knee_add_r; leave out the course"):
-        _start_notes(motion, course, ("knee_add_r",))
 
 
 #: Height of the slab [m], force on the tibia [N], thickness of a layer [m], Poisson's ratio.

@@ -17,7 +17,7 @@ from dynamics.musculoskeletal.osim_model import OsimModel
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.dispatch import load_study
-from pipeline.studies.muscle_walks.marker_motion import motion_of_markers
+from pipeline.studies.muscle_walks.setup import motion_of_markers
 
 CONFIGS = ROOT / "configs"
 JAM = "$KNEE_DATA/jam_comak_walking"
