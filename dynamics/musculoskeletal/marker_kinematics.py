@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
@@ -420,7 +420,8 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     The constraints of the model hold. An `InputError` names axes or times that are not those of
     a walk, markers more than 0.2 m off the model, and what OpenSim cannot follow.
     """
-    osim, path = opensim(), Path(markers).resolve()
+    opensim()  # An error tells how to install it, before the files are read.
+    path = Path(markers).resolve()
     measured = read_markers(path)
     known = _check_markers(measured, model, settings)
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
@@ -431,8 +432,8 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
         check_upright(measured.only(known.intersection(weights)), *_default_places(folder))
-        tool = _Tool(osim, folder, settings, weights)
-        motion, fits, accuracy = tool.follow(measured, None if is_c3d(path) else path)
+        file = None if is_c3d(path) else path
+        motion, fits, accuracy = _follow(folder, settings, measured, file)
         if accuracy != settings.accuracy:
             notes += (
                 f"{measured.source.name}: OpenSim finds the motion with the accuracy {accuracy:g}, "
@@ -502,59 +503,46 @@ def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:
     return places, -gravity / length if length else np.array([0.0, 1.0, 0.0])
 
 
-class _Tool:
-    """OpenSim's inverse kinematics of the model in a folder."""
-
-    def __init__(
-        self, osim: Any, folder: Path, settings: MarkerSettings, weights: dict[str, float]
-    ) -> None:
-        self._osim, self._folder = osim, folder
-        self._settings, self._weights = settings, weights
-
-    def follow(
-        self, markers: MeasuredMarkers, path: Path | None = None
-    ) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
-        """Return coordinates, distances and accuracy; `path` is a file without gaps."""
-        settings = self._settings
-        if path is None or markers.missing.any():
-            # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
-            seen, path = markers.seen(), self._folder / "markers.trc"
-            path.write_text(seen.text(), encoding="utf-8")
-            kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
-            settings = replace(settings, weights=kept)
-        try:
-            done, accuracy = _followed(self._osim, self._folder, path, settings)
-        except RuntimeError as error:
-            raise InputError(
-                f"{markers.source}: OpenSim cannot follow the markers: {error}"
-            ) from error
-        if not done:
-            raise InputError(
-                f"{markers.source}: OpenSim cannot follow the markers; check that the names of "
-                "markers in the model, in the weights and in the file are the same, and the first "
-                "and last instant"
-            )
-        motion = read_motion_table(self._folder / "ik.mot")
-        found = read_motion_table(self._folder / "walk_ik_model_marker_locations.sto")
-        return motion, marker_fits(found, markers, self._weights), accuracy
+def _follow(
+    folder: Path, settings: MarkerSettings, markers: MeasuredMarkers, path: Path | None
+) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
+    """Return coordinates, distances and accuracy; `path` is a file without gaps."""
+    weights = {name: weight for name, weight in settings.weights if weight > 0.0}
+    if path is None or markers.missing.any():
+        # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
+        seen, path = markers.seen(), folder / "markers.trc"
+        path.write_text(seen.text(), encoding="utf-8")
+        kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
+        settings = replace(settings, weights=kept)
+    try:
+        done, accuracy = _followed(folder, path, settings)
+    except RuntimeError as error:
+        raise InputError(f"{markers.source}: OpenSim cannot follow the markers: {error}") from error
+    if not done:
+        raise InputError(
+            f"{markers.source}: OpenSim cannot follow the markers; check that the names of markers "
+            "in the model, in the weights and in the file are the same, and the first and last "
+            "instant"
+        )
+    motion = read_motion_table(folder / "ik.mot")
+    found = read_motion_table(folder / "walk_ik_model_marker_locations.sto")
+    return motion, marker_fits(found, markers, weights), accuracy
 
 
-def _followed(
-    osim: Any, folder: Path, markers: Path, settings: MarkerSettings
-) -> tuple[bool, float]:
+def _followed(folder: Path, markers: Path, settings: MarkerSettings) -> tuple[bool, float]:
     """Run the tool, with a coarser accuracy while the search for a pose fails."""
     # A pose in which all constraints hold may be found with a coarser accuracy alone.
     *first, last = (factor * settings.accuracy for factor in _COARSER)
     for accuracy in first:
         with suppress(RuntimeError):
-            return _run(osim, folder, markers, replace(settings, accuracy=accuracy)), accuracy
-    return _run(osim, folder, markers, replace(settings, accuracy=last)), last
+            return _run(folder, markers, replace(settings, accuracy=accuracy)), accuracy
+    return _run(folder, markers, replace(settings, accuracy=last)), last
 
 
-def _run(osim: Any, folder: Path, markers: Path, settings: MarkerSettings) -> bool:
+def _run(folder: Path, markers: Path, settings: MarkerSettings) -> bool:
     _write_tool(folder, markers, settings)
     with without_output():
-        return bool(osim.InverseKinematicsTool(str(folder / "tool.xml")).run())
+        return bool(opensim().InverseKinematicsTool(str(folder / "tool.xml")).run())
 
 
 def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:

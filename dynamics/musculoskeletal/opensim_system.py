@@ -68,38 +68,27 @@ def without_output() -> Iterator[None]:
         os.close(kept)
 
 
-#: Differences from a locked value that are those of rounding [rad, m].
-_SAME = (1e-3, 1e-4)
+#: Difference from a locked value that is that of rounding [rad, m].
+_SAME = 1e-3
 #: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
 HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
 
 
 def lock_notes(
-    locked: Mapping[str, float],
-    angles: Collection[str],
-    solved: Collection[str],
-    courses: Mapping[str, FloatArray],
+    locked: Mapping[str, float], solved: Collection[str], courses: Mapping[str, FloatArray]
 ) -> tuple[str, ...]:
     """Return a note on locked coordinates that settings or courses (N,) [rad, m] would move."""
-    kept = []
-    for name, at in locked.items():
-        angle, values = name in angles, courses.get(name, np.array([at]))
-        far = float(values[np.abs(values - at).argmax()])
-        moved = bool(abs(far - at) > _SAME[0 if angle else 1])
-        if name in solved or moved:
-            why = ["the settings solve for it"] * (name in solved)
-            why += [f"the motion has {_shown(far, angle)}"] * moved
-            kept.append(f"{name} at {_shown(at, angle)} ({'; '.join(why)})")
+    kept = [
+        name
+        for name, at in locked.items()
+        if name in solved or np.abs(courses.get(name, np.zeros(0)) - at).max(initial=0.0) > _SAME
+    ]
     if not kept:
         return ()
     return (
         f"locked coordinates of the model keep their default values: {', '.join(kept)}; set locked "
         "to false in the model for coordinates that move",
     )
-
-
-def _shown(value: float, angle: bool) -> str:
-    return f"{np.degrees(value):.4g} deg" if angle else f"{1e3 * value:.4g} mm"
 
 
 def held_courses(model: Any, state: Any) -> dict[str, HeldCourse]:

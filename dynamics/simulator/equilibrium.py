@@ -35,8 +35,9 @@ _PATIENCE = 12
 # Most steps of Newton's method alone, each shorter than the step before by this factor.
 _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: A pose whose residuals fall no further is at rest if a move shorter than this part of the largest
-#: leads to the equilibrium of the linearised forces: forces jump at edges of a surface.
-_NEAR = 1e-2
+#: leads to the equilibrium of the linearised forces, which jump at edges of a surface; in the end,
+#: the second part, where the residual is at most the third as a share of the axial force.
+_NEAR, _NEAR_AT_END, _SHARE_AT_END = 1e-2, 5e-2, 5e-4
 #: Half the ranges of heights over which forces are averaged in turn where they jump [m], the
 #: halvings that locate a jump, most steps of such a search, and the part of the largest step below
 #: which a search stands still.
@@ -147,7 +148,8 @@ def settle(
         Largest residual (moments over 20 mm) as a share of the axial force [1]. Where the force
         jumps at edges of a surface, the pose with the least residual is taken if the equilibrium of
         the linearised forces is within 10 um in anterior and 1 um in superior position, 5 um in
-        lateral position, 0.1 mrad of adduction and 0.2 mrad of rotation.
+        lateral position, 0.1 mrad of adduction and 0.2 mrad of rotation; or within five times these
+        if the residual is at most 5e-4 of the axial force.
     iterations : int
         Largest number of evaluations of the relaxation.
 
@@ -175,7 +177,7 @@ def settle(
     free = np.array([name not in held for name in FREE_COORDINATES])
     inner, offset, factor = without_variation(model)
     problem = simulator.problem(offset=offset, factor=factor)
-    balance = _Balance(inner, problem, applied.array, simulator.inertia, free)
+    balance = _Balance(inner, problem, applied.array, simulator.inertia, free, axial_force)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
     near, _ = _newton(balance, begin, *balance(begin), allowed)
     if near is not None and balance.unstable_direction(near) is None:
@@ -206,6 +208,7 @@ class _Balance:
     applied: FloatArray
     inertia: FloatArray
     free: NDArray[np.bool_]
+    axial_force: float
     width: float = 0.0
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
@@ -305,11 +308,12 @@ def _relax(
             stalled = 0
             best, rest, left = size, pose, (force, jacobian)
         if stalled == _PATIENCE:
-            if _is_near(*left):
+            if _is_near(*left, _NEAR):
                 return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
-    if _is_near(*left):
+    small = best <= _SHARE_AT_END * balance.axial_force
+    if _is_near(*left, _NEAR_AT_END if small else _NEAR):
         return rest, count, balance
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:
@@ -339,12 +343,12 @@ def _newton(
     return None, count
 
 
-def _is_near(force: FloatArray, jacobian: FloatArray) -> bool:
+def _is_near(force: FloatArray, jacobian: FloatArray, near: float) -> bool:
     """Return whether a short move leads to the equilibrium of the linearised forces."""
     move = _step(-jacobian, force)
     # A loaded coordinate without stiffness does not move, and its force stays.
     solved = _size(force + jacobian @ move) <= 0.1 * _size(force)
-    return bool(solved and np.abs(move / _LARGEST_MOVE).max() <= _NEAR)
+    return bool(solved and np.abs(move / _LARGEST_MOVE).max() <= near)
 
 
 def _size(force: FloatArray) -> float:

@@ -265,12 +265,26 @@ static void indent_nodes(const search *s, int listed, workspace *w)
     }
 }
 
-/* Cosine between the line of a node, out of the femur, and the femoral normal. */
-INLINE double cosine_of(const search *s, const workspace *w, int node)
+/* A line of a node, and where it leaves the femur. */
+typedef struct {
+    vector3 point, normal;
+    int facet;
+    double u, v, depth;
+} exit_place;
+
+INLINE exit_place exit_of(const search *s, const workspace *w, int node)
 {
     const double *const at = w->place + 2 * (ptrdiff_t)node;
-    const vector3 m = patch_normal(s->f, w->met[node], at[0], at[1]);
-    return -dot_product(m, to_femur(&s->p, s->b->normals[node])) / length(m);
+    const exit_place found = {s->b->points[node], s->b->normals[node], w->met[node], at[0], at[1],
+                              w->depth[node]};
+    return found;
+}
+
+/* Cosine between a line, out of the femur, and the femoral normal. */
+static double exit_cosine(const search *s, const exit_place *e)
+{
+    const vector3 m = patch_normal(s->f, e->facet, e->u, e->v);
+    return -dot_product(m, to_femur(&s->p, e->normal)) / length(m);
 }
 
 /* The part of the length of a line that is indentation, 0 to 1. */
@@ -290,9 +304,9 @@ static void press_nodes(const search *s, int listed, workspace *w)
     memcpy(w->listed, w->todo, (size_t)listed * sizeof *w->todo);
     indent_nodes(s, listed, w);
     for (i = 0; i < listed; i++) {
-        const int node = w->listed[i];
-        if (w->depth[node] > 0.0)
-            w->depth[node] *= weight_of(cosine_of(s, w, node)).value;
+        const exit_place e = exit_of(s, w, w->listed[i]);
+        if (e.depth > 0.0)
+            w->depth[w->listed[i]] *= weight_of(exit_cosine(s, &e)).value;
     }
 }
 

@@ -206,10 +206,10 @@ KNEE_API void measure_patch(const int *neighbours, const int *quads, const int *
                             double mean_part, int bent, double *level, double *weight, int *ring,
                             double *found);
 
-/* Add the block of rows and columns of a square matrix to `part`, or its part up to the diagonal if `lower`;
-   the numbers of the matrix have 8 or 4 bytes. */
-KNEE_API void add_block(const void *matrix, int bytes, ptrdiff_t stride, int count_rows,
-                        const int *rows, int count_columns, const int *columns, int lower, double *part);
+/* Add the block of rows and columns of a square matrix to `part`, or its part up to the diagonal if
+   `lower`. */
+KNEE_API void add_block(const double *matrix, ptrdiff_t stride, int count_rows, const int *rows,
+                        int count_columns, const int *columns, int lower, double *part);
 
 /* What takes the place of 1/r at a node of lattices of the metrics g11, g12, g22 (count x 3). */
 KNEE_API void lattice_own_parts(int count, const double *metrics, double *own);
@@ -227,7 +227,7 @@ KNEE_API void subtract_flat(const double *table, int pieces, double per_step, do
                             double *matrix);
 
 /* The femoral layer between points of contact: a flat layer, and what is interpolated between the nodes
-   of a `regular` compliance (side x side, numbers of 8 or 4 bytes). */
+   of a `regular` compliance (side x side). */
 typedef struct {
     int pieces;
     const double *table;
@@ -242,9 +242,8 @@ typedef struct {
     const double *weights;       /* x 4 */
     int count_used;
     const int *used;             /* these nodes, once each */
-    int bytes;
     int side;
-    const void *regular;
+    const double *regular;
 } between;
 
 /* Fill rows of the compliance (count x count) but those `filled` already, a byte each, which are copied

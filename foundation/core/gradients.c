@@ -1,20 +1,5 @@
 /* First and second derivatives of indentations by the femoral twist. */
 
-/* A line of a node, and where it leaves the femur. */
-typedef struct {
-    vector3 point, normal;
-    int facet;
-    double u, v, depth;
-} exit_place;
-
-INLINE exit_place exit_of(const search *s, const workspace *w, int node)
-{
-    const double *const at = w->place + 2 * (ptrdiff_t)node;
-    const exit_place found = {s->b->points[node], s->b->normals[node], w->met[node], at[0], at[1],
-                              w->depth[node]};
-    return found;
-}
-
 /* The surface moves with velocity v + w x X at the point X on the line; along the line, the indentation
    changes by -(m . v + (X x m) . w) / (m . n), m being the femoral and n the tibial normal. */
 static void indentation_gradient(const search *s, const exit_place *e, double *gradient)
@@ -76,8 +61,8 @@ static void add_hessian(const search *s, const exit_place *e, const double *grad
 static void pressed_gradient(const search *s, int node, workspace *w)
 {
     double *const gradient = w->gradient + 6 * (ptrdiff_t)node;
-    const double cosine = w->depth[node] >= 0.0 ? cosine_of(s, w, node) : 1.0;
     exit_place e = exit_of(s, w, node);
+    const double cosine = e.depth >= 0.0 ? exit_cosine(s, &e) : 1.0;
     int k;
     if (cosine <= STEEP) {
         clear(6, gradient);
@@ -135,7 +120,7 @@ static void add_curvature(const search *s, int begin, int end, workspace *w, dou
             const int node = pressed_node(s->b, w, i, j);
             const exit_place e = exit_of(s, w, node);
             /* Of a steep side, the turn of the force with the weight would need third derivatives. */
-            if (w->force[node] != 0.0 && cosine_of(s, w, node) >= LEVEL)
+            if (w->force[node] != 0.0 && exit_cosine(s, &e) >= LEVEL)
                 add_hessian(s, &e, w->gradient + 6 * (ptrdiff_t)node, -w->force[node], jacobian);
             w->force[node] = 0.0;
         }

@@ -131,11 +131,6 @@ void subtract_flat(const double *table, int pieces, double per_step, double stre
 
 /* ---- the femoral layer between points of contact */
 
-INLINE double stored_number(const void *numbers, int bytes, ptrdiff_t i)
-{
-    return bytes == 8 ? ((const double *)numbers)[i] : ((const float *)numbers)[i];
-}
-
 void femoral_rows(const between *l, int count_rows, const int *rows, unsigned char *filled,
                   double *matrix, double *scratch)
 {
@@ -151,7 +146,7 @@ void femoral_rows(const between *l, int count_rows, const int *rows, unsigned ch
             scratch[at] = 0.0;
             for (i = 0; i < 4; i++)
                 scratch[at] +=
-                    share[i] * stored_number(l->regular, l->bytes, (ptrdiff_t)cell[i] * l->side + at);
+                    share[i] * l->regular[(ptrdiff_t)cell[i] * l->side + at];
         }
         for (j = 0; j < l->count; j++) {
             const int *const other = l->cells + 4 * j;
@@ -195,20 +190,15 @@ void femoral_slopes(const between *l, double *by_distance, double *by_thickness)
     }
 }
 
-void add_block(const void *matrix, int bytes, ptrdiff_t stride, int count_rows, const int *rows,
+void add_block(const double *matrix, ptrdiff_t stride, int count_rows, const int *rows,
                int count_columns, const int *columns, int lower, double *part)
 {
     int i, j;
     for (i = 0; i < count_rows; i++) {
         const int end = lower ? i + 1 : count_columns;
         double *const restrict out = part + (ptrdiff_t)i * count_columns;
-        const double *const row = (const double *)matrix + rows[i] * stride;
-        const float *const short_row = (const float *)matrix + rows[i] * stride;
-        if (bytes == 8)
-            for (j = 0; j < end; j++)
-                out[j] += row[columns[j]];
-        else
-            for (j = 0; j < end; j++)
-                out[j] += short_row[columns[j]];
+        const double *const row = matrix + rows[i] * stride;
+        for (j = 0; j < end; j++)
+            out[j] += row[columns[j]];
     }
 }

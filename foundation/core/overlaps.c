@@ -14,19 +14,17 @@ int find_overlaps(const femur *f, const bed *b, const double *rotation, const do
     int listed, found, i, count = 0;
     forget(b, &w);
     found = find_candidates(&s, 0, b->compartments[b->count_compartments], &w, &listed);
-    indent_nodes(&s, listed, &w);
+    press_nodes(&s, listed, &w);
     for (i = 0; i < found; i++) {
         const int node = b->elements[w.candidates[i]];
-        const exit_place e = exit_of(&s, &w, node);
-        if (!(e.depth > lowest))
+        if (!(w.depth[node] > lowest))
             continue;
-        indentation_gradient(&s, &e, gradients + 6 * (ptrdiff_t)count);
+        pressed_gradient(&s, node, &w);
+        memcpy(gradients + 6 * (ptrdiff_t)count, w.gradient + 6 * (ptrdiff_t)node, 6 * sizeof *gradients);
+        memcpy(places + 2 * (ptrdiff_t)count, w.place + 2 * (ptrdiff_t)node, 2 * sizeof *places);
         nodes[count] = node;
-        overlaps[count] = e.depth;
-        facets[count] = e.facet;
-        places[2 * (ptrdiff_t)count] = e.u;
-        places[2 * (ptrdiff_t)count + 1] = e.v;
-        count++;
+        overlaps[count] = w.depth[node];
+        facets[count++] = w.met[node];
     }
     return count;
 }
@@ -43,7 +41,8 @@ void overlap_hessians(const femur *f, const bed *b, const double *rotation, int 
         double *const out = forces ? hessians : hessians + 36 * (ptrdiff_t)i;
         if (!forces)
             clear(36, out);
-        if (!forces || forces[i] != 0.0)
+        /* Of a steep side, the weight of the length would need third derivatives. */
+        if ((!forces || forces[i] != 0.0) && (e.depth <= 0.0 || exit_cosine(&s, &e) >= LEVEL))
             add_hessian(&s, &e, gradients + 6 * (ptrdiff_t)i, forces ? -forces[i] : 1.0, out);
     }
 }

@@ -108,7 +108,7 @@ class PatchState(NamedTuple):
     def pressures(self) -> FloatArray:
         """Pressure at all candidates, (C,) [Pa]; 0 out of contact."""
         found = np.zeros(len(self.layer.candidates))
-        found[self.active] = self.forces / self.layer.areas[self.active]
+        found[self.active] = self.layer.pressures(self.active, self.forces)
         return found
 
     @property
@@ -241,7 +241,6 @@ class CompartmentContact:
         femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
-            # In double precision, whichever is stored: the factor needs the digits.
             part = np.zeros((len(rows), len(columns)))
             # Of a symmetric block, the factor reads the lower triangle alone.
             lower = rows is columns
@@ -295,7 +294,7 @@ class CompartmentContact:
     def _measure(self, state: PatchState) -> float:
         """Write area, pressures and centre of a contact; return the sharpness of the peak."""
         layer, active, forces, loads = self.layer, state.active, state.forces, state.loads
-        squares = (forces / layer.areas[active]) ** 2
+        squares = layer.pressures(active, forces) ** 2
         inside, edge, peak, sharpness = measured_patch(
             layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares
         )

@@ -33,6 +33,9 @@ MARGIN = 0.5e-3
 ELEMENTS = "incompatible modes 1"
 #: Fewest candidate nodes of a compartment.
 _FEWEST = 25
+#: Area of a node, in squares of the spacing, below which the node is a sliver of the rim; a corner
+#: of the grid has 0.25.
+_SLIVER = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +130,15 @@ class MeshedLayer:
         """Area of the surface that belongs to each candidate, (C,) [m²]."""
         return self.mesh.grid.areas[self.candidates]
 
+    def pressures(self, active: IntArray, forces: FloatArray) -> FloatArray:
+        """Return pressures (A,) [Pa] of nodal forces (A,) [N] at the active candidates (A,)."""
+        found = forces / self.areas[active]
+        for k in np.flatnonzero(self.areas[active] < _SLIVER * self.spacing**2):
+            # A sliver bears the force of the surface beside it: the mean with its neighbours.
+            around = [n for n in (active[k], *self.neighbours[active[k]].flat) if n >= 0]
+            found[k] = forces[np.isin(active, around)].sum() / self.areas[around].sum()
+        return found
+
     @cached_property
     def at_rim(self) -> NDArray[np.bool_]:
         """Whether a candidate lies on the rim of the layer, (C,)."""
@@ -190,11 +202,10 @@ def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> Record:
 
 
 class ComplianceStore:
-    """Compliances in a folder, `<digest>.npy` for each body, or in memory, in a precision."""
+    """Compliances in a folder, `<digest>.npy` for each body, or in memory."""
 
-    def __init__(self, folder: str | Path | None, precision: str) -> None:
+    def __init__(self, folder: str | Path | None) -> None:
         self.folder = None if folder is None else Path(folder)
-        self.precision = precision
         self._kept: dict[str, FloatArray] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -203,14 +214,12 @@ class ComplianceStore:
 
     def path(self, digest: str) -> Path | None:
         """Return the file of the body with a digest; None without a folder."""
-        return None if self.folder is None else self.folder / f"{digest}-{self.precision}.npy"
+        return None if self.folder is None else self.folder / f"{digest}.npy"
 
     def is_kept(self, digest: str, count: int) -> bool:
         """Return whether the body with a digest and `count` retained nodes is condensed already."""
         path = self.path(digest)
-        return digest in self._kept or (
-            path is not None and _read(path, count, self.precision) is not None
-        )
+        return digest in self._kept or (path is not None and _read(path, count) is not None)
 
     def get(
         self,
@@ -225,10 +234,10 @@ class ComplianceStore:
             if path is None:
                 self._kept[digest] = self._condensed(body(), change)
             else:
-                found = _read(path, count, self.precision)
+                found = _read(path, count)
                 if found is None:
                     _write(path, self._condensed(body(), change))
-                    found = _read(path, count, self.precision)
+                    found = _read(path, count)
                 if found is None:
                     raise InputError(
                         f"{path}: expected the compliance that was just written, found a file that "
@@ -241,8 +250,7 @@ class ComplianceStore:
         self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
     ) -> FloatArray:
         found = compliance(body)
-        kept = found if change is None else change(found)
-        return np.ascontiguousarray(kept, dtype=self.precision)
+        return np.ascontiguousarray(found if change is None else change(found))
 
 
 class Kept(NamedTuple):
@@ -267,7 +275,7 @@ def condense(
         list(pool.map(lambda each: each.get(), layers))
 
 
-def _read(path: Path, count: int, precision: str) -> FloatArray | None:
+def _read(path: Path, count: int) -> FloatArray | None:
     """Return the array (count, count) of a file, mapped; None where there is no such array."""
     try:
         # A plain array over the mapped file: a memmap is slow to index.
@@ -275,7 +283,7 @@ def _read(path: Path, count: int, precision: str) -> FloatArray | None:
     except (OSError, ValueError, EOFError):
         return None
     # The kernels read the array without checks of their indices.
-    whole = found.shape == (count, count) and found.dtype == precision
+    whole = found.shape == (count, count) and found.dtype == np.float64
     return found if whole and found.flags.c_contiguous else None
 
 
@@ -320,16 +328,15 @@ class LayerSize:
     seconds: float
 
 
-def size_of(layers: list[MeshedLayer], precision: str) -> LayerSize:
-    """Return the size of layers, kept in a precision ("float64" or "float32")."""
+def size_of(layers: list[MeshedLayer]) -> LayerSize:
+    """Return the size of layers."""
     candidates = tuple(len(layer.candidates) for layer in layers)
     unknowns = tuple(3 * len(layer.mesh.nodes) for layer in layers)
-    width = {"float64": 8, "float32": 4}[precision]
     return LayerSize(
         candidates,
         unknowns,
         memory=_memory(candidates) + _BYTES_PER_UNKNOWN * sum(unknowns),
-        storage=float(sum(width * c * c for c in candidates)),
+        storage=float(sum(8 * c * c for c in candidates)),
         seconds=sum(
             _PER_CANDIDATE_SQUARED * c * c + _PER_UNKNOWN * u
             for c, u in zip(candidates, unknowns, strict=True)

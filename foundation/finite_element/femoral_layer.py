@@ -212,7 +212,6 @@ class LazyCompliance:
             weights=at.weights,
             count_used=len(used),
             used=used,
-            bytes=regular.itemsize,
             side=len(regular),
             regular=address(regular),
         )
@@ -279,8 +278,8 @@ def add_block(
     """Add rows (k,) and columns (l,) [any unit] to (k, l); up to the diagonal if `lower`."""
     across, down = integers(rows), integers(columns)
     CORE.add_block(
-        address(matrix), matrix.itemsize, len(matrix), len(across), address(across), len(down),
-        address(down), lower, address(part),
+        address(matrix), len(matrix), len(across), address(across), len(down), address(down),
+        lower, address(part),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import Delaunay, KDTree
 
-from foundation.base.checks import FloatArray, IntArray, check_array, check_in, check_number, frozen
+from foundation.base.checks import FloatArray, IntArray, check_array, check_number, frozen
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import (
@@ -186,8 +186,6 @@ def peak_unresolved(flags: Iterable[Flag]) -> bool:
     return any(flag.kind in _NO_LIMIT for flag in flags)
 
 
-PRECISIONS = ("float64", "float32")
-
 #: Width of the layer beyond a compartment that is meshed with it [m]: what is farther away is moved
 #: by less than 1e-4 of the indentation.
 _BEYOND = 6e-3
@@ -227,8 +225,6 @@ class FiniteElementContact(NodalContact):
     candidates : (F,) bool, optional
         Tibial triangles that the femur may touch; by default all. The layer below the others is
         meshed as well, with cells that grow with the distance.
-    precision : {"float64", "float32"}
-        Numbers in which the compliance is kept.
     folder : str or Path, optional
         Folder in which the compliances are kept, a file each, for later runs and other processes;
         by default they are kept in memory.
@@ -256,7 +252,6 @@ class FiniteElementContact(NodalContact):
         compartments: ArrayLike | None = None,
         compartment_names: Sequence[str] = COMPARTMENTS,
         candidates: ArrayLike | None = None,
-        precision: str = "float64",
         folder: str | Path | None = None,
         search_depth: float = 20e-3,
     ) -> None:
@@ -273,7 +268,7 @@ class FiniteElementContact(NodalContact):
         names = self.compartment_names
         self.candidates = frozen(checked_candidates(labels, candidates, names))
         check_compartments(tibia, labels, self.candidates, spacing, names)
-        self.store = ComplianceStore(folder, check_in("precision", precision, PRECISIONS))
+        self.store = ComplianceStore(folder)
         self.layers = tuple(self._meshed(side) for side in range(len(names)))
         self.femur_spacing = max(spacing, LEAST_SPACING) if femur_spacing is None else femur_spacing
         self.femur_layers = femoral_layers(
@@ -342,7 +337,6 @@ class FiniteElementContact(NodalContact):
             "compartments": self.compartments,
             "compartment_names": self.compartment_names,
             "candidates": self.candidates,
-            "precision": self.store.precision,
             "folder": self.store.folder,
             "search_depth": self._reach,
         }
@@ -355,7 +349,7 @@ class FiniteElementContact(NodalContact):
     @property
     def size(self) -> LayerSize:
         """Numbers of nodes and unknowns, memory and estimated times."""
-        return size_of(self._all_layers, self.store.precision)
+        return size_of(self._all_layers)
 
     @property
     def _all_layers(self) -> list[MeshedLayer]:
@@ -371,7 +365,6 @@ class FiniteElementContact(NodalContact):
             content.update(b"" if mesh.vertex_normals is None else mesh.vertex_normals.tobytes())
         for meshed in self._all_layers:
             content.update(meshed.digest.encode())
-        content.update(self.store.precision.encode())
         return content.hexdigest()
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:

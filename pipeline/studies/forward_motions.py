@@ -267,7 +267,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     free = {name: each for name, each in courses.items() if name not in locked}
     motion = prescribe_motion(system, free, time)
     values = {name: course.values for name, course in courses.items()}
-    warnings += lock_notes(locked, motion.angles, settings.secondary, values)
+    warnings += lock_notes(locked, settings.secondary, values)
     settings = _without_locked(settings, locked)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.

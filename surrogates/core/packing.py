@@ -16,7 +16,7 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, SCRATCH, Struct, address, aligned
-from surrogates.core.regressor_data import SPLINE_ORDER, RegressorData
+from surrogates.core.regressor_data import DISTANCE_FACTORS, SPLINE_ORDER, RegressorData
 
 _LANES = 8
 _LOADS, _WRENCH, _VARIABLES = 12, 6, 7
@@ -147,9 +147,8 @@ def packed_path(
 
 
 def correlation_scales(regressor: RegressorData) -> FloatArray:
-    """Return the factors (d,) [1] from distances to u of exp(-u^2) or (1 + u + ...) exp(-u)."""
-    roots = np.sqrt([0.5, 5.0, 3.0])
-    return np.asarray(roots[regressor.kinds] / regressor.lengths)
+    """Return the factors (d,) [1] from distances to the argument of each correlation."""
+    return np.asarray(DISTANCE_FACTORS[regressor.kinds] / regressor.lengths)
 
 
 def sheared(regressor: RegressorData, z: FloatArray) -> FloatArray:

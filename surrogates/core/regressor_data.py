@@ -64,8 +64,12 @@ class StoredArrays(ArrayRecord):
         return cls(**{name: a.item() if a.ndim == 0 else a for name, a in found.items()})
 
 
-#: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.
+#: Families of `surrogates.families.registry.FAMILIES`.
+FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
+#: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`, and factors
+#: from the distance to u of exp(-u^2) or (1 + u + ...) exp(-u), by the code.
 CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
+DISTANCE_FACTORS = np.sqrt([0.5, 5.0, 3.0])
 
 #: Number of coefficients of a piece of a spline, and of B-splines that are not zero there.
 SPLINE_ORDER = 4
@@ -75,7 +79,7 @@ SPLINE_ORDER = 4
 class RegressorData(StoredArrays):
     """A weighted sum of features as plain arrays, unchecked."""
 
-    #: "kriging", "polynomial", "poly_fourier", "network" or "spline".
+    #: One of `FAMILY_NAMES`.
     family: str
     #: x_offset, x_scale (d,): scaling of the inputs [any unit].
     x_offset: FloatArray

@@ -22,7 +22,12 @@ from foundation.base.errors import InputError
 from foundation.base.threads import one_thread
 from foundation.core.library import CORE, Struct, address, integers
 from surrogates.core.packing import PackedRegressor, packed_posterior
-from surrogates.core.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
+from surrogates.core.regressor_data import (
+    CORRELATIONS,
+    FAMILY_NAMES,
+    SPLINE_ORDER,
+    RegressorData,
+)
 from surrogates.families.training import basis_matrix, polynomial_exponents
 
 
@@ -76,7 +81,6 @@ def _fill(
     )  # fmt: skip
 
 
-FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
 #: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
 MOST_INPUTS = 15
 HIGHEST_DEGREE = 24

@@ -32,7 +32,7 @@ from pipeline.store.figures import AT_POSE, Validation
 from pipeline.store.run_documents import PRESSURES, Combinations, RunRecord, Simulation
 from pipeline.store.samples import OK, loads_of, poses_of, read_table
 from surrogates import load
-from surrogates.families.regressor import FAMILY_NAMES
+from surrogates.core.regressor_data import FAMILY_NAMES
 
 #: Largest difference of values by surrogate and by elastic foundation, as printed.
 PRINTED = 0.015

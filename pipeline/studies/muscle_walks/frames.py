@@ -353,19 +353,12 @@ def sign_of(unit: str) -> str:
     return "°" if unit == "deg" else unit
 
 
-_DIRECTIONS = (("forward", "back"), ("up", "down"), ("right", "left"))
-#: Least cosine of the angle between an axis and the direction that it is said to have.
-_NEAR_AXIS = 0.9
-
-
 class ContactSide(Computed):
-    """Leg of a contact, axes of the bed's mesh, and direction of medial, empty if it has none."""
+    """Leg of a contact, and direction of medial, empty if it has none."""
 
     leg: str
     medial: str
     found_by: str
-    mesh: str
-    mesh_axes: list[str]
 
 
 def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
@@ -379,18 +372,8 @@ def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[st
             leg=side.leg or "unknown",
             medial=medial if contact.name in split else "",
             found_by=side.found,
-            mesh=contact.bed.name,
-            mesh_axes=[_direction(axis) for axis in side.axes.T],
         )
     return rows
-
-
-def _direction(axis: FloatArray) -> str:
-    """Return the direction of an axis (3,) whose components are forward, up and right [1]."""
-    k = int(np.abs(axis).argmax())
-    if abs(axis[k]) < _NEAR_AXIS:
-        return "oblique"
-    return _DIRECTIONS[k][0 if axis[k] > 0.0 else 1]
 
 
 class Peak(Computed):

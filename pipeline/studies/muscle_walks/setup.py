@@ -492,7 +492,7 @@ def _from_opensim(
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
     courses = {name: columns.in_si(name) for name in columns.columns}
-    notes += lock_notes(model.locked_coordinates, motion.angles, solved, courses)
+    notes += lock_notes(model.locked_coordinates, solved, courses)
     if loads is not None and plates:
         system = loaded_by_plates(text, system, motion, loads)
     knee = _knee(file, model, system, motion) if static else None
@@ -566,7 +566,7 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> tuple[WalkSetup, set[st
                 f"motion of {record}: leave the key out, or record another walk"
             )
     settings, _, prescribed, solved, notes = walk_settings(file, model, plant.settings)
-    notes += lock_notes(model.locked_coordinates, plant.motion.angles, solved, {})
+    notes += lock_notes(model.locked_coordinates, solved, {})
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
         raise InputError(

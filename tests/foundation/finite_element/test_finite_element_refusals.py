@@ -69,7 +69,6 @@ REFUSED = [
             {"growth": 0.9},
             {"growth": np.nan},
             {"search_depth": 0.0},
-            {"precision": "float16"},
             {"candidates": [True]},
         )
     ),

@@ -160,7 +160,7 @@ class Body:
 
 
 def stored(folder, body):
-    return ComplianceStore(folder, "float64").get(DIGEST, 3, body)
+    return ComplianceStore(folder).get(DIGEST, 3, body)
 
 
 def test_condensed_once_and_read_by_others(tmp_path, monkeypatch):
@@ -179,7 +179,7 @@ def test_a_truncated_file_is_computed_again(tmp_path, monkeypatch, keep):
     content = path.read_bytes()
     path.unlink()
     path.write_bytes(content[:keep])
-    assert not ComplianceStore(tmp_path, "float64").is_kept(DIGEST, 3)
+    assert not ComplianceStore(tmp_path).is_kept(DIGEST, 3)
     assert np.array_equal(stored(tmp_path, body), expected)
     assert body.count == 2
     assert path.read_bytes() == content

@@ -1,11 +1,12 @@
 """Overlaps of nodes with the femur against rays, and measures of a patch of Hertz's pressure."""
 
+from copy import copy
+
 import layers
 import naive
 import numpy as np
 import pytest
 import shapes
-from differences import differences
 
 from foundation.base.pose import Pose
 from foundation.core.library import CORE, SCRATCH, address, integers
@@ -95,23 +96,36 @@ def test_raised_overlaps_on_a_grid():
     assert spread.sum() == pytest.approx(forces.sum(), rel=1e-12)
 
 
-def test_gradients_are_derivatives_of_the_overlaps():
-    points, normals = nodes_of(60)
-    femur = shapes.ellipsoid((0.04, 0.04, 0.04), 3)
-    pose = POSES[0]
+def test_a_sliver_of_the_rim_has_the_pressure_beside_it():
+    layer = copy(layers.plates().layers[0])
+    node = int(np.flatnonzero(layer.at_rim)[0])
+    layer.__dict__["areas"] = np.where(np.arange(len(layer.areas)) == node, 1e-9, layer.areas)
+    forces = 2e6 * layer.areas
+    forces[node] = 1.0
+    found = layer.pressures(np.arange(len(forces)), forces)
+    around = [node, *layer.neighbours[node][layer.neighbours[node] >= 0]]
+    assert found[node] == pytest.approx(forces[around].sum() / layer.areas[around].sum())
+    np.testing.assert_allclose(np.delete(found, node), 2e6)
 
-    def at(superior):
-        nodes, overlaps, _ = found_overlaps(points, normals, femur, Pose(superior=superior[0]))
-        full = np.full(len(points), np.nan)
-        full[nodes] = overlaps
-        return full
 
-    nodes, _, slopes = found_overlaps(points, normals, femur, pose, 0.0)
-    moved = differences(at, np.array([pose.superior]), 1e-8)[nodes, 0]
-    kept = np.isfinite(moved)
-    assert kept.sum() > 5
-    # Wrench order: the force along y is the second component.
-    np.testing.assert_allclose(slopes[kept, 1], moved[kept], rtol=0, atol=1e-5)
+def test_a_line_that_grazes_the_femur_bears_nothing():
+    """Lengths count by the cosine to the femoral normal, here from 0.4 to 0.8 on a sphere."""
+    radius, deep = 40e-3, 15e-3
+    places = np.linspace(-0.92, -0.6, 40) * radius
+    points, normals = np.zeros((2, 40, 3))
+    points[:, 0], normals[:, 1] = places, 1.0
+    femur = shapes.ellipsoid([radius] * 3, 6)
+    nodes, overlaps, slopes = found_overlaps(points, normals, femur, Pose(superior=deep))
+    order = np.argsort(nodes)
+    assert np.array_equal(nodes[order], np.arange(40))
+    cosine = np.sqrt(1.0 - (places / radius) ** 2)
+    weight = np.clip((cosine - 0.5) / 0.2, 0.0, 1.0)
+    expected = weight**2 * (3.0 - 2.0 * weight) * (radius * cosine - deep)
+    np.testing.assert_allclose(overlaps[order], expected, rtol=0.0, atol=2e-3)
+    grazing = cosine < 0.48
+    assert grazing.sum() > 5
+    assert not overlaps[order][grazing].any()
+    assert not slopes[order][grazing].any()
 
 
 def measured(a, b, turn, middle, spacing=1.0, half=14):
