@@ -24,16 +24,13 @@ def legacy_vtk(sections, dataset="POLYDATA", version="4.2", binary=False, more=b
         else:
             out.write((" ".join(map(str, numbers.tolist())) + "\n").encode())
 
-    points = sections.get("POINTS", POINTS)
-    out.write(f"POINTS {len(points)} {kind}\n".encode())
-    put(points, ">f4" if kind == "float" else ">f8")
+    out.write(f"POINTS {P} {kind}\n".encode())
+    put(POINTS, ">f4" if kind == "float" else ">f8")
     if version >= "5" and binary:
         out.write(
             b"METADATA\nINFORMATION 1\nNAME L2_NORM_RANGE LOCATION vtkDataArray\nDATA 2 0 1\n\n"
         )
     for key, cells in sections.items():
-        if key == "POINTS":
-            continue
         if key == "CELL_TYPES":
             out.write(f"CELL_TYPES {len(cells)}\n".encode())
             put(cells, ">i4")

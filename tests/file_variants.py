@@ -88,20 +88,12 @@ BAD_STL = {
 }
 
 
-def ply(
-    order="<",
-    polygons=POLYGONS,
-    extra=False,
-    name="vertex_indices",
-    edges=0,
-    more=b"",
-    points=POINTS,
-):
+def ply(order="<", polygons=POLYGONS, extra=False, name="vertex_indices", edges=0, more=b""):
     """Return a PLY file, text with order ""; with an element and properties of other programs."""
     coding = {"": "ascii", "<": "binary_little_endian", ">": "binary_big_endian"}[order]
     head = [
         *("ply", f"format {coding} 1.0", "comment TextureFile missing.png"),
-        *("obj_info made by hand", f"element vertex {len(points)}"),
+        *("obj_info made by hand", f"element vertex {P}"),
         *["property uchar quality"] * extra,
         *("property float x", "property float y", "property double z"),
         *["property list uchar short neighbours"] * extra,
@@ -124,7 +116,7 @@ def ply(
     def line():
         out.write(b"" if order else b"\n")
 
-    for number, (x, y, z) in enumerate(points.tolist()):
+    for number, (x, y, z) in enumerate(POINTS.tolist()):
         put(*("B", 7) if extra else ("",))
         put("ffd", x, y, z)
         if extra:
@@ -191,12 +183,11 @@ BAD_PLY = {
 }
 
 
-def obj(polygons=POLYGONS, corner="{0}", points=POINTS, head=""):
-    lines = [f"{head}# by hand\n", *(f"v {x!r} {y!r} {z!r}\n" for x, y, z in points.tolist())]
-    lines += [f"vt {k} 0.5\nvn 0 1 0\n" for k in range(len(points))]
+def obj(polygons=POLYGONS, corner="{0}", head=""):
+    lines = [f"{head}# by hand\n", *(f"v {x!r} {y!r} {z!r}\n" for x, y, z in POINTS.tolist())]
+    lines += [f"vt {k} 0.5\nvn 0 1 0\n" for k in range(P)]
     lines += [
-        "f " + " ".join(corner.format(k + 1, k - len(points)) for k in polygon) + "\n"
-        for polygon in polygons
+        "f " + " ".join(corner.format(k + 1, k - P) for k in polygon) + "\n" for polygon in polygons
     ]
     return "".join(lines).encode()
 

@@ -84,20 +84,3 @@ def test_docstrings_state_shapes_units_and_parameters():
                 if left_out := ", ".join(omissions(node, comments)):
                     wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {name}: {left_out}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_omissions_are_found():
-    text = '''
-def load(poses: FloatArray, law: str, unused: int) -> FloatArray:
-    """Return it.
-
-    Parameters
-    ----------
-    poses : array
-        Where, see [1, 2].
-    law, other : str
-        Which.
-    """
-'''
-    expected = ["a shape such as (N, 6)", "a unit such as [rad, m]", "parameter unused"]
-    assert omissions(ast.parse(text).body[0]) == expected

@@ -69,18 +69,3 @@ def test_own_slips_are_not_caught():
         if guarded > MOST and (file, name) not in ALLOWED
     ]
     assert not wide, f"catch InputError, or guard the call of the parser alone: {wide}"
-
-
-def test_scan_finds_what_it_looks_for():
-    text = """
-def read(path):
-    try:
-        a = 1
-        b = 2
-        c = 3
-        if a:
-            d = 4
-    except (OSError, KeyError):
-        pass
-"""
-    assert [(name, guarded) for name, _, guarded in wide_handlers(ast.parse(text))] == [("read", 5)]

@@ -110,17 +110,7 @@ def test_lock_pins_every_dependency():
         assert name in pinned
 
 
-def test_citation_file_is_one_of_cff_1_2_and_of_this_version():
-    """What the schema of CFF 1.2.0 requires of the file, of an author and of a reference."""
+def test_citation_file_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    known = {
-        *("cff-version", "message", "title", "authors", "type", "abstract", "version", "license"),
-        *("keywords", "references"),
-    }
-    assert {"cff-version", "message", "title", "authors"} <= set(citation) <= known
-    assert (citation["cff-version"], citation["type"]) == ("1.2.0", "software")
     assert citation["version"] == PROJECT["version"]
     assert citation["license"] == PROJECT["license"]
-    for work in (citation, *citation["references"]):
-        assert all("name" in author or "family-names" in author for author in work["authors"])
-        assert {"authors", "title", "type"} <= set(work)

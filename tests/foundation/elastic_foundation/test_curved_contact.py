@@ -6,11 +6,13 @@ import beds
 import numpy as np
 import pytest
 import shapes
-from beds import IMPLANT, K
+from beds import IMPLANT, NU, E, H, K
 from scipy.spatial.transform import Rotation
 from smooth_shapes import RADIUS, sphere
 from some_slow import first_rows
 
+from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import ModifiedLaw, SeriesLaw
 from tests.oracles.exact_implant import contact_poses, exact_loads, polyethylene
 
 
@@ -46,6 +48,23 @@ def test_curved_femur_converges_at_fourth_order():
     assert (np.log2(curved[:-1] / curved[1:]) > 3.0).all()
     assert np.log2(flat[-2] / flat[-1]) == pytest.approx(2.0, abs=0.3)
     assert curved[-1] < 1e-3 * flat[-1]
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.5])
+def test_force_of_a_power_of_the_indentation(exponent):
+    """Springs at the edge are smoothed by the leading term of their law."""
+    given = {"f": np.inf, "m": exponent, "reference_indentation": 1e-3}
+    for law in (
+        ModifiedLaw(E, NU, H, **given),
+        SeriesLaw(*[ModifiedLaw(E, NU, H / 2, **given)] * 2),
+    ):
+        model = beds.model_of(sphere(4), shapes.plate(16e-3, 16), law)
+        found = model.loads(Pose(superior=RADIUS - 0.4e-3)).force[1]
+        depth = np.linspace(0.0, 0.4e-3, 5001)
+        height = RADIUS - 0.4e-3 + depth  # of rings 2 pi r dr = 2 pi height d(height)
+        assert found == pytest.approx(
+            np.trapezoid(2.0 * np.pi * height * law.pressure(depth), depth), rel=1e-3
+        )
 
 
 @cache

@@ -17,7 +17,7 @@ from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.surfaces.mesh import TriangleMesh
 
-RADIUS, DEPTH = 30e-3, 0.5e-3
+DEPTH = 0.5e-3
 
 LAWS = {
     "linear": LAW,

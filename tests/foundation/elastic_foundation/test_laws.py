@@ -15,6 +15,7 @@ from scipy.integrate import quad
 
 from foundation.core.library import CORE, address
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.springs import confined_excess
 
 DEPTHS = np.array([0.0, 1e-6, 1e-5, 1e-4, 3e-4])
 
@@ -24,6 +25,11 @@ def test_linear_law_is_the_confined_modulus_over_thickness():
     assert LinearLaw(E, NU, H).pressure([1e-3])[0] == pytest.approx(6.322e6, rel=1e-4)
     expected = confined_modulus(E, NU) * DEPTHS / H
     np.testing.assert_allclose(LinearLaw(E, NU, H).pressure(DEPTHS), expected, rtol=1e-14)
+
+
+def test_excess_of_a_confined_layer_is_about_that_under_a_ball():
+    """Exactly 2.19 under a patch twice as wide as the layer (docs/theory.md)."""
+    assert confined_excess(0.46) == pytest.approx(2.19, rel=0.1)
 
 
 def test_blankevoort1991_logarithmic_law():

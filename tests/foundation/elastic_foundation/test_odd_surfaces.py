@@ -12,7 +12,6 @@ from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import CoupledLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.statics.height import pose_at_load
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])
@@ -187,13 +186,6 @@ def test_a_steep_side_leaves_nothing_behind_for_the_next_pose():
     model.loads(steep, order=1)
     found, expected = (each.loads(beside, order=1).jacobian for each in (model, other))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
-
-
-@pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
-def test_smooth_contact_has_no_such_flag(law):
-    model = pressed(law, facet=None)
-    assert not model.loads(PRESSED).flags
-    assert pose_at_load(model, PRESSED, "contact", 100.0).loads[1] == pytest.approx(100.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])

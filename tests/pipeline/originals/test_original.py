@@ -216,12 +216,6 @@ def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
         build_knee(load_config(study, given))
 
 
-def study(name):
-    """Return the smallest study with a contact model; nodes, if there are any, are far apart."""
-    coarse = ["contact.finite_element.node_spacing_mm=2.0"] if name == "finite_element" else []
-    return load_config(SMOKE, (*TINY, f"contact.model='{name}'", *coarse))
-
-
 COARSE = ("knee.implant.edge_mm=3.0", "knee.implant.femur_edge_mm=2.0")
 PLATE = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "plate.stl")
 

@@ -335,7 +335,14 @@ def test_infeasible_samples_may_have_a_weight():
 
 
 def test_counts_add_up(carried_out):
-    counts = carried_out.counts()
+    first, kept = (
+        table.assign(status=np.where(table["index"] % 4, "ok", "failed"))
+        for table in (carried_out.first, carried_out.kept)
+    )
+    training = carried_out.training.query("index % 4 > 0")
+    counts = replace(carried_out, first=first, kept=kept, training=training).counts()
+    assert counts["total"].first_failed == (first["status"] == "failed").sum() > 0
+    assert counts["total"].evaluated_failed == (kept["status"] == "failed").sum() > 0
     for row in counts.values():
         assert row.candidates == row.first + row.predicted
         assert row.predicted == row.dropped + row.left + row.evaluated

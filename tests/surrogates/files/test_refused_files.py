@@ -43,10 +43,6 @@ def reheaded(**change):
     return lambda arrays, header: signed(arrays, header | change)
 
 
-def with_array(name, value):
-    return lambda arrays, header: signed(arrays | {name: value}, header)
-
-
 def without_array(name):
     return lambda arrays, header: signed({k: a for k, a in arrays.items() if k != name}, header)
 
@@ -192,29 +188,6 @@ REFUSED = [
 def test_a_file_is_refused_with_the_reason(knee, file, change, message):
     refused(file, change(dict(knee.arrays), dict(knee.header)), message)
     assert list(file.parent.rglob("*")) == [file]
-
-
-SOME_ARRAYS = (
-    "constants", "coordinates/centre", "coordinates/half", "coordinates/path_flexion",
-    "coordinates/path_pieces", "first/exponents", "first/kinds", "first/lengths", "first/points",
-    "first/weights", "second/inner", "second/hidden", "second/y_offset", "third/spread",
-    "third/variance", "third/wave",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SOME_ARRAYS)
-@pytest.mark.parametrize(
-    "value",
-    [
-        np.empty((0, 0)), np.zeros((3, 3)), np.full((6,), np.nan), np.array("text"),
-        np.array(7), np.zeros((2, 2, 2, 2)), np.array(["a", "b"]), np.array(-1e300),
-    ],
-    ids=["empty", "square", "nan", "text", "seven", "four-dimensional", "words", "huge"],
-)  # fmt: skip
-def test_an_array_of_another_shape_or_kind_is_refused(knee, file, name, value):
-    if name.endswith("wave") and str(value) == "7":
-        return  # a possible period
-    refused(file, with_array(f"medial/{name}", value)(knee.arrays, knee.header))
 
 
 def test_an_oversized_file_is_refused_unread(knee, file, monkeypatch):

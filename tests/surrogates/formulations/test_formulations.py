@@ -14,7 +14,6 @@ from compartment_twin import (
     twin_variables,
 )
 from manufactured import truth
-from rounding import rounding
 from surrogate_arrays import arrays
 
 from surrogates.families.regressor import linear_in
@@ -125,34 +124,6 @@ def test_beyond_the_largest_load_the_height_continues_along_its_tangent(family):
     ratios = loads[:, [0, 2]] / loads[:, [1]]
     np.testing.assert_allclose(ratios, np.tile(ratios[0], (7, 1)), rtol=1e-9, atol=0)
     np.testing.assert_allclose(loads[:, 1], [twin(model, p)[1] for p in deeper], rtol=1e-9)
-
-
-def whole_of(loads):
-    """Sizes (N, 12) of the vectors that the loads are components of: force, moment, centre."""
-    size = np.abs(loads)
-    for part in (slice(0, 3), slice(3, 6), slice(9, 12)):
-        size[:, part] = size[:, part].max(axis=1, keepdims=True)
-    return np.where(size > 0.0, size, 1.0)
-
-
-@pytest.mark.delicate
-@pytest.mark.parametrize("family", FAMILIES)
-def test_far_beyond_the_depth_the_input_is_held(family):
-    """Never an endless number, however deep or high."""
-    model = manufactured.compartment("direct", family)
-    poses = np.tile(poses_of(model, 1, within=0.2), (9, 1))
-    poses[:, 4] += np.array([-0.5, -0.1, -1e-2, -2e-3, 0.0, 2e-3, 1e-2, 0.1, 0.5])
-    loads, jacobian, _ = arrays(model, poses)
-    assert np.isfinite(loads[:, :9]).all()
-    assert np.isfinite(jacobian).all()
-    expected = np.array([twin(model, pose) for pose in poses])
-    # A vector is as good as the weights of the fit cancel, a small component of it no better; and
-    # just above first contact the root is a small difference.
-    size, tolerance = whole_of(expected), max(rounding(model), 1e-12)
-    assert tolerance < {"polynomial": 2e-12, "kriging": 2e-9, "spline": 2e-12}[family]
-    np.testing.assert_allclose(loads / size, expected / size, rtol=0, atol=tolerance)
-    np.testing.assert_array_equal(loads[0, :9], loads[1, :9])
-    assert (jacobian[[0, 1, -1], :, 4] == 0.0).all()
 
 
 #: Heights over s + 1 in [0, 2], which do not all fall.

@@ -1,6 +1,5 @@
 """The knee: totals of its compartments, flags in units for people; pairs of other compartments."""
 
-import json
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from made_knees import knee_of
 from surrogate_arrays import arrays
+from surrogate_files import parts, signed
 
 import surrogates
 from foundation.base.pose import Pose
@@ -239,11 +239,8 @@ def test_files_keep_names_in_their_order(pair, tmp_path):
 
 def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):
     surrogates.save(ONE, tmp_path / "pair.npz")
-    with np.load(tmp_path / "pair.npz") as content:
-        arrays = dict(content)
-    header = json.loads(arrays.pop("header").tobytes()) | {"compartments": ["total"]}
-    header["sha256"] = persistence.digest(header, arrays)
-    arrays["header"] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
-    np.savez(tmp_path / "bad.npz", **arrays)
+    arrays, header = parts(tmp_path / "pair.npz")
+    bad = signed(arrays, header | {"compartments": ["total"]})
+    (tmp_path / "bad.npz").write_bytes(bad)
     with pytest.raises(surrogates.SurrogateFileError, match="expected one or more distinct names"):
         surrogates.load(tmp_path / "bad.npz")
