@@ -8,16 +8,16 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 19_120,
-    "surrogates": 13_290,
-    "dynamics": 18_680,
-    "pipeline": 35_340,
-    "benchmarks": 1_690,
+    "foundation": 18_900,
+    "surrogates": 13_010,
+    "dynamics": 17_050,
+    "pipeline": 31_660,
+    "benchmarks": 1_660,
     "examples": 1_630,
-    "tests": 47_090,
+    "tests": 44_540,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
-WORDS = 44_500
+WORDS = 43_300
 
 
 def lines_in(folder):
