@@ -32,7 +32,7 @@ LOCK_FILE = ".lock"
 #: File that every folder of a command has.
 _CONFIGURATION = "config.toml"
 #: Keys of a configuration that change the name or the execution of a run but no result.
-_FREE_KEYS = ("name", "workers", "chunk")
+_FREE_KEYS = ("name", "workers", "scheduler", "chunk")
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

@@ -49,7 +49,7 @@ def test_results_of_another_configuration_stay(tmp_path, kind):
 
 @KINDS
 def test_the_same_configuration_and_traces_without_results_are_replaced(tmp_path, kind):
-    renamed = Config(run=RunConfig(name="renamed", workers=3))
+    renamed = Config(run=RunConfig(name="renamed", workers=3, scheduler="tcp://host:8786"))
     Job(kind, tmp_path / "new", CONFIG).check()
     Job(kind, holding(tmp_path / "same", kind, CONFIG), renamed).check()
     traces = holding(tmp_path / "traces", kind, CONFIG, "made_with.json")
