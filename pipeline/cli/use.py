@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 
 @command(USE)
-def factors(walk: Annotated[Path | None, Parameter(help="Folder of a walk.")] = None, /) -> Answer:
-    """List the inputs that a study can vary: of the gait cycle of a run, or of a recorded walk.
+def factors() -> Answer:
+    """List the inputs of the gait cycle of a run that a study can vary.
 
     Examples
     --------
     $ knee-contact factors
-    $ knee-contact factors runs/comak_walking
     """
     from pipeline.studies.factors import describe_factors
-    from pipeline.studies.muscle_walks.study import describe_walk_factors
 
-    text = describe_factors() if walk is None else describe_walk_factors(walk)
+    text = describe_factors()
     return Answer(text, text)
 
 
