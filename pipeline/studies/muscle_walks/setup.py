@@ -84,10 +84,9 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     assert config is not None
     if not model.contacts:  # Nothing presses secondary coordinates anywhere.
         config = config.model_copy(update={"constrained": False})
-    settings, sweep, files, notes = None, None, MarkerFiles(None, None), tuple[str, ...]()
+    settings, sweep, files = None, None, MarkerFiles(None, None)
     if config.settings is not None:
-        path = data_file(config.settings)
-        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
+        settings, sweep, files = read_marker_settings(data_file(config.settings))
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
     changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
     settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
@@ -110,7 +109,7 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     errors = replace(found.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
     motion = replace(found.motion, source=str((folder / MOTION).resolve()))
-    return found._replace(motion=motion, notes=(*notes, *found.notes))
+    return found._replace(motion=motion)
 
 
 def _functions(
@@ -164,14 +163,14 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     if secondary is not None:
         changes["secondary"] = secondary
     if known is not None:
-        return replace(known, kind=config.kind, **changes)
+        return replace(known, **changes)
     missing = [key for key in ("coupled", "secondary") if key not in changes]
     if missing:
         raise InputError(
             "inverse_kinematics.settings: expected a file of settings, or "
             f"{', '.join(f'inverse_kinematics.{key}' for key in missing)}"
         )
-    return Sweep(kind=config.kind, **changes)
+    return Sweep(**changes)
 
 
 def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
@@ -311,8 +310,9 @@ def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) 
     known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    notes = () if source is None else source.notes(known)
-    notes += model.notes(free)
+    if source is not None:
+        check_coordinates("prescribed_coordinates", source.prescribed, known)
+    notes = model.notes(free)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
