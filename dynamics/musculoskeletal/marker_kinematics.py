@@ -19,7 +19,6 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from dynamics.motion.c3d import is_c3d
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal.forward_simulation import settle, simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact, PlantContacts
@@ -380,8 +379,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
         check_upright(measured.only(known.intersection(weights)), *_default_places(folder))
-        file = None if is_c3d(path) else path
-        motion, fits, accuracy = _follow(folder, settings, measured, file)
+        motion, fits, accuracy = _follow(folder, settings, measured)
         if accuracy != settings.accuracy:
             notes += (
                 f"{measured.source.name}: OpenSim finds the motion with the accuracy {accuracy:g}, "
@@ -452,16 +450,15 @@ def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:
 
 
 def _follow(
-    folder: Path, settings: MarkerSettings, markers: MeasuredMarkers, path: Path | None
+    folder: Path, settings: MarkerSettings, markers: MeasuredMarkers
 ) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
-    """Return coordinates, distances and accuracy; `path` is a file without gaps."""
+    """Return coordinates, distances and accuracy."""
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
-    if path is None or markers.missing.any():
-        # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
-        seen, path = markers.seen(), folder / "markers.trc"
-        path.write_text(seen.text(), encoding="utf-8")
-        kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
-        settings = replace(settings, weights=kept)
+    # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
+    seen, path = markers.seen(), folder / "markers.trc"
+    path.write_text(seen.text(), encoding="utf-8")
+    kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
+    settings = replace(settings, weights=kept)
     try:
         done, accuracy = _followed(folder, path, settings)
     except RuntimeError as error:

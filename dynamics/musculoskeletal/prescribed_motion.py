@@ -69,9 +69,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
             f"{table.source}: expected columns of coordinates of the model, found "
             f"{', '.join(table.names)}"
         )
-    courses = {name: Course(table.time, found.in_si(name)) for name in found.columns}
-    found.check_angles()
-    return courses
+    return {name: Course(table.time, found.in_si(name)) for name in found.columns}
 
 
 def prescribe_motion(

@@ -345,7 +345,6 @@ class ContactSide(Computed):
 
     leg: str
     medial: str
-    found_by: str
 
 
 def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
@@ -358,7 +357,6 @@ def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[st
         rows[contact.name] = ContactSide(
             leg=side.leg or "unknown",
             medial=medial if contact.name in split else "",
-            found_by=side.found,
         )
     return rows
 

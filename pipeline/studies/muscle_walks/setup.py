@@ -44,11 +44,7 @@ from dynamics.musculoskeletal.marker_kinematics import (
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.motion_input import (
-    CoordinateTable,
-    filter_edge_notes,
-    read_motion,
-)
+from dynamics.musculoskeletal.motion_input import CoordinateTable, read_motion
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -213,12 +209,14 @@ def facing_contacts(
 
 
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
-    """Return what is contradictory or assumed about medial and lateral."""
+    """Return a note on contacts whose medial and lateral compartments are assumed."""
     split = {contact.name for contact in contacts if is_split(contact)}
     return tuple(
-        f"{model.path.name}, {contact.name}: {note}"
+        f"{model.path.name}, {contact.name}: expected the side of the leg in the names of bodies "
+        "and joints, which end with _r or _l, found none; medial and lateral are those of a right "
+        "knee: rename its bodies if the knee is a left one"
         for contact in model.contacts
-        if contact.name in split and (note := leg_side(model, contact.bed).note)
+        if contact.name in split and not leg_side(model, contact.bed).leg
     )
 
 
@@ -483,7 +481,6 @@ def _planted(
     knee = _knee(file, model, system, motion) if static else None
     if knee is not None:
         motion = motion.between(knee.start, knee.stop)
-    notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
