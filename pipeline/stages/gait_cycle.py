@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -360,6 +361,7 @@ _ALONE = (
     "stage h, driven by the surrogate: {error}; knee.npz and validation.json are written: check "
     "the errors of the surrogate, and that the table covers the poses and loads of the cycle"
 )
+_OF_COMBINATIONS = "h: combinations of inputs"
 #: Instants of the pressure maps [% of the cycle].
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
@@ -378,7 +380,7 @@ def simulate_cycle(
             return
         results, wear = _simulate_both(run, gait, model, surrogate)
     if run.config.simulation.combinations:
-        with run.timed("h: combinations of inputs"):
+        with run.timed(_OF_COMBINATIONS):
             _combinations(run, gait, model, surrogate, results, wear)
     else:
         (run.folder / "combinations.json").unlink(missing_ok=True)
@@ -396,8 +398,10 @@ def _simulate_both(
     write_table(simulation_table(results), run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
-    fields = None if surrogate.fields is None else surrogate
+    fields, start = None if surrogate.fields is None else surrogate, time.perf_counter()
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
+    cycles = sum(result.statistics.elapsed for result in results.values())
+    run.stages.measured(_OF_COMBINATIONS, cycles + time.perf_counter() - start)
     write_arrays(run.folder / "wear.npz", wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(model, results["original"])
