@@ -134,7 +134,9 @@ def draw_designs(config: Config) -> Drawn:
     for number, use in enumerate(_USES):
         rng = np.random.default_rng(np.random.SeedSequence([space.seed, number]))
         margin = _MARGIN if use == LEARNT else 0.0
-        values, tried = _feasible(config, counts[use], margin, _OUTWARD[use], rng, dropped)
+        values, tried = feasible_designs(
+            config, counts[use], rng, dropped, margin=margin, outward=_OUTWARD[use]
+        )
         drawn += tried
         table = pd.DataFrame(values, columns=pd.Index(space.names))
         numbers = _FIRST[use] + np.arange(len(table))
@@ -144,20 +146,21 @@ def draw_designs(config: Config) -> Drawn:
     return Drawn(pd.concat(parts, ignore_index=True), drawn, dropped)
 
 
-def _feasible(
+def feasible_designs(
     config: Config,
     count: int,
-    margin: float,
-    outward: float,
     rng: np.random.Generator,
-    dropped: dict[str, int],
+    dropped: dict[str, int] | None = None,
+    *,
+    margin: float = 0.0,
+    outward: float = 0.0,
 ) -> tuple[FloatArray, int]:
     """Return the first feasible designs (count, P) of a Sobol sequence, and how many were drawn.
 
     The ranges are widened by a `margin` [1]; the part `outward` [1] lies mostly at edges and
-    corners.
+    corners. `dropped` counts the infeasible ones by reason.
     """
-    parameters = parameters_of(config)
+    parameters, dropped = parameters_of(config), {} if dropped is None else dropped
     found, known = list[FloatArray](), set[bytes]()
     tried = blocks = 0
     while count and len(found) < count:

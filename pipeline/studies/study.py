@@ -126,6 +126,8 @@ def _check_range(factor: DistributionConfig, unit: str, low: float, high: float)
         )
 
 
+#: Beginning of the reason of a run whose design is infeasible.
+NOT_FEASIBLE = "infeasible: "
 #: Name of the place of a flag of a whole design.
 _PLACE = "design"
 
@@ -163,7 +165,7 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
     design = dict(values)
     path = run.knee.path_of(design)
     if reason := infeasible(run.config, design):
-        raise InputError(f"infeasible: {reason}")
+        raise InputError(f"{NOT_FEASIBLE}{reason}")
     flags: tuple[Flag, ...] = ()
     model: ContactModel
     if task.model == "original":

@@ -13,7 +13,7 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.store.job import LOCK_FILE, RUN, Job, RunError, configuration_digest
 from pipeline.studies.dispatch import STUDIES
-from pipeline.studies.optimisation.schema import (
+from pipeline.studies.optimisation.search import (
     ObjectiveConfig,
     OptimisationConfig,
     OptimisationFile,
