@@ -18,7 +18,7 @@ from pipeline.config.reading import ConfigError, design_space_of
 from pipeline.config.schema import Config
 from pipeline.config.schema_base import near
 from pipeline.config.stage_schema import SimulationConfig
-from pipeline.design_space.design_contact import patch_at
+from pipeline.design_space.designs import TrainedDesigns, base_values, infeasible, patch_at
 from pipeline.design_space.errors import (
     doubts,
     exceeded,
@@ -26,8 +26,6 @@ from pipeline.design_space.errors import (
     largest_share,
     output_errors,
 )
-from pipeline.design_space.sampling import base_values, infeasible
-from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.flagged_instants import DESIGN_SAMPLES
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import GaitSimulation

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.wording import counted
+from pipeline.design_space.designs import TrainedDesigns
 from pipeline.design_space.errors import LIMITS, TOLD, error_of, expected_errors
 from pipeline.design_space.run import live_designs
-from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.execution import Execution
 from pipeline.progress import bar, say
 from pipeline.reports import figures as fig

@@ -22,9 +22,14 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config, ExecutionConfig
 from pipeline.config.schema_base import Finite, Section, name_field, near
+from pipeline.design_space.designs import (
+    STATED,
+    TrainedDesigns,
+    base_values,
+    feasible_designs,
+    infeasible,
+)
 from pipeline.design_space.errors import ACCEPTED, doubts, error_of, expected_errors
-from pipeline.design_space.sampling import STATED, base_values, feasible_designs, infeasible
-from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.execution import Execution
 from pipeline.files import write_text

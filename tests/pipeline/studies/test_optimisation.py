@@ -12,9 +12,8 @@ import tomli_w
 from numpy.testing import assert_allclose
 
 from pipeline.cli.main import main
-from pipeline.design_space.design_contact import compared_cycles
+from pipeline.design_space.designs import TrainedDesigns, compared_cycles
 from pipeline.design_space.errors import doubts, expected_errors
-from pipeline.design_space.taken_design import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.documents import read_document

@@ -15,9 +15,9 @@ from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.pose import COORDINATES, Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.design_space.design_contact import gait_of_design
-from pipeline.design_space.taken_design import TrainedDesigns
+from pipeline.design_space.designs import TrainedDesigns
 from pipeline.flagged_instants import kinds_of
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.model_cycles import OUTPUTS
 from pipeline.store.samples import read_table
 from pipeline.studies.factors import (
@@ -340,7 +340,7 @@ def test_error_of_the_surrogate_is_that_of_gait_cycles_of_held_out_designs(done,
 def test_row_is_the_simulation_of_its_design(done, opened):
     row = read_table(done / "runs.parquet").iloc[5]
     design = {"dish_sagittal_radius_mm": row[DISH], "youngs_modulus_MPa": row[MODULUS]}
-    gait = gait_of_design(opened.config, opened.knee, design)
+    gait = GaitSimulation.of(opened.config.simulation, opened.knee.path_of(design))
     result = gait(opened.knee.at(design), gait.cycle.scaled(axial=row["axial_scale"]))
     columns = result.columns()
     assert row[PEAK] == 1e-6 * columns["medial_peak_pressure_Pa"].max()
