@@ -31,8 +31,7 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee, evaluate_rows
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.progress import without_warnings
-from pipeline.simulation import GaitSimulation
-from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS, Comparison, compare
+from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, Comparison, GaitSimulation, compare
 from pipeline.stages.run_folder import opened
 from pipeline.store.job import DESIGNS
 from pipeline.store.run_documents import Computed

@@ -58,9 +58,8 @@ from pipeline.reports.charts import parity_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.live_knee import live_section
 from pipeline.reports.pages import write_page
-from pipeline.simulation import GaitSimulation
+from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, GaitSimulation
 from pipeline.stages.assessment import learn_domain
-from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
 from pipeline.store.run_documents import MODELS, Computed

@@ -35,10 +35,15 @@ from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import write_npz
 from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say
-from pipeline.simulation import GaitSimulation, cycle_differences, simulation_table
+from pipeline.simulation import (
+    GaitSimulation,
+    compare,
+    cycle_differences,
+    flag_texts,
+    simulation_table,
+)
 from pipeline.stages.assessment import speed
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
-from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.stages.run_folder import Run
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (

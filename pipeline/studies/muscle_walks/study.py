@@ -30,10 +30,10 @@ from pipeline.flagged_instants import joined_kinds
 from pipeline.originals.articular_contacts import with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.reports.judgement import stored_judgement
-from pipeline.stages.model_cycles import Output
+from pipeline.simulation import Output
 from pipeline.store.job import Job, RunError
 from pipeline.store.samples import OK
-from pipeline.studies.experiment import Experiment, study_of_runs
+from pipeline.studies.experiment import Experiment, first_values, study_of_runs, study_table
 from pipeline.studies.factors import Catalogue, Factor
 from pipeline.studies.muscle_walks.frames import (
     body_weight,
@@ -48,9 +48,8 @@ from pipeline.studies.muscle_walks.frames import (
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
-from pipeline.studies.runs import tried, with_results
 from pipeline.studies.schema import DesignConfig, DistributionConfig
-from pipeline.studies.summary import first_values, study_table
+from pipeline.studies.study import tried, with_results
 
 
 class WalkStudyConfig(DesignConfig):

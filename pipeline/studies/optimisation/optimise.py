@@ -310,12 +310,7 @@ def _counts(setup: SearchSetup, designs: pd.DataFrame, front: Front) -> dict[str
 
 
 OPTIMISATION_STUDY = Study(
-    # The designs of more generations begin with those of fewer ones; the rest is made of them.
-    JobKind(
-        "search of designs",
-        "optimisation",
-        free=("optimisation.generations", "optimisation.chosen", "optimisation.verify"),
-    ),
+    JobKind("search of designs", "optimisation"),
     OptimisationFile,
     "optimisation.json",
     "optimisation.html",

@@ -34,13 +34,12 @@ from pipeline.errors import StageError
 from pipeline.execution import Execution
 from pipeline.files import write_text
 from pipeline.progress import bar
-from pipeline.stages.model_cycles import OUTPUTS, Output
+from pipeline.simulation import OUTPUTS, Output
 from pipeline.store.sample_store import SAMPLES, Evaluation, SampleStore
 from pipeline.store.samples import OK
 from pipeline.studies.factors import DESIGN
-from pipeline.studies.runs import run_rows
 from pipeline.studies.schema import REPLACED, ReplacedKeys
-from pipeline.studies.study import NOT_FEASIBLE, DesignTask, opened
+from pipeline.studies.study import NOT_FEASIBLE, DesignTask, opened, run_rows
 from surrogates.sampling.parameters import Parameters
 
 #: Peak pressure of the worse compartment.

@@ -15,7 +15,7 @@ from pipeline.cli.main import main
 from pipeline.design_space.designs import TrainedDesigns, compared_cycles
 from pipeline.design_space.errors import doubts, expected_errors
 from pipeline.errors import StageError
-from pipeline.stages.model_cycles import OUTPUTS
+from pipeline.simulation import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import carry_out, load_study
