@@ -23,6 +23,7 @@ from pipeline.design_space.designs import (
     HELD_OUT,
     UNSEEN,
     DesignOutcome,
+    Drawn,
     draw_designs,
     fitted_patch,
     outcome_of,
@@ -68,7 +69,6 @@ from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.design_fit import OverDesigns
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.selection import Drawn
 
 _ABOUT = "[design_space]"
 #: Designs whose contact model is built and settled.

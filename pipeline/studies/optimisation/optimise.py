@@ -152,7 +152,7 @@ def told_first(document: OptimisationDocument) -> list[str]:
     for design in document.chosen:
         if design.reason:
             told.append(f"{design.name}: no gait cycle by the original model: {design.reason}")
-        if design.flagged_instants:
+        if design.flagged_instants and not design.doubts:
             flagged = counted(design.flagged_instants, "instant")
             told.append(f"{design.name}: {flagged} outside of the trained domain")
         told += [f"{design.name}: {words}" for words in design.doubts]
@@ -207,18 +207,18 @@ def verified(
     if settings.verify:
         by_original = Designs(replace(setup.task, model="original"), job.folder, execution)
         with bar(len(table), "design", "original model") as shown:
-            values = table[names].to_numpy(dtype=float)
-            by_model["original"] = by_original.evaluate(values, 0, shown)
+            chosen = table[names].to_numpy(dtype=float)
+            by_model["original"] = by_original.evaluate(chosen, 0, shown)
     found = []
     for k, pick in enumerate(picks):
         rows = {model: each.iloc[k] for model, each in by_model.items()}
-        values = rows["surrogate"][names].astype(float).to_dict()
+        values = _numbers(rows["surrogate"], names)
         expected = expected_errors(setup.run.knee, values)
         design = ChosenDesign(
             **pick._asdict(),
             values=values,
             outputs={
-                model: row[list(DESIGN_OUTPUTS)].astype(float).to_dict()
+                model: _numbers(row, DESIGN_OUTPUTS)
                 for model, row in rows.items()
                 if row["status"] == OK
             },
@@ -229,6 +229,10 @@ def verified(
         )
         found.append(design)
     return found
+
+
+def _numbers(row: pd.Series[Any], columns: Iterable[str]) -> dict[str, float]:
+    return {name: float(row[name]) for name in columns}
 
 
 def broken_limits(settings: OptimisationConfig, chosen: Iterable[ChosenDesign]) -> list[str]:
