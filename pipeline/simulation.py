@@ -21,7 +21,7 @@ from dynamics.ligaments.bundle_tables import (
 from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.simulator.integrator import simulate
-from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
+from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
@@ -73,7 +73,6 @@ def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> 
             adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
             neutral=neutral,
             ligaments=gait_ligaments(config),
-            quasi_static=REDUCED if config.equations == "reduced" else (),
         )
 
 

@@ -24,7 +24,7 @@ from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray, check_array, check_count, check_number
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
-from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
+from foundation.base.loads import COMPARTMENTS, total_loads
 from foundation.base.pose import COORDINATES, Pose
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import beyond
@@ -39,11 +39,11 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     knee = in_library(equations.model)
     if knee is not None:
         names: tuple[str, ...] = COMPARTMENTS
-        values, rates, flags = _compiled(equations, knee, times, states, poses)
+        values, flags = _compiled(equations, knee, times, states, poses)
     else:
-        names, values, rates, flags = _called(equations, times, states)
+        names, values, flags = _called(equations, times, states)
     parts = scaled_loads(values, equations.problem.factor)
-    prescribed[:, columns] = rates[:, : len(columns)]
+    prescribed[:, columns] = states[:, len(columns) :]
     return {
         "poses": poses,
         "rates": prescribed,
@@ -61,38 +61,31 @@ def _compiled(
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
-) -> tuple[FloatArray, FloatArray, list[tuple[float, Flag]]]:
-    """Return loads (N, 2, 12) of a surrogate at poses (N, 6), rates (N, F), and flags."""
-    problem, free = equations.problem, len(equations.free)
-    moving = states.shape[1] == 2 * free  # the states of full dynamics end with the rates
-    _, (x, loads, *slopes) = knee.packed.loads(poses + problem.offset, 0 if moving else 1)
-    rates = states[:, free:]
-    if slopes:
-        wrenches, (by_part,) = loads[:, 0, WRENCH] + loads[:, 1, WRENCH], slopes
-        rates = problem.rates(times, states, wrenches, by_part[:, 0] + by_part[:, 1])
+) -> tuple[FloatArray, list[tuple[float, Flag]]]:
+    """Return loads (N, 2, 12) of a surrogate at poses (N, 6), and flags."""
+    _, (x, loads) = knee.packed.loads(poses + equations.problem.offset, 0)
     rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
     if knee.outside == "clamp":
         of_rows = knee.flags_of(x[rows], loads[rows])
     else:  # the model warns or raises
         of_rows = [equations.contact(times[k], states[k]).flags for k in rows]
     pairs = zip(times[rows].tolist(), of_rows, strict=True)
-    return loads, rates, [(time, flag) for time, own in pairs for flag in own]
+    return loads, [(time, flag) for time, own in pairs for flag in own]
 
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
-) -> tuple[tuple[str, ...], FloatArray, FloatArray, list[tuple[float, Flag]]]:
+) -> tuple[tuple[str, ...], FloatArray, list[tuple[float, Flag]]]:
     """As `_compiled`, for a model in Python; the names of its compartments come first."""
     names: tuple[str, ...] = COMPARTMENTS
-    values, rates = [], np.empty_like(states)
+    values = []
     flags: list[tuple[float, Flag]] = []
-    for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
+    for now, state in zip(times.tolist(), states, strict=True):
         loads = equations.contact(now, state)
-        rates[k] = equations.rates(now, state)
         values.append(loads.values)
         names = loads.compartments
         flags += [(now, flag) for flag in loads.flags]
-    return names, np.array(values), rates, flags
+    return names, np.array(values), flags
 
 
 def counted_flags(flags: Sequence[tuple[float, Flag]]) -> tuple[CountedFlag, ...]:
@@ -144,8 +137,8 @@ def simulate(
 
     Contact makes the equations stiff and lightly damped; an L-stable method with the analytic
     Jacobian can take steps longer than the contact oscillation. The Rosenbrock method (Hairer &
-    Wanner 1996, section IV.7) needs one Jacobian and no iteration per step, and also solves for
-    quasi-static coordinates without damping; with a `ContactSurrogate` it runs in C alone.
+    Wanner 1996, section IV.7) needs one Jacobian and no iteration per step; with a
+    `ContactSurrogate` it runs in C alone.
     Multistep methods are unstable near the imaginary axis and take smaller steps.
 
     Parameters
@@ -251,8 +244,7 @@ def prepared(
     equations = KneeEquations(model, simulator, cycle, first, progress)
     state = np.zeros(equations.size)
     if initial is None:
-        rates = dict(zip(equations.free, equations.resting_rates(0.0, state), strict=True))
-        state[len(equations.free) :] = [rates[name] for name in equations.inertial]
+        state[len(equations.free) :] = equations.resting_rates(0.0, state)
     percent = np.linspace(0.0, 100.0, samples)
     times = np.minimum(cycles * cycle.period, (cycles - 1 + 1e-2 * percent) * cycle.period)
     limits = _limits(equations, rtol, atol, max_step, cycles)
@@ -311,7 +303,7 @@ def _limits(
 
     if atol is None:
         default = chosen(DEFAULT_ATOL, equations.free)
-        default += chosen(DEFAULT_RATE_ATOL, equations.inertial)
+        default += chosen(DEFAULT_RATE_ATOL, equations.free)
         atol = np.array(default) * rtol / DEFAULT_RTOL
     tolerances = check_array("atol", atol, (equations.size,), above=0.0)
     size = np.array(chosen(_DISLOCATED, equations.free))

@@ -352,9 +352,6 @@ class SimulationConfig(Section):
     damping_Nm_s_per_rad: tuple[NonNegative, NonNegative] = Field(
         (2.0, 0.2), description="viscous damping in adduction and rotation"
     )
-    equations: Literal["full", "reduced"] = Field(
-        "full", description="dynamics of all coordinates, or height, adduction and ML quasi-static"
-    )
     relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
     wear_law: Literal["factor", "coefficient"] = Field(
         "factor", description="wear over force and sliding distance, or over area and distance"
