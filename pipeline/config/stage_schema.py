@@ -336,8 +336,8 @@ class SimulationConfig(Section):
     neutral_lateral_mm: Finite = Field(0.0, description="ML position of the slack spring")
     ligaments: Annotated[str, file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
-        description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
-        "relative to the config, with attachments along the axes of the mesh files "
+        description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file or '
+        "OpenSim model, relative to the config, with attachments along the axes of the mesh files "
         "(docs/formats.md)",
     )
     mass_kg: tuple[Positive, Positive, Positive] = Field(
