@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynamics.core import rosenbrock
 from dynamics.protocol import ContactModel, describe_pose, in_library
@@ -21,7 +20,7 @@ from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.variation import scaled_loads
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.base.checks import FloatArray, check_array, check_count, check_number
+from foundation.base.checks import FloatArray, check_count, check_number
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, total_loads
@@ -104,7 +103,8 @@ DEFAULT_RTOL = 1e-4
 DEFAULT_ATOL = (1e-6, 1e-6, 1e-7, 1e-8, 1e-7)
 #: Absolute tolerances of the rates [rad/s, rad/s, m/s, m/s, m/s].
 DEFAULT_RATE_ATOL = (1e-3, 1e-3, 1e-4, 1e-5, 1e-4)
-#: Largest step as a share of a cycle.
+#: Largest step as a share of a cycle, so that no step skips a feature of the waveforms and values
+#: between steps are as accurate as those at the steps.
 LARGEST_STEP = 0.01
 # Displacement from the start beyond which a knee counts as dislocated [rad, rad, m, m, m].
 _DISLOCATED = (0.8, 1.2, 0.05, 0.03, 0.05)
@@ -127,10 +127,8 @@ def simulate(
     cycles: int = 1,
     samples: int = 201,
     rtol: float = DEFAULT_RTOL,
-    atol: ArrayLike | None = None,
     initial: Pose | None = None,
     start: Pose | None = None,
-    max_step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SimulationResult:
     """Simulate the knee over whole gait cycles and return the last cycle.
@@ -154,18 +152,13 @@ def simulate(
     samples : int
         Number of reported instants over the last cycle, both ends included; >= 2.
     rtol : float
-        Relative tolerance of each step [1], relative to the displacements from the initial pose.
-    atol : (n,) array_like, optional
-        Absolute tolerances of the state [rad, m, s] (`KneeEquations`); by default `DEFAULT_ATOL`
-        and `DEFAULT_RATE_ATOL` in proportion to `rtol`.
+        Relative tolerance of each step [1], relative to the displacements from the initial pose;
+        the absolute ones are `DEFAULT_ATOL` and `DEFAULT_RATE_ATOL` in proportion.
     initial : Pose, optional
         Exact pose at the start, at rest; prescribed coordinates must equal those of the cycle. By
         default the static equilibrium under the loads at the start, moving as the inputs change.
     start : Pose, optional
         Start of the search for the equilibrium; by default the neutral pose of the simulator.
-    max_step : float, optional
-        Largest step [s]; by default a hundredth of the period, so that no step skips a feature of
-        the waveforms and values between steps are as accurate as those at the steps.
     progress : callable, optional
         Called after every step with the completed share of the simulation, 0 to 1; for an
         integration in C only at the end.
@@ -186,8 +179,8 @@ def simulate(
     end = cycles * cycle.period
     report = None if progress is None else lambda now: progress(now / end)
     ready = prepared(
-        model, simulator, cycle, cycles=cycles, samples=samples, rtol=rtol, atol=atol,
-        initial=initial, start=start, max_step=max_step, progress=report,
+        model, simulator, cycle, cycles=cycles, samples=samples, rtol=rtol, initial=initial,
+        start=start, progress=report,
     )  # fmt: skip
     equations, limits, state, times, percent = ready
     started = time.perf_counter()
@@ -227,19 +220,14 @@ def prepared(
     cycles: int = 1,
     samples: int = 201,
     rtol: float = DEFAULT_RTOL,
-    atol: ArrayLike | None = None,
     initial: Pose | None = None,
     start: Pose | None = None,
-    max_step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Prepared:
-    """Return what `simulate` integrates, from the same arguments; `atol` is (n,) [rad, m, s]."""
-    if max_step is None:
-        max_step = LARGEST_STEP * cycle.period
+    """Return what `simulate` integrates, from the same arguments."""
     check_count("cycles", cycles)
     check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
-    check_number("max_step", max_step, above=0.0, unit="s")
     first = _initial_pose(model, simulator, cycle, initial, start)
     equations = KneeEquations(model, simulator, cycle, first, progress)
     state = np.zeros(equations.size)
@@ -247,7 +235,7 @@ def prepared(
         state[len(equations.free) :] = equations.resting_rates(0.0, state)
     percent = np.linspace(0.0, 100.0, samples)
     times = np.minimum(cycles * cycle.period, (cycles - 1 + 1e-2 * percent) * cycle.period)
-    limits = _limits(equations, rtol, atol, max_step, cycles)
+    limits = _limits(equations, rtol, LARGEST_STEP * cycle.period, cycles)
     return Prepared(equations, limits, state, times, percent)
 
 
@@ -294,20 +282,17 @@ def gait(
 
 
 def _limits(
-    equations: KneeEquations, rtol: float, atol: ArrayLike | None, max_step: float, cycles: int
+    equations: KneeEquations, rtol: float, max_step: float, cycles: int
 ) -> rosenbrock.Limits:
     """Return tolerances and bounds of an integration."""
 
-    def chosen(values: tuple[float, ...], names: tuple[str, ...]) -> list[float]:
-        return [v for v, name in zip(values, FREE_COORDINATES, strict=True) if name in names]
+    def chosen(values: tuple[float, ...]) -> FloatArray:
+        free = equations.free
+        return np.array([v for v, n in zip(values, FREE_COORDINATES, strict=True) if n in free])
 
-    if atol is None:
-        default = chosen(DEFAULT_ATOL, equations.free)
-        default += chosen(DEFAULT_RATE_ATOL, equations.free)
-        atol = np.array(default) * rtol / DEFAULT_RTOL
-    tolerances = check_array("atol", atol, (equations.size,), above=0.0)
-    size = np.array(chosen(_DISLOCATED, equations.free))
-    return rosenbrock.Limits(float(rtol), tolerances, size, float(max_step), _MOST_STEPS * cycles)
+    atol = np.concatenate([chosen(DEFAULT_ATOL), chosen(DEFAULT_RATE_ATOL)]) * rtol / DEFAULT_RTOL
+    most = _MOST_STEPS * cycles
+    return rosenbrock.Limits(float(rtol), atol, chosen(_DISLOCATED), max_step, most)
 
 
 def _initial_pose(
