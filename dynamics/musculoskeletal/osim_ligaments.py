@@ -44,7 +44,7 @@ class WrapSurface(NamedTuple):
         turn, origin = self.placement
         start, end = (self.inverse * ((point - origin) @ turn) for point in (first, last))
         way = end - start
-        part = np.clip(-(start @ way) / max(way @ way, 1e-300), 0.0, 1.0)
+        part = np.clip(-(start @ way) / np.maximum(way @ way, 1e-300), 0.0, 1.0)
         return bool(np.linalg.norm(start + part * way) < 1.0)
 
 
@@ -141,7 +141,7 @@ class OsimLigaments:
     def table(self) -> TextTable:
         """Return the bundles as a ligament table in the frames of the mesh files."""
         names = ["name", "kind", *sum(ATTACHMENTS, ()), "rest_length_mm", "stiffness_N"]
-        rows = []
+        rows: list[tuple[int, list[str]]] = []
         for name, bundle in self._bundles.items():
             stiffness = bundle.xml.number("linear_stiffness", 1.0)
             toe = bundle.xml.number("transition_strain", TRANSITION_STRAIN)
@@ -150,7 +150,7 @@ class OsimLigaments:
             rows.append((len(rows) + 1, [name, "toe", *cells]))
         return TextTable(self.model.path, 0, [*names, "transition_strain"], rows)
 
-    def write(self, rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+    def write(self, rows: Iterable[Mapping[Any, Any]], path: str | Path) -> None:
         """Write the model with points, slack lengths and stiffnesses of rows of a ligament table.
 
         A slack length changes by the factor of the rest length.
