@@ -55,7 +55,7 @@ class PointMotion(NamedTuple):
     bias: ComplexArray
 
     def part(self, rows: slice | NDArray[np.bool_]) -> PointMotion:
-        """Return the motion of some of the points."""
+        """Return the motion of some of the points, by slice or truth values (P,) [1]."""
         return PointMotion(*(each[rows] for each in self))
 
     def minus(self, other: PointMotion) -> PointMotion:

@@ -46,7 +46,7 @@ _LEAST_SAMPLES = 5
 
 
 class ProfilePoints(NamedTuple):
-    """Points of a profile, every field of the shape of their angles."""
+    """Points of a profile, every field of any shape, that of their angles [rad]."""
 
     #: [m].
     position: ComplexArray
