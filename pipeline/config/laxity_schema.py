@@ -94,8 +94,8 @@ class SpreadsConfig(Section):
         None,
         gt=-0.5,
         lt=0.5,
-        description="mean strain of the bundles where the knee of the table rests at least flexion, "
-        "in place of the rest lengths of the table",
+        description="mean strain of the bundles where the knee of the table rests in the test of "
+        "least flexion, in place of the rest lengths of the table",
     )
     source: str = Field("", description="source of the numbers, which the page shows")
 
