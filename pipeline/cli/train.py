@@ -103,30 +103,16 @@ def report(folder: RunFolder, /) -> Answer:
     return answer_of(reported(write_report(folder), folder))
 
 
-Labels = Annotated[tuple[str, ...], Parameter(consume_multiple=False)]
-
-
-@command(TRAIN, files=True)
-def compare_runs(
-    one: RunFolder, other: RunFolder, /, *, out: Path = Path(), label: Labels = ()
-) -> Answer:
-    """Compare two finished runs on one page: figures, pressures, cycles, verdicts.
-
-    Parameters
-    ----------
-    one, other : Path
-        Run directories.
-    out : Path
-        Folder of compared_runs.html and compared_runs.json.
-    label : tuple of str
-        Name of a run in tables and figures, once for each run (default: the folders).
+@command(TRAIN)
+def compare_runs(one: RunFolder, other: RunFolder, /) -> Answer:
+    """Compare the figures, keys and verdicts of two finished runs.
 
     Examples
     --------
-    $ knee-contact compare-runs runs/dish60 runs/dish80 --out runs/dishes
-    $ knee-contact compare-runs runs/a runs/b --label "60 mm" --label "80 mm"
+    $ knee-contact compare-runs runs/dish60 runs/dish80
+    $ knee-contact compare-runs runs/dish60 runs/dish80 --json
     """
-    from pipeline.reports import comparison
+    from pipeline.reports.comparison import compare_runs
 
-    found = comparison.compare_runs(one, other, out, label)
-    return Answer("\n".join([f"page: {out / comparison.PAGE}", *found.summary]), found)
+    lines, content = compare_runs(one, other)
+    return Answer("\n".join(lines), content)

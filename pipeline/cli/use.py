@@ -148,38 +148,6 @@ def export(
     return _judged(files, {"files": files}, source, "surrogate")
 
 
-@command(USE, files=True)
-def fields(
-    folder: RunFolder,
-    /,
-    *,
-    out: Path,
-    model: Literal["original", "surrogate"] = "original",
-) -> Answer:
-    """Write pressure fields of the gait cycle for ParaView.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    out : Path
-        Folder to write: tibia.vtk.series, femur.vtk.series, and a .vtk file of both for each
-        instant.
-    model : {"original", "surrogate"}
-        Model whose simulated cycle gives the poses; pressures are those of the original model.
-
-    Examples
-    --------
-    $ knee-contact fields runs/implant --out fields
-    """
-    from pipeline.exchange.pressure_fields import write_fields
-
-    files = write_fields(folder, out, model)
-    head = f"{counted(len(files) // 2 - 1, 'instant')}, tibia and femur"
-    content = {"files": [str(path) for path in files]}
-    return _judged([head], content, folder, model, f"pressure fields: {files[0]}, {files[1]}")
-
-
 def _judged(
     lines: list[str], content: dict[str, Any], source: Path, model: str, *last: str
 ) -> Answer:
