@@ -373,7 +373,6 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     known = _check_markers(measured, model, settings)
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
     measured = measured.between(settings.start, settings.stop)
-    _check_each_instant(measured, known.intersection(weights))
     notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
@@ -421,18 +420,6 @@ def _check_markers(
             f"{start:g} to {stop:g} s; check time_range, start_s and stop_s"
         )
     return known
-
-
-def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) -> None:
-    """Refuse instants without a followed marker, at which OpenSim leaves the model where it is."""
-    used = [name in followed for name in measured.names]
-    bare = measured.time[measured.missing[:, used].all(axis=1)]
-    if len(bare):
-        raise InputError(
-            f"{measured.source}: expected markers with weights at each instant, found none at "
-            f"{len(bare)} of {len(measured.time)} instants, from {bare[0]:g} to {bare[-1]:g} s; "
-            "fill these gaps, or choose another time_range, or start_s and stop_s"
-        )
 
 
 def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:

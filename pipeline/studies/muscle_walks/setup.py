@@ -70,8 +70,6 @@ MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions
 #: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
 _ENDS = {"start_s": "start", "stop_s": "stop"}
 _MARKER_FILES = {"markers": "markers", "functions": "functions"}
-_SWEEP_FIELDS = {"sweep_s": "seconds", "points": "points"}
-_ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
 def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> MarkerMotion:
@@ -141,8 +139,8 @@ def _functions(
             found.append(passive_functions(system, contacts, each))
         except PoseError as error:
             raise InputError(
-                f"sweep of {name}: {error}; choose a longer inverse_kinematics.sweep_s or a "
-                "smaller range"
+                f"sweep of {name}: {error}; state a longer time or a smaller range in "
+                "inverse_kinematics.settings"
             ) from error
     return found
 
@@ -151,11 +149,10 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     secondary = config.secondary
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
-    changes = stated_fields(config, _SWEEP_FIELDS)
+    changes: dict[str, Any] = {}
     coupled = _coupled(config)
     if coupled:
         changes["coupled"] = coupled[0]
-    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
     if secondary is not None:
         changes["secondary"] = secondary
     if known is not None:
