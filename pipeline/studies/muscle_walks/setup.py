@@ -230,8 +230,6 @@ class WalkSettings(NamedTuple):
     files: ComakFiles
     #: Coordinates that contact need not move: locked, coupled, or stated as prescribed.
     prescribed: set[str]
-    #: Coordinates that the settings solve for, with locked ones.
-    solved: tuple[str, ...]
     #: Settings that are not carried out, or that contradict the model.
     notes: tuple[str, ...]
 
@@ -257,11 +255,11 @@ def walk_settings(file: MuscleWalkFile, model: OsimModel) -> WalkSettings:
         others = {*model.held_coordinates, *(file.comak.secondary or ())}
         primary = tuple(name for name in model.coordinate_paths if name not in others)
         settings = ComakSettings(**{"primary": primary, **_STATIC, **changes})
-    solved = (*settings.primary, *secondary_names(settings))
+    notes = lock_notes(model.locked_coordinates, (*settings.primary, *secondary_names(settings)))
     settings = with_actuators(_without_locked(settings, model), model.reserves)
     listed = () if source is None else source.prescribed
     prescribed = {*model.held_coordinates, *listed}
-    return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
+    return WalkSettings(settings, files, prescribed, notes + _notes(settings, source, model))
 
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
@@ -453,7 +451,7 @@ def _planted(
     static = not model.contacts
     if not static:
         file.check_coordinates()
-    settings, files, prescribed, solved, notes = walk_settings(file, model)
+    settings, files, prescribed, notes = walk_settings(file, model)
     loads = files.external_loads
     for path, remedy in (
         (None if file.inverse_kinematics else files.motion,
@@ -471,8 +469,6 @@ def _planted(
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
-    courses = {name: columns.in_si(name) for name in columns.columns}
-    notes += lock_notes(model.locked_coordinates, solved, courses)
     if loads is not None and plates:
         system = loaded_by_plates(text, system, motion, loads)
     knee = _knee(file, model, system, motion) if static else None
