@@ -304,6 +304,10 @@ class MarkerSettings:
     stop: float | None = None
     #: Relative accuracy of the coordinates [1].
     accuracy: float = 1e-5
+    #: Measured markers (.trc, .c3d).
+    markers: Path | None = None
+    #: Constraint functions (.xml), where they are not simulated anew.
+    functions: Path | None = None
 
     def __post_init__(self) -> None:
         check_number("accuracy", self.accuracy, above=0.0)
@@ -313,17 +317,8 @@ class MarkerSettings:
             raise InputError("markers: expected a marker with a weight above 0, found none")
 
 
-class MarkerFiles(NamedTuple):
-    """Files that the settings name."""
-
-    #: Measured markers (.trc, .c3d).
-    markers: Path | None
-    #: Constraint functions, where they are not simulated anew.
-    functions: Path | None
-
-
-def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
-    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings, sweep and files."""
+def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep]:
+    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings and sweep."""
     tool = read_object(path, "settings", _TOOL)
     weights = tuple(
         (task.name, task.number("weight", 1.0))
@@ -332,11 +327,11 @@ def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, Marke
     )
     times = tool.numbers("time_range").tolist()
     start, stop = times[:2] if len(times) > 1 else (None, None)
-    settings = MarkerSettings(weights, start, stop, tool.number("ik_accuracy", 1e-5))
+    accuracy, markers = tool.number("ik_accuracy", 1e-5), tool.path("marker_file")
     swept = tool.boolean("perform_secondary_constraint_sim", True)
     functions = None if swept else tool.path("secondary_constraint_function_file")
-    files = MarkerFiles(tool.path("marker_file"), functions)
-    return settings, Sweep(**tool.read(_SWEEP_PROPERTIES)), files
+    settings = MarkerSettings(weights, start, stop, accuracy, markers, functions)
+    return settings, Sweep(**tool.read(_SWEEP_PROPERTIES))
 
 
 #: Factors on the accuracy with which OpenSim is tried in turn.

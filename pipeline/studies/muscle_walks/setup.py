@@ -33,7 +33,6 @@ from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.marker_kinematics import (
     ConstraintFunctions,
-    MarkerFiles,
     MarkerMotion,
     MarkerSettings,
     Sweep,
@@ -67,7 +66,7 @@ from pipeline.studies.muscle_walks.schema import (
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
-#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+#: Fields and files of `MarkerSettings` by keys of [inverse_kinematics].
 _ENDS = {"start_s": "start", "stop_s": "stop"}
 _MARKER_FILES = {"markers": "markers", "functions": "functions"}
 
@@ -78,27 +77,30 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     assert config is not None
     if not model.contacts:  # Nothing presses secondary coordinates anywhere.
         config = config.model_copy(update={"constrained": False})
-    settings, sweep, files = None, None, MarkerFiles(None, None)
+    settings, sweep = None, None
     if config.settings is not None:
-        settings, sweep, files = read_marker_settings(data_file(config.settings))
+        settings, sweep = read_marker_settings(data_file(config.settings))
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
-    changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
+    changes = {
+        "weights": tuple(weights.items()),
+        **stated_fields(config, _ENDS),
+        **stated_files(config, _MARKER_FILES),
+    }
     settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
-    files = files._replace(**stated_files(config, _MARKER_FILES))
-    if files.markers is None:
+    if settings.markers is None:
         raise InputError(
             "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
         )
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        functions = _functions(file, config, model, text, sweep, files.functions)
+        functions = _functions(file, config, model, text, sweep, settings.functions)
         write_functions(folder / FUNCTIONS, functions, model.coordinate_paths)
         for each in functions:
             text = each.add_to(text)
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
-    found = follow_markers(text, files.markers, settings)
+    found = follow_markers(text, settings.markers, settings)
     write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
     errors = replace(found.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
