@@ -324,6 +324,11 @@ class OpenSimSystem:
 
         return moved
 
+    def ligament_lengths(self) -> dict[str, float]:
+        """Return the length of the path of each ligament in the default pose [m], by name."""
+        self._model.realizePosition(self._state)
+        return {each.getName(): each.getLength(self._state) for each in self._ligaments}
+
     def _find_ligaments(self) -> list[Any]:
         kind = opensim().Blankevoort1991Ligament
         return [

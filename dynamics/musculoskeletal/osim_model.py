@@ -140,14 +140,19 @@ def _read_mesh(
     if name not in meshes:
         known = f"a contact mesh among {', '.join(meshes)}"
         raise force.fault(socket, known, repr(force.text(socket)))
-    mesh = meshes[name]
+    return _contact_mesh(meshes[name], frames, find_file)
+
+
+def _contact_mesh(
+    mesh: OsimObject, frames: FrameTree, find_file: Callable[[str], Path]
+) -> ContactMesh:
     body, frame = frames.placed(mesh, "socket_frame")
     values = mesh.read(_MESH_PROPERTIES)
     x, y, z = values["scale"].tolist()
     if not x * y * z:
         raise mesh.fault("scale_factors", "three factors other than 0", f"{x:g} {y:g} {z:g}")
     return ContactMesh(
-        name,
+        mesh.name,
         body,
         frame.after(Placement.of(values["angles"], values["origin"])),
         find_file(mesh.text("mesh_file")),
@@ -191,11 +196,13 @@ class OsimModel:
         return f"OsimModel({str(self.path)!r})"
 
     @cached_property
-    def _bodies(self) -> dict[str, OsimObject]:
+    def bodies(self) -> dict[str, OsimObject]:
+        """Bodies by name."""
         return {body.name: body for body in self._model.objects("BodySet")}
 
     @cached_property
-    def _frames(self) -> FrameTree:
+    def frames(self) -> FrameTree:
+        """Frames of the model."""
         return FrameTree(self._model)
 
     @cached_property
@@ -212,10 +219,20 @@ class OsimModel:
         """Articular contacts that the model applies."""
         meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
-            read_contact(force, meshes, self._frames, self._geometry)
-            for force in self._model.objects("ForceSet", _FORCE)
-            if force.boolean("appliesForce", True)
+            read_contact(force, meshes, self.frames, self._geometry)
+            for force in self.forces(_FORCE)
         )
+
+    @property
+    def contact_meshes(self) -> tuple[ContactMesh, ...]:
+        """Contact meshes of the model."""
+        return tuple(_contact_mesh(mesh, self.frames, self._geometry) for mesh in self._meshes())
+
+    def forces(self, tag: str | None = None) -> Iterator[OsimObject]:
+        """Yield the forces that the model applies, of a class if stated."""
+        for force in self._model.objects("ForceSet", tag):
+            if force.boolean("appliesForce", True):
+                yield force
 
     def _meshes(self) -> Iterator[OsimObject]:
         return self._model.objects("ContactGeometrySet", _MESH)
@@ -223,7 +240,7 @@ class OsimModel:
     @property
     def mass(self) -> float:
         """Mass of all bodies [kg]; an `InputError` names a malformed mass."""
-        return sum(body.number("mass", 0.0) for body in self._bodies.values())
+        return sum(body.number("mass", 0.0) for body in self.bodies.values())
 
     @property
     def gravity(self) -> FloatArray:
@@ -236,7 +253,7 @@ class OsimModel:
         found = []
         for element in self._model.objects("JointSet"):
             with suppress(InputError):
-                joint = read_joint(element, self._frames)
+                joint = read_joint(element, self.frames)
                 _ = joint.default_placement
                 found.append(joint)
         return tuple(found)
@@ -258,17 +275,15 @@ class OsimModel:
     def viscosities(self) -> dict[str, float]:
         """Viscosity of the springs on each coordinate [N m s/rad, N s/m], by its name."""
         found: dict[str, float] = {}
-        for spring in self._model.objects("ForceSet", "SpringGeneralizedForce"):
-            if spring.boolean("appliesForce", True):
-                coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
-                found[coordinate] = found.get(coordinate, 0.0) + value
+        for spring in self.forces("SpringGeneralizedForce"):
+            coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
+            found[coordinate] = found.get(coordinate, 0.0) + value
         return found
 
     @property
     def reserves(self) -> dict[str, float]:
         """Forces [N m, N] of actuators of coordinates that the model applies, as of the trunk."""
-        forces = self._model.objects("ForceSet")
-        return reserves_in(each for each in forces if each.boolean("appliesForce", True))
+        return reserves_in(self.forces())
 
     @property
     def contact_mesh_files(self) -> tuple[str, ...]:
