@@ -258,8 +258,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     locked = model.locked_coordinates
     free = {name: each for name, each in courses.items() if name not in locked}
     motion = prescribe_motion(system, free, time)
-    values = {name: course.values for name, course in courses.items()}
-    warnings += lock_notes(locked, settings.secondary, values)
+    warnings += lock_notes(locked, (*settings.secondary, *courses))
     settings = _without_locked(settings, locked)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.
