@@ -43,7 +43,9 @@ class Exits(NamedTuple):
 
     def chosen(self, rows: IntArray) -> Exits:
         """Return some of the lines, (k,)."""
-        return Exits(*(values[rows] for values in self))
+        return Exits(
+            self.overlaps[rows], self.gradients[rows], self.facets[rows], self.places[rows]
+        )
 
 
 class Overlap(NamedTuple):
