@@ -37,15 +37,12 @@ class JamOptions:
 
     Parameters
     ----------
-    replay : Path, optional
-        plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model : Path, optional
         Model that replaces the model of the settings.
     geometry : Path, optional
         Folder with the mesh files that the folder of the model lacks.
     """
 
-    replay: Path | None = None
     model: Path | None = None
     geometry: Path | None = None
 
@@ -65,7 +62,7 @@ def run(
     """Make a surrogate of a knee, or carry out the study that a section of the file asks for.
 
     A surrogate: sample, fit, validate, simulate gait, report. The studies: [study] varies the gait
-    cycle of a run, or a recorded walk; [optimisation] searches the designs of a run over designs;
+    cycle of a run; [optimisation] searches the designs of a run over designs;
     [walk] simulates measured walking by an OpenSim model; [forward] moves a joint of an OpenSim
     model; [laxity] computes laxity tests and calibrates ligaments. Settings
     of OpenSim-JAM's COMAKTool or ForsimTool (.xml) are a walk or a forward simulation; with an

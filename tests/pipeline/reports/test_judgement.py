@@ -12,8 +12,8 @@ from pipeline.cli.main import main, parse
 from pipeline.files import json_text
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
+from pipeline.simulation import OUTPUTS, model_errors
 from pipeline.stages.elastic_layer import Resolution
-from pipeline.stages.model_cycles import OUTPUTS, model_errors
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)

@@ -16,8 +16,8 @@ from dynamics.wear.cycle_wear import Wear, WearLaw
 from foundation.base.flags import Flag, FlagKind
 from pipeline.reports.gait_section import combinations_of, load_shares, wear_of
 from pipeline.reports.inputs import read_run
+from pipeline.simulation import ModelCycle
 from pipeline.stages.gait_cycle import COMBINATIONS, compare_combinations, frames_of, thinned
-from pipeline.stages.model_cycles import ModelCycle
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import COMPARED, LOADS, PRESSURES, Combinations, Difference
 
