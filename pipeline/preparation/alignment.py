@@ -41,7 +41,6 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
 from pipeline.originals.mesh_loading import BearingPart, bearing_part
 from pipeline.preparation.bearing_pair import bearing_of
-from pipeline.preparation.open_question import OpenQuestion, anterior_question
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
@@ -113,7 +112,7 @@ def propose_alignment(
     names or the user state; one that the user states stands against the shape. `slope` is the angle
     [rad] by which the tibial plateau falls towards posterior; the shaft of `bone`, the bone of the
     femur [m] in the frame of its mesh, tells the zero of flexion. Raises `InputError` if a shape is
-    not that of a knee; `OpenQuestion` if the shape leaves a question.
+    not that of a knee, or leaves a question that an option answers.
     """
     if not _SLOPES[0] <= np.degrees(slope) <= _SLOPES[1]:
         raise InputError(
@@ -128,7 +127,7 @@ def propose_alignment(
     tibia = tibial_frame(tibia_mesh, hints.get("tibia"), slope)
     if femur.evidence["anterior"].certainty == "unknown":
         if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
-            raise anterior_question(femur_mesh, "femur", femur.evidence["anterior"], femur)
+            raise _anterior_question(femur_mesh, "femur", femur.evidence["anterior"], femur)
         ahead = femoral_frame(femur_mesh, tibia.rotation[0])
         femur = _stated(ahead, "likely", "parallel to the tibia")
     lead = _femoral_side(femur, femur_mesh, meshes["femur"], bearings["femur"].kind)
@@ -351,17 +350,30 @@ def _forward(
         forward, certain, reasons = ahead, True, ["both files are of one scan"]
     elif against and _parallel(femur, tibia, _NEARLY_PARALLEL):
         contradiction = f"{_PLATEAU} would be lateral by the axes of the files"
-        raise anterior_question(tibia_mesh, "tibia", Evidence("unknown", contradiction), tibia)
+        raise _anterior_question(tibia_mesh, "tibia", Evidence("unknown", contradiction), tibia)
     elif parallel:
         forward, reasons = ahead, ["parallel to the femur"]
     elif clear > _LIKELY:
         forward, reasons = by_shape, []
     else:
-        raise anterior_question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
+        raise _anterior_question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
     if by_shape == forward and clear > _LIKELY:
         reasons.append(f"{_PLATEAU} is medial")
     certainty = "sure" if certain else "likely"
     return forward, Evidence(certainty, " and ".join(reasons))
+
+
+def _anterior_question(
+    mesh: TriangleMesh, body: str, evidence: Evidence, frame: AnatomicalFrame
+) -> InputError:
+    """Return the question which end of a body is anterior; its frame may face backward."""
+    option, ahead = f"--{body}-anterior", frame.rotation[0]
+    name = "xyz"[int(np.argmax(np.abs(ahead)))]
+    return InputError(
+        f"{mesh.name}: does {name} or -{name} of the file point anterior? The shape of the {body} "
+        f"does not tell ({evidence.reason}); add {option}={name} or {option}=-{name}, or state the "
+        "axes of the files (init --axes)"
+    )
 
 
 def _check_stated(
@@ -405,10 +417,9 @@ def _side(
     reason = " and ".join(found)
     if named_side not in (None, shape):
         if certainty == "sure":
-            raise OpenQuestion(
+            raise InputError(
                 f"is this a right or a left knee? The file names say {named_side}, the shape says "
-                f"{shape} ({reason})",
-                "add --side right or --side left",
+                f"{shape} ({reason}); add --side right or --side left"
             )
         return named_side, Evidence(
             "likely", f"from the file names; the shape says {shape} ({reason})"
