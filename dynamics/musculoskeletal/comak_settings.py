@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from math import hypot
 from pathlib import Path
-from typing import Self
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
 from dynamics.musculoskeletal.osim_xml import (
     FILE,
@@ -111,21 +108,6 @@ class ComakSettings:
         check_distinct(self.primary, tuple(s.name for s in self.secondary))
         if not self.primary:
             raise InputError("coordinates: expected primary coordinates, found none")
-
-    def to_json(self) -> str:
-        """Return the settings as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return the settings of `to_json`, or raise an `InputError`."""
-        try:
-            found: Self = TypeAdapter(cls).validate_json(text)
-        except ValidationError as error:
-            raise InputError(
-                f"settings: expected settings of a COMAK simulation, found {error}"
-            ) from error
-        return found
 
     def reserve_weights(self, names: tuple[str, ...]) -> FloatArray:
         """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,6 @@ RECOMMENDED = (0.05, 0.01)
 LARGEST_FORCE, LARGEST_MOMENT = 0.35, 0.15
 #: Range of the mean vertical external force over the needed one [1], over at least a time [s].
 USUAL_SHARE, _LEAST_TIME = (0.8, 1.25), 0.4
-_STORED = ("body", "residual", "external", "height", "up", "mass", "flags")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +66,6 @@ class GroundBalance:
         check_fields(self, residual=(count, 6), external=(count, 3), height=(count,), up=(3,))
         check_array("height", self.height, above=0.0, unit="m")
         check_number("mass", self.mass, above=0.0, unit="kg")
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return the fields but the time as arrays, whose names begin with `balance_`."""
-        return {f"balance_{name}": np.asarray(getattr(self, name)) for name in _STORED}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], time: FloatArray) -> GroundBalance | None:
-        """Return what `to_arrays` gave, at instants (N,) [s]; None without a balance."""
-        if "balance_residual" not in arrays:
-            return None
-        body, residual, external, height, up, mass, flags = (
-            arrays[f"balance_{name}"] for name in _STORED
-        )
-        told = tuple(str(flag) for flag in flags)
-        return cls(str(body), time, residual, external, height, up, float(mass), told)
 
     @property
     def force(self) -> FloatArray:

@@ -36,18 +36,16 @@ def opensim() -> Any:
         if "casadi" in sys.modules:
             raise InputError(
                 "opensim: expected a process without CasADi, found CasADi imported, but OpenSim "
-                "has another version of CasADi; use OpenSim in a separate process, or replay a "
-                "recorded plant"
+                "has another version of CasADi; use OpenSim in a separate process"
             ) from error
         if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
             raise InputError(
                 f"opensim: expected a package that Python imports, found an error: {error}; "
-                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]", '
-                "or replay a recorded plant"
+                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]"'
             ) from error
         raise InputError(
             "models in .osim files need OpenSim, which is not installed: install OpenSim with pip "
-            'install "knee-contact[opensim]", or replay a recorded plant'
+            'install "knee-contact[opensim]"'
         ) from error
     module.Logger.removeFileSink()
     module.Logger.setLevelString("Error")
@@ -479,17 +477,6 @@ class OpenSimSystem:
     def arms(self) -> FloatArray:
         """Return the generalised forces (n, M) per newton of each muscle [m, 1]."""
         return self._path_arms(self._paths)
-
-    def group_arms(self, group: PathGroup) -> tuple[FloatArray, FloatArray]:
-        """Return arms (n, M), (n, L) [m, 1] of muscles and ligaments; zero outside the group."""
-        paths = [self._paths[k] for k in group.muscles]
-        strands = [self._ligaments[k].getGeometryPath() for k in group.ligaments]
-        count = len(self.coordinates)
-        muscles = np.zeros((count, len(self._paths)))
-        ligaments = np.zeros((count, len(self._ligaments)))
-        muscles[:, group.muscles] = self._path_arms(paths)
-        ligaments[:, group.ligaments] = self._path_arms(strands)
-        return muscles, ligaments
 
     def _path_arms(self, paths: list[Any]) -> FloatArray:
         osim = opensim()

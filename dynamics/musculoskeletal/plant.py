@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
@@ -81,27 +80,6 @@ class LigamentSet:
             (np.where(taut, k * slope, 0.0) + growing) / self.slack_length,
             resisting / self.slack_length,
         )
-
-    def scaled(
-        self,
-        *,
-        stiffness: ArrayLike | None = None,
-        slack_length: ArrayLike | None = None,
-    ) -> Self:
-        """Return ligaments with a factor, or factors (L,), of stiffness and slack length [1]."""
-        factors = {"stiffness": stiffness, "slack_length": slack_length}
-        changed = {}
-        for name, factor in factors.items():
-            if factor is None:
-                continue
-            array = check_array(f"factor of {name}", factor, at_least=0.0)
-            if array.shape not in ((), (len(self.names),)):
-                raise InputError(
-                    f"factor of {name}: expected one number or {len(self.names)}, found shape "
-                    f"{array.shape}"
-                )
-            changed[name] = getattr(self, name) * array
-        return replace(self, **changed)
 
 
 #: Values of all coordinates and their derivatives.
@@ -265,10 +243,6 @@ class Plant(Protocol):
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
-        ...
-
-    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Return whether values (N, S) [rad, m] of N frames are outside its range."""
         ...
 
 

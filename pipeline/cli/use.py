@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 
 @command(USE)
-def factors(walk: Annotated[Path | None, Parameter(help="Folder of a walk.")] = None, /) -> Answer:
-    """List the inputs that a study can vary: of the gait cycle of a run, or of a recorded walk.
+def factors() -> Answer:
+    """List the inputs of the gait cycle of a run that a study can vary.
 
     Examples
     --------
     $ knee-contact factors
-    $ knee-contact factors runs/comak_walking
     """
     from pipeline.studies.factors import describe_factors
-    from pipeline.studies.muscle_walks.study import describe_walk_factors
 
-    text = describe_factors() if walk is None else describe_walk_factors(walk)
+    text = describe_factors()
     return Answer(text, text)
 
 
@@ -148,38 +146,6 @@ def export(
     else:
         files = [str(file) for file in export_c(source, out, prefix, casadi)]
     return _judged(files, {"files": files}, source, "surrogate")
-
-
-@command(USE, files=True)
-def fields(
-    folder: RunFolder,
-    /,
-    *,
-    out: Path,
-    model: Literal["original", "surrogate"] = "original",
-) -> Answer:
-    """Write pressure fields of the gait cycle for ParaView.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    out : Path
-        Folder to write: tibia.vtk.series, femur.vtk.series, and a .vtk file of both for each
-        instant.
-    model : {"original", "surrogate"}
-        Model whose simulated cycle gives the poses; pressures are those of the original model.
-
-    Examples
-    --------
-    $ knee-contact fields runs/implant --out fields
-    """
-    from pipeline.exchange.pressure_fields import write_fields
-
-    files = write_fields(folder, out, model)
-    head = f"{counted(len(files) // 2 - 1, 'instant')}, tibia and femur"
-    content = {"files": [str(path) for path in files]}
-    return _judged([head], content, folder, model, f"pressure fields: {files[0]}, {files[1]}")
 
 
 def _judged(

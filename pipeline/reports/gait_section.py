@@ -231,17 +231,6 @@ def _speed(simulation: Simulation) -> dict[str, float | None] | None:
 WEARS_FROM_MPa = 100.0
 #: Range of a coordinate over the cycle: column of the cycle, unit of the figures.
 _MOTIONS = {"anterior": ("anterior_m", "mm"), "rotation": ("rotation_rad", "deg")}
-#: Figures of the knee: key, label and unit.
-FIGURES = (
-    ("medial_peak_pressure_MPa", "peak pressure, medial", "MPa"),
-    ("lateral_peak_pressure_MPa", "peak pressure, lateral", "MPa"),
-    ("largest_area_mm2", "contact area, largest", "mm²"),
-    ("mean_area_mm2", "contact area, mean", "mm²"),
-    ("anterior_range_mm", "AP travel", "mm"),
-    ("rotation_range_deg", "internal-external rotation", "°"),
-    ("medial_share_percent", "medial share of the load", "%"),
-    ("wear_mm3_per_million_cycles", "wear per million cycles", "mm³"),
-)
 
 
 def knee_of(files: RunFiles) -> dict[str, Any] | None:

@@ -40,7 +40,6 @@ from pipeline.reports.overview_section import (
     warning_lines,
 )
 from pipeline.reports.pages import GLOSSARY, write_page
-from pipeline.reports.pictures import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pressure_view import view_data
 from pipeline.reports.tiles import knee_tiles, surrogate_tiles
 from pipeline.reports.units import shown_name
@@ -194,14 +193,13 @@ def _pictures(files: RunFiles) -> dict[str, Any]:
     if files.cycles:
         for section in pictures.OVER_CYCLE:
             drawn[section] = pictures.cycle_pictures(files, section)
-        drawn |= {"contact": contact_pictures(files), "pressure": pictures.pressure_pictures(files)}
+        drawn["contact"] = contact_pictures(files)
     if files.frames is not None:
         drawn["peaks"] = iter([pictures.peaks_picture(files)])
     if worn_files(files) is not None:
         drawn["wear"] = pictures.wear_pictures(files)
     shown: dict[str, Any] = {section: list(items) for section, items in drawn.items()}
-    found = peak_pressure(files)
-    return shown | {"peak": found and peak_map(found, *bounds_of([found]))}
+    return shown | {"peak": pictures.peak_picture(files)}
 
 
 def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[str, Any]]]]:

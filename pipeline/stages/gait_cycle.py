@@ -92,14 +92,8 @@ class Frames:
     tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
     #: Pressure of the original model at `poses`.
     pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
-    #: Larger peak pressure of the compartments: original and surrogate on their own cycles.
-    peak_Pa: Annotated[FloatArray, (2, "K")]
     #: Centres of pressure by model, medial and lateral, tibial frame; NaN without contact.
     centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
-    #: Poses of the cycle driven by the surrogate [rad, m].
-    surrogate_poses: Annotated[FloatArray, ("K", 6)]
-    #: Pressure of the original model at `surrogate_poses`.
-    surrogate_pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,22 +133,17 @@ def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) ->
     loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
     femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
     nearest = nearest_faces(model.tibia, *tibia)
-    poses = [results[name].poses[chosen] for name in MODELS]
-    pressure = [
-        plateau_pressures(model, each)[:, nearest].astype(np.float32, order="C") for each in poses
-    ]
+    poses = original.poses[chosen]
+    pressure = plateau_pressures(model, poses)[:, nearest]
     return Frames(
         gait_percent=percent[chosen],
-        poses=poses[0],
+        poses=poses,
         femur_vertices=femur[0],
         femur_faces=femur[1],
         tibia_vertices=tibia[0],
         tibia_faces=tibia[1],
-        pressure_Pa=pressure[0],
-        peak_Pa=loads[..., _PEAK].max(axis=1),
+        pressure_Pa=pressure.astype(np.float32, order="C"),
         centre_m=np.moveaxis(loads[..., _CENTRE : _CENTRE + 3], 1, 2),
-        surrogate_poses=poses[1],
-        surrogate_pressure_Pa=pressure[1],
     )
 
 
