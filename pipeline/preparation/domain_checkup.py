@@ -193,8 +193,8 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
             # A flag, which begins with the compartment, names its fault and remedy.
             if not reason.startswith(f"{name}: "):
                 reason += (
-                    ": the surfaces miss each other there, or the layer is too soft or thin: check "
-                    "frames, range of flexion, modulus and thickness"
+                    ": the surfaces miss each other there, or the layer is pressed through: check "
+                    "frames, modulus and thickness, or lower space.load_N"
                 )
             findings.error(
                 "space.load_N",
