@@ -16,14 +16,16 @@ from dynamics.ligaments.bundle_tables import (
     LENHART_LIGAMENTS,
     SHIPPED_LIGAMENTS,
     Place,
+    ligaments_of,
     load_ligaments,
 )
 from dynamics.ligaments.bundles import Ligament
+from dynamics.musculoskeletal.osim_ligaments import OsimLigaments
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.integrator import simulate
-from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
+from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
@@ -80,7 +82,6 @@ def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> 
             adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
             neutral=neutral,
             ligaments=gait_ligaments(config),
-            quasi_static=REDUCED if config.equations == "reduced" else (),
         )
 
 
@@ -90,8 +91,19 @@ def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
         return ()
     if config.ligaments in _SHIPPED["ligaments"]:
         return load_ligaments(_SHIPPED["ligaments"][config.ligaments])
-    read = partial(load_ligaments, **ligament_places(config))
-    return _content("ligaments", config.ligaments, read)
+    places = ligament_places(config)
+    if (model := osim_ligaments(config)) is not None:
+        return ligaments_of(model.table(), **places)
+    return _content("ligaments", config.ligaments, partial(load_ligaments, **places))
+
+
+def osim_ligaments(config: SimulationConfig) -> OsimLigaments | None:
+    """Return the ligaments of the OpenSim model that a configuration names, None for a table."""
+    if config.ligaments is None or not config.ligaments.endswith(".osim"):
+        return None
+    meshes = config.knee.femur, config.knee.tibia
+    files = (() if mesh is None else mesh.files for mesh in meshes)
+    return OsimLigaments(data_file(config.ligaments), *files)
 
 
 def ligament_places(config: SimulationConfig) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def _judged(
     found = stored_judgement(source, model)
     told = judgement_lines(found)
     if found is None and model == "surrogate":
-        told = [f"verdict of {source}: unknown, since there is no report and no held-out errors"]
+        told = [f"verdict of {source}: unknown, as no report.json of its run is beside it"]
     known = {} if found is None else {"verdict": found}
     return Answer("\n".join([*lines, *told, *last]), {**content, **known})
 
