@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 from scipy import stats
 
@@ -22,9 +21,10 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import SAMPLES, flagged_sentence, kinds_of
 from pipeline.reports import figures as fig
-from pipeline.reports.figures import Picture, picture
+from pipeline.reports.charts import chart, cycle_chart, line
+from pipeline.reports.figures import Picture
 from pipeline.reports.judgement import judgement_lines
-from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, WAVES, Output, model_errors
+from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, WAVES, model_errors
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.run_documents import Computed, Judgement
 from pipeline.store.samples import OK
@@ -272,8 +272,8 @@ def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
     return correlations
 
 
-#: Largest number of inputs of a tornado plot, and of bins of a histogram.
-_MOST_BARS, _MOST_BINS = 12, 40
+#: Shares of the runs at which distributions are drawn [%].
+_SHARES = np.linspace(0.0, 100.0, 201)
 
 
 def study_page(
@@ -300,15 +300,10 @@ def study_page(
         ],
         "quantiles": [f"q{share:g}" for share in QUANTILES],
         "tiles": [(OUTPUTS[name], outputs[name]) for name in shown],
-        "pictures": {
-            "histograms": [
-                _histogram(f"distribution of {row.label}", row, good[name], nominal[name])
-                for name, row in OUTPUTS.items()
-                if name in shown
-            ],
-            "bands": list(_bands(folder / "waveforms.npz")),
-            "sensitivity": list(_tornados(summary.sensitivity)),
-        },
+        "distributions": [_distribution(name, good[name], nominal[name]) for name in shown],
+        "bands": list(_bands(folder / "waveforms.npz")),
+        "influence": _influence(summary.sensitivity),
+        "key_outputs": [(OUTPUTS[name].label, name, 2) for name in KEY_OUTPUTS],
     }
 
 
@@ -327,99 +322,50 @@ def _factor_row(factor: dict[str, str | float], factors: Mapping[str, Factor]) -
     }
 
 
-@picture("svg")
-def _histogram(output: Output, values: pd.Series[float], nominal: float | None) -> Figure:
-    """Draw the histogram of an output with median, 95 % interval and nominal value."""
-    figure, axes = fig.panel(x=output.axis, y="runs")
-    known = values.to_numpy(dtype=float)
-    bins = int(np.clip(np.sqrt(len(known)), 5, _MOST_BINS))
-    middle = 0.5 * (known.min() + known.max())
-    # A constant output needs a frame of some width.
-    half = max(0.5 * np.ptp(known), 1e-6 * abs(middle), 1e-12)
-    # The smallest and the largest value may lie outside of middle ± half by rounding.
-    ends = min(middle - half, known.min()), max(middle + half, known.max())
-    axes.hist(known, bins=bins, range=ends, color=fig.BLUE, alpha=0.55)
-    low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
-    axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
-    axes.axvline(median, color=fig.INK, lw=1.6, label="median")
+def _distribution(name: str, values: pd.Series[float], nominal: float | None) -> Picture:
+    """Return the share of runs below each value of an output, and its nominal value."""
+    output, below = OUTPUTS[name], np.percentile(values.to_numpy(dtype=float), _SHARES)
+    lines = [line("runs", _SHARES, x=below, colour=fig.BLUE)]
     if nominal is not None:
-        axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
-    fig.legend_above(axes, 3)
-    return figure
+        ends = [nominal, nominal]
+        lines.append(line("nominal", [0.0, 100.0], x=ends, colour=fig.VERMILLION, dashed=True))
+    text = f"distribution of {output.label}"
+    return chart(f"distribution-{name}", text, output.axis, "runs below [%]", lines)
 
 
 def _bands(path: Path) -> Iterator[Picture]:
-    """Yield the waveforms over the cycle."""
-    shapes: dict[str, Shape] = {
-        "gait_percent": ("K",),
-        **dict.fromkeys(WAVES, ("N", "K")),
-    }
+    """Yield quantiles of the waveforms over the cycle."""
+    shapes: dict[str, Shape] = {"gait_percent": ("K",), **dict.fromkeys(WAVES, ("N", "K"))}
     waves = read_arrays(path, shapes, undefined=WAVES)
     for name, wave in WAVES.items():
         complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
         if len(complete) > 1:
-            text = f"{wave.label} over the cycle"
-            yield _band(text, waves["gait_percent"], complete, wave.axis)
+            rows = np.percentile(complete.astype(float), QUANTILES, axis=0)
+            at = waves["gait_percent"]
+            shown = {f"{share:g} %": (at, row) for share, row in zip(QUANTILES, rows, strict=True)}
+            yield cycle_chart(f"wave-{name}", f"{wave.label} over the cycle", shown, wave.axis)
 
 
-@picture("svg")
-def _band(percent: FloatArray, waves: FloatArray, label: str) -> Figure:
-    """Draw the median and two bands of a waveform (runs, instants)."""
-    figure, axes = fig.panel()
-    shares = np.percentile(np.asarray(waves, dtype=float), (5.0, 25.0, 50.0, 75.0, 95.0), axis=0)
-    for k, alpha, text in ((0, 0.18, "5–95 %"), (1, 0.35, "25–75 %")):
-        axes.fill_between(
-            percent, shares[k], shares[4 - k], color=fig.BLUE, alpha=alpha, lw=0, label=text
-        )
-    axes.plot(percent, shares[2], color=fig.INK, lw=1.6, label="median")
-    fig.cycle_axis(axes, label)
-    fig.legend_above(axes, 3)
-    return figure
-
-
-def _tornados(sensitivity: Sensitivity) -> Iterator[Picture]:
-    """Yield the influence of the inputs on the outputs."""
-    size = float if sensitivity.measure == "sobol" else abs
+def _influence(found: Sensitivity) -> dict[str, list[tuple[str, dict[str, float | None]]]]:
+    """Return tables of the influence of inputs on the key outputs, the weightiest inputs first."""
+    if found.measure == "spearman":
+        measures = {"Spearman's rank correlation": ""}
+    else:
+        measures = {"Total Sobol index": "total", "± of its 95 % interval": "total_half_width"}
+        measures["First-order Sobol index"] = "first"
+    tables: dict[str, dict[str, dict[str, float | None]]] = {words: {} for words in measures}
     for output in KEY_OUTPUTS:
-        measure = sensitivity.outputs[output] or {}
-        rows = {name: _shown(value) for name, value in measure.items() if value is not None}
-        if rows:
-            names = sorted(rows, key=lambda name: -size(rows[name][0]))[:_MOST_BARS]
-            title = OUTPUTS[output].label
-            columns = list(zip(*(rows[name] for name in names), strict=True))
-            yield _tornado(f"inputs that matter to {title}", names, title, *columns)
+        for name, value in (found.outputs[output] or {}).items():
+            for words, key in measures.items():
+                row = tables[words].setdefault(name, dict.fromkeys(KEY_OUTPUTS))
+                row[output] = getattr(value, key) if isinstance(value, SobolIndex) else value
 
+    def weight(row: Mapping[str, float | None]) -> float:
+        return max((abs(value) for value in row.values() if value is not None), default=0.0)
 
-def _shown(value: SobolIndex | float) -> tuple[float, ...]:
-    """Return total index, its half width and first-order index of an input, or its correlation."""
-    if isinstance(value, SobolIndex):
-        values = value.total, value.total_half_width, value.first
-        return tuple(np.nan if each is None else each for each in values)
-    return (value,)
-
-
-@picture("svg")
-def _tornado(
-    names: Sequence[str],
-    title: str,
-    values: Sequence[float],
-    half_widths: Sequence[float] | None = None,
-    first: Sequence[float] = (),
-) -> Figure:
-    """Draw total Sobol indices with half widths and first order, or rank correlations."""
-    label = "total Sobol index" if first else "rank correlation"
-    figure, axes = fig.panel((fig.PANEL[0], 1.1 + 0.24 * len(names)), x=label, title=title)
-    rows = np.arange(len(names))
-    axes.barh(
-        rows, values, color=fig.BLUE, alpha=0.7, height=0.62, xerr=half_widths, ecolor=fig.INK
-    )
-    if first:
-        axes.plot(first, rows, "D", color=fig.VERMILLION, ms=4.0, label="first order")
-        axes.legend(loc="lower right")
-    axes.axvline(0.0, color=fig.GREY, lw=1.0)
-    axes.set_yticks(rows, names)
-    axes.invert_yaxis()
-    return figure
+    first = next(iter(tables.values()))
+    order = sorted(first, key=lambda name: -weight(first[name]))
+    return {words: [(name, rows[name]) for name in order] for words, rows in tables.items()}
 
 
 def summary_lines(summary: StudySummary) -> list[str]:
