@@ -23,8 +23,8 @@ from surrogates.sampling.parameters import Parameters
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Sources of the library that loads need, in the order of their dependencies.
-_SOURCES = ("lanes.h", "memory.h", "knee.h", "sums.c", "functions.c", "regressor.c", "line.c",
-            "jets.c", "compartment.c")  # fmt: skip
+_SOURCES = ("lanes.h", "memory.h", "knee.h", "sums.c", "functions.c", "correlations.c",
+            "regressor.c", "line.c", "jets.c", "compartment.c")  # fmt: skip
 #: In the exported file every function of the library is its own.
 _OWN = """\
 #if defined(__GNUC__)

@@ -206,7 +206,7 @@ class ContactSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If the width is out of range, or a correlation (Matern 3/2) has no second derivatives.
+            If the width is out of range.
         """
         return self.with_parts([part.smoothed(width) for part in self.parts])
 
