@@ -220,17 +220,6 @@ class Regressor(RegressorData):
         values, jacobians = self.packed.evaluate(check_array("X", X, (None, self.inputs)), 1)
         return values, jacobians
 
-    def hessian(self, x: ArrayLike) -> FloatArray:
-        """Return second derivatives (d, d) [any unit] of the first output at an input x (d,).
-
-        Raises `InputError` if x is malformed or the regressor has no output.
-        """
-        here = check_array("x", x, (self.inputs,))
-        if not self.outputs:
-            raise InputError("hessian: expected a regressor with an output, found none")
-        bends: FloatArray = self.packed.evaluate(here[None], 2)[2][0, 0]
-        return bends
-
     def standard_error(self, X: ArrayLike) -> FloatArray:
         """Return the standard errors (N, k) of the outputs at inputs X (N, d) [any unit].
 

@@ -20,8 +20,7 @@ from foundation.base.loads import ContactLoads, check_names, check_order
 from foundation.base.pose import Pose, pose_array
 from surrogates.core.packing import PackedContact
 from surrogates.core.regressor_data import ArrayRecord
-from surrogates.expressions.casadi_knee import casadi_knee
-from surrogates.expressions.jax_knee import jax_knee
+from surrogates.expressions.compartment import casadi_knee, jax_knee
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import OUTSIDE, Domain, beyond, compartment_flags, treat
