@@ -105,8 +105,7 @@ class CompliantGround:
         self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
     ) -> tuple[float, float]:
         """Return normal and tangential power loss [W], >= 0, of gaps (P,), forces (P, 2)."""
-        law = self.normal
-        elastic = law.stiffness * np.maximum(-gap, 0.0) ** law.exponent
+        elastic = np.maximum(self.normal.bonded_force(-gap, 0.0, _LEAST_APPROACH), 0.0)
         viscous = 0.0 if self.friction is None else self.friction.damping * relaxing**2
         sliding = viscous - forces[:, 0] * (rate[:, 0] - relaxing)
         return float(((elastic - forces[:, 1]) * rate[:, 1]).sum()), float(sliding.sum())

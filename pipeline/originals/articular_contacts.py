@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
+from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.femur_patches import LineTracer
@@ -179,19 +178,6 @@ def contact_law(
             make(target.youngs_modulus, target.poissons_ratio, other),
         )
     return law, excess
-
-
-def with_thickness(bed: ElasticFoundation, scale: float) -> ElasticFoundation:
-    """Return a bed of springs with the thicknesses of its layers times a factor [1]."""
-    return bed.with_law(_thicker(bed.law, scale), excess_scale=scale)
-
-
-def _thicker(law: SpringLaw, scale: float) -> SpringLaw:
-    if isinstance(law, SeriesLaw):
-        return SeriesLaw(_thicker(law.first, scale), _thicker(law.second, scale))
-    if not isinstance(law, LayerLaw):
-        raise InputError(f"law: expected a law of elastic layers, found {type(law).__name__}")
-    return replace(law, thickness=scale * np.asarray(law.thickness))
 
 
 def _turned(mesh: TriangleMesh, axes: FloatArray) -> TriangleMesh:

@@ -41,7 +41,6 @@ from pipeline.preparation.mesh_guess import (
     check_stated_unit,
     guess_unit,
     side_in_names,
-    stated_unit,
 )
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
@@ -281,43 +280,23 @@ def _beside(file: Path, folder: Path) -> str:
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
-def _unit(
-    body: str,
-    raw: RawMesh,
-    options: InitOptions,
-    told: list[str],
-) -> str:
-    """Return the unit of a file: of its own option, stated by the file, of --unit, or guessed."""
+def _unit(body: str, raw: RawMesh, options: InitOptions, told: list[str]) -> str:
+    """Return the unit of a file: stated by the file, of its own option, of --unit, or guessed."""
     own: str | None = getattr(options, f"{body}_unit")
-    stated, guess = stated_unit(raw), guess_unit(raw.mesh)
-    if stated is not None and raw.unit_is_sure:
-        option = "" if own in (None, stated.value) else f"; --{body}-unit {own} has no effect"
-        told.append(f"{body}: unit {stated.value}, {stated.reason}{option}")
-        return stated.value
-    if own is not None:
-        if stated is not None and own != stated.value:
-            told.append(f"{body}: unit {own}, although the file states {stated.value}")
-        check_stated_unit(body, raw, own, guess)
-        return own
-    if stated is not None and (stated.certain or not guess.certain):
-        told.append(f"{body}: unit {stated.value}, {stated.reason}")
-        return stated.value
-    if options.unit is not None:
-        check_stated_unit(body, raw, options.unit, guess)
-        return options.unit
-    option = f"; if not, state --{body}-unit"
-    begin, doubt = (
-        ("", "")
-        if guess.certain
-        else (WARNING, ", which is not the size of a knee; check the mesh")
-    )
-    if stated is not None:
-        begin = WARNING
-        doubt = f"; the file states {stated.value}, which is not the size of a knee{option}"
-    elif is_long(TriangleMesh(UNITS[guess.value] * raw.mesh.vertices, raw.mesh.faces)):
-        begin, doubt = "", ", a long bone"
+    if raw.unit is not None:
+        option = "" if own in (None, raw.unit) else f"; --{body}-unit {own} has no effect"
+        told.append(f"{body}: unit {raw.unit}, stated by the file{option}")
+        return raw.unit
+    guess, unit = guess_unit(raw.mesh), own or options.unit
+    if unit is not None:
+        check_stated_unit(body, raw.mesh, unit, guess)
+        return unit
+    begin, doubt = "", ""
+    if is_long(TriangleMesh(UNITS[guess.value] * raw.mesh.vertices, raw.mesh.faces)):
+        doubt = ", a long bone"
     elif not guess.certain:
-        doubt += option
+        doubt = f", which is not the size of a knee; check the mesh, or state --{body}-unit"
+        begin = WARNING
     told.append(f"{begin}{body}: unit {guess.value}: {guess.reason}{doubt}")
     return guess.value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -34,10 +35,15 @@ from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import write_npz
 from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say
-from pipeline.simulation import GaitSimulation, cycle_differences, simulation_table
+from pipeline.simulation import (
+    GaitSimulation,
+    compare,
+    cycle_differences,
+    flag_texts,
+    simulation_table,
+)
 from pipeline.stages.assessment import speed
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
-from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.stages.run_folder import Run
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (
@@ -92,14 +98,8 @@ class Frames:
     tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
     #: Pressure of the original model at `poses`.
     pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
-    #: Larger peak pressure of the compartments: original and surrogate on their own cycles.
-    peak_Pa: Annotated[FloatArray, (2, "K")]
     #: Centres of pressure by model, medial and lateral, tibial frame; NaN without contact.
     centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
-    #: Poses of the cycle driven by the surrogate [rad, m].
-    surrogate_poses: Annotated[FloatArray, ("K", 6)]
-    #: Pressure of the original model at `surrogate_poses`.
-    surrogate_pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,22 +139,17 @@ def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) ->
     loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
     femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
     nearest = nearest_faces(model.tibia, *tibia)
-    poses = [results[name].poses[chosen] for name in MODELS]
-    pressure = [
-        plateau_pressures(model, each)[:, nearest].astype(np.float32, order="C") for each in poses
-    ]
+    poses = original.poses[chosen]
+    pressure = plateau_pressures(model, poses)[:, nearest]
     return Frames(
         gait_percent=percent[chosen],
-        poses=poses[0],
+        poses=poses,
         femur_vertices=femur[0],
         femur_faces=femur[1],
         tibia_vertices=tibia[0],
         tibia_faces=tibia[1],
-        pressure_Pa=pressure[0],
-        peak_Pa=loads[..., _PEAK].max(axis=1),
+        pressure_Pa=pressure.astype(np.float32, order="C"),
         centre_m=np.moveaxis(loads[..., _CENTRE : _CENTRE + 3], 1, 2),
-        surrogate_poses=poses[1],
-        surrogate_pressure_Pa=pressure[1],
     )
 
 
@@ -360,6 +355,7 @@ _ALONE = (
     "stage h, driven by the surrogate: {error}; knee.npz and validation.json are written: check "
     "the errors of the surrogate, and that the table covers the poses and loads of the cycle"
 )
+_OF_COMBINATIONS = "h: combinations of inputs"
 #: Instants of the pressure maps [% of the cycle].
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
@@ -378,7 +374,7 @@ def simulate_cycle(
             return
         results, wear = _simulate_both(run, gait, model, surrogate)
     if run.config.simulation.combinations:
-        with run.timed("h: combinations of inputs"):
+        with run.timed(_OF_COMBINATIONS):
             _combinations(run, gait, model, surrogate, results, wear)
     else:
         (run.folder / "combinations.json").unlink(missing_ok=True)
@@ -396,8 +392,10 @@ def _simulate_both(
     write_table(simulation_table(results), run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
-    fields = None if surrogate.fields is None else surrogate
+    fields, start = None if surrogate.fields is None else surrogate, time.perf_counter()
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
+    cycles = sum(result.statistics.elapsed for result in results.values())
+    run.stages.measured(_OF_COMBINATIONS, cycles + time.perf_counter() - start)
     write_arrays(run.folder / "wear.npz", wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(model, results["original"])

@@ -9,8 +9,8 @@ const liveKnee = async (data) => {
   const image = await bytes(data.image);
   const { instance } = await WebAssembly.instantiate(await bytes(data.wasm), {});
   const core = instance.exports;
-  const { base, count, free, inertial, times } = data;
-  const parts = data.compartments.length, n = free.length, size = n + inertial.length;
+  const { base, count, free, times } = data;
+  const parts = data.compartments.length, n = free.length, size = 2 * n;
   const [low, high] = data.ranges, wide = 6 + low.length, steep = low.length ? 12 : 6;
   const expected = data.expected ?? { box: [], outputs: [] }, most = Math.max(0, ...data.pressures.map((own) => own.places));
 
@@ -290,8 +290,8 @@ const liveKnee = async (data) => {
     const rates = solved(slopes, free.map((row) => -view.change[row]));
     free.forEach((row, k) => { reference[row] += rest[k]; });
     view.state.fill(0);
-    inertial.forEach((row, k) => { view.state[n + k] = rates[free.indexOf(row)]; });
-    const ended = core.integrate_trained(data.problem, data.trained, data.tableau, data.limits, size, data.mass, at.state, count, times, at.counts, at.where, at.states);
+    rates.forEach((rate, k) => { view.state[n + k] = rate; });
+    const ended = core.integrate_trained(data.problem, data.trained, data.tableau, data.limits, size, at.state, count, times, at.counts, at.where, at.states);
     if (ended) return { ended: data.outcomes[ended] };
     core.inputs_over_time(data.problem, count, times, at.values, at.slopes);
     const poses = numbers(at.poses, wide * count), states = numbers(at.states, count * size);

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynamics.laxity.parameters import LaxityModel, Spreads, UncertainKnee, groups_of
 from dynamics.laxity.posterior import Measured
 from dynamics.laxity.states import LaxityKnee, LaxityTest
+from dynamics.musculoskeletal.osim_ligaments import OsimLigaments
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -20,7 +21,7 @@ from pipeline.config.laxity_schema import UNITS, LaxityConfig, LaxityTestConfig,
 from pipeline.config.schema import Config, require_knee
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import OriginalModel
-from pipeline.simulation import gait_ligaments
+from pipeline.simulation import gait_ligaments, osim_ligaments
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.job import Job
 
@@ -38,6 +39,11 @@ class LaxitySetup:
     model: LaxityModel
     #: The contact model, for which a surrogate may stand.
     original: OriginalModel
+
+    @cached_property
+    def osim(self) -> OsimLigaments | None:
+        """The OpenSim model of the ligaments, None if they are those of a table."""
+        return osim_ligaments(self.config.simulation)
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:

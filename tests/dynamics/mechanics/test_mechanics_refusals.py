@@ -106,26 +106,12 @@ ONE = unilateral.PinnedSegment("one", [0.0, 0.0])
 TWO = unilateral.PinnedSegment("two", [0.0, 1.0], "three")
 ROD = unilateral.Member("ground", [0.0, 0.0], "one", [1.0, 0.0], 1.0)
 problem = partial(solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
-masses = partial(
-    unilateral.simulate_links, mass=np.eye(2), links=[], position=[0.0, 0.0],
-    velocity=[1.0, 0.0], step=0.1, n_steps=2,
-)  # fmt: skip
-one_way = partial(unilateral.UnilateralLink, direction=[1.0], stiffness=1.0)
 structure = partial(unilateral.solve_structure, [[1.0, -1.0]], stiffness=[1.0, 2.0], load=[1.0])
 planar = partial(unilateral.PlanarStructure, segments=[ONE], members=[])
 member = partial(unilateral.Member, "ground", [0.0, 0.0], "one", end=[1.0, 0.0], stiffness=1.0)
 UNILATERAL = [
     (problem, {"matrix": np.eye(3)}, r"matrix: expected shape \(2, 2\), found \(3, 3\)"),
     (problem, {"matrix": -np.eye(2), "constant": [-1.0, -1.0]}, "no solution"),
-    (masses, {"mass": -np.eye(2)}, r"mass, damping, stiffness: expected positive definite"),
-    (masses, {"mass": [[2.0, 1.0], [0.0, 2.0]]}, r"mass: expected a symmetric matrix"),
-    (masses, {"damping": [[0.0, 3.0], [-3.0, 0.0]]}, r"damping: expected a symmetric .* by 6"),
-    (masses, {"load": [1.0]}, r"load at 0.1 s: expected shape \(2\)"),
-    (masses, {"links": [one_way()]}, r"link: direction: expected shape \(2\)"),
-    (masses, {"mass": np.empty((0, 0)), "position": [], "velocity": []},
-     r"position: expected at least one coordinate"),
-    (one_way, {"friction": 0.1}, r"link: tangent: expected a direction with friction"),
-    (one_way, {"friction": 0.1, "tangent": [1, 2]}, r"link: tangent: expected shape \(1\)"),
     (structure, {"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0"),
     (partial(unilateral.solve_structure, load=[1.0]),
      {"balance": np.empty((1, 0)), "stiffness": []}, r"stiffness: expected at least one member"),
