@@ -53,10 +53,9 @@ from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
-from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
+from pipeline.originals.articular_contacts import articular_contacts, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import (
-    ArticularModelConfig,
     ComakConfig,
     InverseKinematicsConfig,
     MuscleWalkFile,
@@ -194,17 +193,6 @@ _STATIC = {
 #: Least moment arm of a muscle that moves a coordinate [m]; OpenSim's paths over several surfaces
 #: have moments of half a millimetre on the pelvis, which they do not cross.
 _CROSSING = 2e-3
-
-
-def facing_contacts(
-    model: OsimModel,
-    config: ArticularModelConfig,
-    motion: CoordinateMotion,
-) -> tuple[JointContact, ...]:
-    """Return contacts with beds of springs; refuse surfaces that do not face along a motion."""
-    contacts = articular_contacts(model, **config.surfaces)
-    check_facing(contacts, model, motion)
-    return contacts
 
 
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
@@ -382,8 +370,7 @@ def prepare_walk(file: MuscleWalkFile, folder: Path | None = None) -> WalkSetup:
     model = OsimModel(data_file(walk.model))
     setup, prescribed = _planted(file, model, folder)
     planted = time.perf_counter()
-    motion = setup.plant.motion
-    springs = () if setup.knee else facing_contacts(model, walk, motion)
+    springs = () if setup.knee else articular_contacts(model, **walk.surfaces)
     notes = (
         *setup.notes, *_rigid_notes(springs, setup.settings, prescribed),
         *side_notes(model, springs), *material_notes(model), *_weight_notes(setup),
