@@ -1,7 +1,7 @@
 """Structures of tension-only members: cables, ligaments, muscles, and bars beside them.
 
 With the load Q that the members supply, the balance matrix B, the displacement u, the stiffnesses
-k, the contractions and pretensions d and the slacks s: B F = Q, e = -Bᵀ u, F = k (e + d + s) >= 0
+k, the pretensions d and the slacks s: B F = Q, e = -Bᵀ u, F = k (e + d + s) >= 0
 with F s = 0 (Kolesnikov 2004; of a bar F has either sign and s = 0). The forces are those of least
 Σ F² / (2 k) - F d, hence unique. docs/mechanics.md derives the complementarity problem in
 f = F / √k and σ = s √k, which (1 - ε) in place of the singular projector makes positive definite;
@@ -72,7 +72,6 @@ def solve_structure(
     stiffness: ArrayLike,
     load: ArrayLike,
     *,
-    contraction: ArrayLike = 0.0,
     pretension: ArrayLike = 0.0,
     activation: ArrayLike = 1.0,
     two_sided: ArrayLike = (),
@@ -81,11 +80,10 @@ def solve_structure(
 
     `balance` (n, m) [m, 1] has the generalised force of a unit tension of every member, `stiffness`
     (m,) [N/m] is k, and `load` (n,) [N m, N] the opposite of the external load. A taut member has
-    the force F = a k (elongation + pretension + a contraction), with one activation a, pretension
-    [m] and contraction [m] for all members or each. The activation a scales the stiffness, and the
-    initial deformation D₀ of the pretension stays (Kolesnikov 2004, eq. 31, 32, 44 and 45); that it
-    scales a contraction as well is an addition of this project. Members `two_sided`, (k,) int or
-    (m,) bool, push as well. An `InfeasibleLoadError` names a load that no tensions balance.
+    the force F = a k (elongation + pretension), with one activation a and pretension [m] for all
+    members or each: the activation scales the stiffness, and the initial deformation of the
+    pretension stays (Kolesnikov 2004, eq. 31, 32, 44 and 45). Members `two_sided`, (k,) int or (m,)
+    bool, push as well. An `InfeasibleLoadError` names a load that no tensions balance.
     """
     b = check_array("balance", balance, (None, None))
     k = check_array("stiffness", stiffness, (b.shape[1],))
@@ -93,10 +91,10 @@ def solve_structure(
     if k.size == 0:
         raise InputError("stiffness: expected at least one member, found an empty array")
     check_number("stiffness: the least", k.min(), above=0.0, unit="N/m")
-    a = _per_member("activation", activation, k.size, least=0.0)
+    a = _per_member("activation", activation, k.size)
+    check_number("activation: the least", a.min(), at_least=0.0)
     check_number("activation: the largest", a.max(), at_most=1.0)
-    offset = a * _per_member("contraction", contraction, k.size, least=0.0, unit="m")
-    offset += _per_member("pretension", pretension, k.size, unit="m")
+    offset = _per_member("pretension", pretension, k.size)
     bars = row_mask("two_sided", two_sided, k.size)
     forces, on = np.zeros(k.size), np.flatnonzero(a > 0.0)
     problem = _Scaled(b[:, on], (a * k)[on], q, offset[on], bars[on])
@@ -106,13 +104,9 @@ def solve_structure(
     return Structure(frozen(forces), frozen(-potential), frozen(b.T @ potential), switched)
 
 
-def _per_member(
-    name: str, value: ArrayLike, n: int, *, least: float | None = None, unit: str = ""
-) -> FloatArray:
+def _per_member(name: str, value: ArrayLike, n: int) -> FloatArray:
     """Return a value of every member (n,) from one value or n."""
     given = check_array(name, value, None if np.ndim(value) == 0 else (n,))
-    if least is not None:
-        check_number(f"{name}: the least", given.min(), at_least=least, unit=unit)
     return np.full(n, given) if given.ndim == 0 else given
 
 
@@ -155,7 +149,7 @@ class _Scaled:
         left, values, right = np.linalg.svd(self._g, full_matrices=False)
         keep = values > _RANK * values.max(initial=0.0)
         left, values, right = left[:, keep], values[keep], right[keep]
-        # Gᵀ inverse, of forces beyond contraction and slack to the potential.
+        # Gᵀ inverse, of forces beyond pretension and slack to the potential.
         self._inverse = (left / values) @ right
         share = 1.0 - _COMPLIANCE
         self._matrix = np.eye(offset.size) - share * right.T @ right
@@ -213,8 +207,6 @@ class Member:
     end: FloatArray
     #: Force per elongation [N/m], > 0.
     stiffness: float
-    #: Whether it pushes as well as pulls.
-    two_sided: bool = False
 
     def __post_init__(self) -> None:
         of = f"member {self.start_body} to {self.end_body}:"
@@ -242,17 +234,14 @@ class PlanarStructure:
         nodes: Sequence[str] = (),
     ) -> None:
         self.segments, self.members, self.nodes = tuple(segments), tuple(members), tuple(nodes)
-        known = [GROUND]
-        for segment in self.segments:
-            check_in(f"segment {segment.name}: parent", segment.parent, known)
-            known.append(segment.name)
-        known += self.nodes
-        check_unique("bodies", known)
-        for member in self.members:
-            for body in (member.start_body, member.end_body):
-                check_in("member: body", body, known)
+        known = [each.name for each in self.segments] + list(self.nodes)
+        check_unique("bodies", [GROUND, *known])
+        for k, segment in enumerate(self.segments):
+            check_in(f"segment {segment.name}: parent", segment.parent, [GROUND, *known[:k]])
+        for body in [end for each in self.members for end in (each.start_body, each.end_body)]:
+            check_in("member: body", body, [GROUND, *known])
         # The ground is the last body.
-        self._bodies = {name: k for k, name in enumerate([*known[1:], GROUND])}
+        self._bodies = {name: k for k, name in enumerate([*known, GROUND])}
         count, ground = len(self.segments), len(self._bodies) - 1
         self._joints = np.zeros(ground + 1, dtype=np.complex128)
         self._joints[:count] = [complex(*each.joint) for each in self.segments]
@@ -267,19 +256,14 @@ class PlanarStructure:
         return np.array([member.stiffness for member in self.members])
 
     @property
-    def two_sided(self) -> NDArray[np.bool_]:
-        """Whether each of the m members pushes as well as pulls, (m,) bool [1]."""
-        return np.array([member.two_sided for member in self.members], dtype=np.bool_)
-
-    @property
     def balance(self) -> FloatArray:
         """Balance matrix (n, m) [m, 1]: generalised forces of unit tensions of the m members."""
         columns = [
-            self.generalised_force(member.start_body, member.start, member.pull)
-            + self.generalised_force(member.end_body, member.end, -member.pull)
-            for member in self.members
+            self.generalised_force(each.start_body, each.start, each.pull)
+            - self.generalised_force(each.end_body, each.end, each.pull)
+            for each in self.members
         ]
-        return np.array(columns).reshape(len(columns), len(self.segments) + 2 * len(self.nodes)).T
+        return np.column_stack(columns)
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
         """Return the generalised force (n,) [N m, N] of a force (2,) [N] at a point (2,) [m]."""
@@ -293,13 +277,10 @@ class PlanarStructure:
         self, forces: ArrayLike, loads: Sequence[tuple[str, ArrayLike]] = ()
     ) -> FloatArray:
         """Return forces of the joints on segments (s, 2) [N] by tensions (m,), loads (2,) [N]."""
-        tension = check_array("forces", forces, (len(self.members),))
         pulls = np.zeros((len(self._bodies), 2))
-        for body, force in loads:
-            pulls[self._bodies[check_in("loads: body", body, self._bodies)]] += check_array(
-                "loads: force", force, (2,)
-            )
-        for member, f in zip(self.members, tension, strict=True):
+        for member, f in zip(self.members, check_array("forces", forces, (None,)), strict=True):
             pulls[self._bodies[member.start_body]] += f * member.pull
             pulls[self._bodies[member.end_body]] -= f * member.pull
+        for body, force in loads:
+            pulls[self._bodies[check_in("loads: body", body, self._bodies)]] += force
         return -(self._pose.tree.carried.T @ pulls[:-1])[: len(self.segments)]

@@ -653,7 +653,7 @@ def test_activation():
         bars["activation"] = activation
         kept = solve_structure(c, s, load, pretension=initial, **bars).forces
         assert_allclose(kept, formula, rtol=0.0, atol=1e-9)
-        scaled = solve_structure(c, s, load, contraction=initial, **bars).forces
+        scaled = solve_structure(c, s, load, pretension=activation * initial, **bars).forces
         off = max(off, np.abs(scaled - formula).max())
     assert off > 0.1  # D₀ is not scaled as well
     matrix, load = square()
