@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.complementarity import (
-    row_mask,
     solve_complementarity,
 )
 from dynamics.mechanics.planar import Tree, as_complex
@@ -74,7 +73,7 @@ def solve_structure(
     *,
     pretension: ArrayLike = 0.0,
     activation: ArrayLike = 1.0,
-    two_sided: ArrayLike = (),
+    two_sided: ArrayLike = False,
 ) -> Structure:
     """Return the tensions of a structure of tension-only members, balance @ forces = load.
 
@@ -82,7 +81,7 @@ def solve_structure(
     (m,) [N/m] is k, and `load` (n,) [N m, N] the opposite of the external load. A taut member has
     the force F = a k (elongation + pretension), with one activation a and pretension [m] for all
     members or each: the activation scales the stiffness, and the initial deformation of the
-    pretension stays (Kolesnikov 2004, eq. 31, 32, 44 and 45). Members `two_sided`, (k,) int or (m,)
+    pretension stays (Kolesnikov 2004, eq. 31, 32, 44 and 45). Members that are `two_sided`, (m,)
     bool, push as well. An `InfeasibleLoadError` names a load that no tensions balance.
     """
     b = check_array("balance", balance, (None, None))
@@ -95,10 +94,14 @@ def solve_structure(
     check_number("activation: the least", a.min(), at_least=0.0)
     check_number("activation: the largest", a.max(), at_most=1.0)
     offset = _per_member("pretension", pretension, k.size)
-    bars = row_mask("two_sided", two_sided, k.size)
+    bars = np.broadcast_to(np.asarray(two_sided, dtype=np.bool_), k.shape)
     forces, on = np.zeros(k.size), np.flatnonzero(a > 0.0)
-    problem = _Scaled(b[:, on], (a * k)[on], q, offset[on], bars[on])
-    forces[on], potential, exclusions = problem.solve()
+    root = np.sqrt((a * k)[on])
+    # Rows of equal size, so that moments and forces have equal weight in the rank.
+    size = _row_sizes(b[:, on] * root)
+    g, held = b[:, on] * root / size[:, None], offset[on] * root
+    scaled, potential, exclusions = _solve_scaled(g, q / size, held, bars[on], root)
+    forces[on], potential = root * scaled, potential / size
     _check_balance(b, a * k, forces, a * k * offset, q)
     switched = tuple(int(on[row]) for row in exclusions)
     return Structure(frozen(forces), frozen(-potential), frozen(b.T @ potential), switched)
@@ -130,55 +133,31 @@ def _row_sizes(rows: FloatArray) -> FloatArray:
     return np.where(size > 0.0, size, 1.0)
 
 
-class _Scaled:
-    """A structure whose stiffnesses and rows have been scaled to one: G f = q, f = F / √k."""
-
-    def __init__(
-        self,
-        b: FloatArray,
-        k: FloatArray,
-        q: FloatArray,
-        offset: FloatArray,
-        bars: NDArray[np.bool_],
-    ) -> None:
-        self._root = np.sqrt(k)
-        # Rows of equal size, so that moments and forces have equal weight in the rank.
-        self._size = _row_sizes(b * self._root)
-        self._g, self._q = b * self._root / self._size[:, None], q / self._size
-        self._offset, self._bars = offset * self._root, bars
-        left, values, right = np.linalg.svd(self._g, full_matrices=False)
-        keep = values > _RANK * values.max(initial=0.0)
-        left, values, right = left[:, keep], values[keep], right[keep]
-        # Gᵀ inverse, of forces beyond pretension and slack to the potential.
-        self._inverse = (left / values) @ right
-        share = 1.0 - _COMPLIANCE
-        self._matrix = np.eye(offset.size) - share * right.T @ right
-        self._constant = share * self._inverse.T @ self._q + self._matrix @ self._offset
-
-    def solve(self) -> tuple[FloatArray, FloatArray, list[int]]:
-        """Return forces (m,) [N], potential (n,) [m, rad] and exclusions."""
-        rows, root = np.flatnonzero(~self._bars), self._root[~self._bars]
-        # Scaled back, so that the most negative force is the first to be excluded.
-        matrix = root[:, None] * self._matrix[np.ix_(rows, rows)] * root
-        solution = solve_complementarity(matrix, root * self._constant[rows])
-        forces, potential = self._forces(rows, solution.y > 0.0, root * solution.x)
-        switched = [int(rows[row]) for row in solution.exclusions]
-        return self._root * forces, potential / self._size, switched
-
-    def _forces(
-        self, rows: NDArray[np.int_], pulls: NDArray[np.bool_], slack: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return f (m,) and the potential (n,) for taut and slack one-sided members."""
-        taut, slacks = self._bars.copy(), np.zeros(self._bars.size)
-        taut[rows], slacks[rows] = pulls, slack
-        g, offset = self._g[:, taut], self._offset[taut]
-        inverse = np.linalg.pinv(g, rcond=_RANK)
-        forces = np.zeros(taut.size)
-        forces[taut] = offset + inverse @ (self._q - g @ offset)
-        # Beyond rounding they are positive, for those with ε are.
-        forces = np.where(self._bars, forces, np.maximum(forces, 0.0))
-        potential = self._inverse @ (self._matrix @ slacks + self._constant - slacks - self._offset)
-        return forces, potential + (forces[taut] - offset - potential @ g) @ inverse
+def _solve_scaled(
+    g: FloatArray, q: FloatArray, offset: FloatArray, bars: NDArray[np.bool_], root: FloatArray
+) -> tuple[FloatArray, FloatArray, list[int]]:
+    """Return f = F / √k (m,), potential (n,) and exclusions of G f = q, by the roots √k (m,)."""
+    left, values, right = np.linalg.svd(g, full_matrices=False)
+    keep = values > _RANK * values.max(initial=0.0)
+    left, values, right = left[:, keep], values[keep], right[keep]
+    # Gᵀ inverse, of forces beyond pretension and slack to the potential.
+    inverse, share = (left / values) @ right, 1.0 - _COMPLIANCE
+    matrix = np.eye(offset.size) - share * right.T @ right
+    constant = share * inverse.T @ q + matrix @ offset
+    # Scaled back to F, so that the most negative force is the first to be excluded.
+    rows, scale = np.flatnonzero(~bars), root[~bars]
+    factors = scale[:, None] * matrix[np.ix_(rows, rows)] * scale
+    solution = solve_complementarity(factors, scale * constant[rows])
+    taut, slack, forces = bars.copy(), np.zeros(offset.size), np.zeros(offset.size)
+    taut[rows], slack[rows] = solution.y > 0.0, scale * solution.x
+    pulling, held = g[:, taut], offset[taut]
+    back = np.linalg.pinv(pulling, rcond=_RANK)
+    forces[taut] = held + back @ (q - pulling @ held)
+    # Beyond rounding they are positive, for those with ε are.
+    forces = np.where(bars, forces, np.maximum(forces, 0.0))
+    potential = inverse @ (matrix @ slack + constant - slack - offset)
+    potential += (forces[taut] - held - potential @ pulling) @ back
+    return forces, potential, [int(rows[row]) for row in solution.exclusions]
 
 
 @dataclass(frozen=True, eq=False)
