@@ -28,6 +28,10 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
+#: Angles beyond two turns [rad] are in degrees. Three or more that move by no more than half a
+#: turn [rad], but one by 10 degrees, and none beyond a turn, are in radians.
+_TWO_TURNS, _TURN, _MOVES = 4.0 * np.pi, 7.0, (0.18, np.pi)
+
 
 class CoordinateTable:
     """Columns of a table that are coordinates of a model, by name or path, also with /value."""
@@ -59,6 +63,22 @@ class CoordinateTable:
         degrees = name in self._angles and name not in self._radians
         return np.radians(self._column(name)) if degrees else self._column(name)
 
+    def check_angles(self) -> None:
+        """Refuse angles whose values are those of the other unit."""
+        for stated, other, header in (("radians", "degrees", "yes"), ("degrees", "radians", "no")):
+            in_radians = stated == "radians"
+            names = [name for name in self._angles if (name in self._radians) == in_radians]
+            columns = self.table.values[:, [self.columns[name] for name in names]]
+            largest = float(np.abs(columns).max(initial=0.0))
+            moves = np.ptp(columns, axis=0)
+            small = _MOVES[0] <= moves.max(initial=0.0) <= _MOVES[1] and largest <= _TURN
+            if largest > _TWO_TURNS if in_radians else small and np.count_nonzero(moves) > 2:
+                raise InputError(
+                    f"{self.table.source}: expected angles in {stated}, found angles up to "
+                    f"{largest:.3g}, as of {other}; state inDegrees={header} in the header if they "
+                    f"are in {other}"
+                )
+
 
 #: Slack of instants relative to the time step, and of frequencies.
 _SLACK = 1e-6
@@ -77,6 +97,7 @@ def read_motion(
     table = path if isinstance(path, MotionTable) else read_motion_table(path)
     path = table.source
     found = CoordinateTable(table, system)
+    found.check_angles()
     values = table.values.copy()
     for name, k in found.columns.items():
         values[:, k] = found.in_si(name)

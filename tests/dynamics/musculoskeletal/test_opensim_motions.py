@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,9 +18,7 @@ from dynamics.musculoskeletal.marker_kinematics import (
     follow_markers,
 )
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
-from dynamics.musculoskeletal.motion_input import (
-    read_motion,
-)
+from dynamics.musculoskeletal.motion_input import CoordinateTable, read_motion
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.prescribed_motion import BodyForce, Course, write_external_loads
@@ -211,6 +210,24 @@ def write(path, hip, time=TIME, *, in_degrees=False):
     values = np.column_stack([hip, np.ones_like(time)])
     write_motion_table(path, MotionTable(("hip", "height"), time, values, in_degrees))
     return path
+
+
+def test_angles_of_the_other_unit_are_refused(tmp_path):
+    hip = np.linspace(0.0, 40.0, len(TIME))
+    with pytest.raises(InputError, match=r"in radians, found angles up to 40,.* inDegrees=yes"):
+        read_motion(write(tmp_path / "a.mot", hip), SYSTEM, settings())
+    found = read_motion(write(tmp_path / "b.mot", hip, in_degrees=True), SYSTEM, settings())
+    assert found.values[-1, 0] == pytest.approx(np.radians(40.0))
+
+
+@pytest.mark.parametrize(("largest", "refused"), [(0.05, False), (1.0, True), (4.0, False)])
+def test_small_angles_stated_as_degrees_are_refused(largest, refused):
+    """Three angles that move by less than 10 degrees, or by more than half a turn, are taken."""
+    leg = SimpleNamespace(coordinates=("hip", "knee", "ankle"), rotational=(True, True, True))
+    values = np.linspace(0.0, 1.0, len(TIME))[:, None] * [largest, -0.5 * largest, 0.1]
+    table = CoordinateTable(MotionTable(leg.coordinates, TIME, values, True, "walk.mot"), leg)
+    with pytest.raises(InputError, match="in degrees") if refused else nullcontext():
+        table.check_angles()
 
 
 @pytest.mark.parametrize(
