@@ -125,7 +125,7 @@ def value_of(content, about, part, quantity, statistic):
     return row["value"]
 
 
-@pytest.mark.parametrize("about", ["pose given", "load given", "pose given, all samples"])
+@pytest.mark.parametrize("about", ["pose given", "load given"])
 @pytest.mark.parametrize("compartment", COMPARTMENTS)
 def test_errors_are_those_of_the_validation(tiny_run, content, compartment, about):
     truth = stored(tiny_run, "validation.json")
