@@ -45,7 +45,6 @@ from pipeline.design_space.sampling import (
     design_paths,
     fit_designs,
     parametric_space,
-    path_errors,
     sample_designs,
     unlearnt_samples,
 )
@@ -180,7 +179,6 @@ class DesignsDocument(Computed):
     drawn: int
     dropped: dict[str, int]
     counts: dict[str, int]
-    path_errors: dict[str, float]
     family: str
     unseen: list[DesignOutcome]
     held_out: list[DesignOutcome]
@@ -365,8 +363,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     tables = {"training": training, "unseen": unseen, "held_out": held_out}
     knee = _with_header(run, knee, tables, judged)
     run.save(knee)
-    away = path_errors(config, designs, paths, space)
-    document = _document(run, drawn, evaluated, away, knee, judged_unseen, judged)
+    document = _document(run, drawn, evaluated, knee, judged_unseen, judged)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, config, knee)
     return document
@@ -395,7 +392,6 @@ def _document(
     run: Run,
     drawn: Drawn,
     evaluated: pd.DataFrame,
-    away: dict[str, float],
     knee: ContactSurrogate,
     unseen: list[DesignOutcome],
     judged: list[DesignOutcome],
@@ -408,7 +404,6 @@ def _document(
         drawn=drawn.drawn,
         dropped=drawn.dropped,
         counts=counts_of(evaluated, config),
-        path_errors=away,
         family=str(knee.header["family"]),
         unseen=unseen,
         held_out=judged,
