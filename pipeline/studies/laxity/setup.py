@@ -136,6 +136,19 @@ def prepare(config: Config, job: Job) -> LaxitySetup:
     return LaxitySetup(config, settings, settings.test, model, original)
 
 
+def strained(setup: LaxitySetup) -> LaxitySetup:
+    """Return the setup whose groups have their strains at rest in the test of least flexion."""
+    settings, model = setup.settings, setup.model
+    of = {name: settings.groups.get(name, settings.prior) for name in model.uncertain.groups}
+    stated = ((name, spreads.reference_strain) for name, spreads in of.items())
+    strains = {name: strain for name, strain in stated if strain is not None}
+    if not strains:
+        return setup
+    test = model.tests[int(setup.flexion.argmin())]
+    pose = Pose(*model.uncertain.knee.rest(test, model.start).tolist())
+    return replace(setup, model=replace(model, uncertain=model.uncertain.at_strains(strains, pose)))
+
+
 def _contact(
     config: Config, settings: LaxityConfig, job: Job
 ) -> tuple[OriginalModel, ContactModel, Pose]:

@@ -42,7 +42,7 @@ from pipeline.studies.laxity.documents import (
     TestedLaxity,
 )
 from pipeline.studies.laxity.page import Page, pictures
-from pipeline.studies.laxity.setup import LaxitySetup, prepare
+from pipeline.studies.laxity.setup import LaxitySetup, prepare, strained
 
 #: Half width of 90 % of a normal distribution, over its standard deviation.
 NORMAL_90 = 1.6448536269514722
@@ -85,6 +85,7 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
     """Compute the tests, calibrate the ligaments if tests are measured, and return the results."""
     with one_thread:
         setup.original.prepare(say)
+        setup = strained(setup)
         say(f"{len(setup.tests)} laxity tests")
         given = setup.model.base
         calibration = _calibrated(setup, job) if setup.settings.calibrated else None
@@ -189,7 +190,7 @@ def _document(
     setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
     given, (knee, answer) = knees["given"], list(knees.values())[-1]
-    notes = [*job.notes, *_slack_notes(given.knee, given.answer.states)]
+    notes = [*job.notes, *_slack_notes(setup, given.answer.states)]
     contact, model = "contact model", setup.original.model
     if setup.settings.run:
         contact = f"surrogate of {setup.settings.run}"
@@ -232,20 +233,21 @@ def _other_rests(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
         )
 
 
-def _slack_notes(knee: LaxityKnee, tests: Sequence[LaxityStates]) -> Iterator[str]:
+def _slack_notes(setup: LaxitySetup, tests: Sequence[LaxityStates]) -> Iterator[str]:
     """Yield which bundles of the table are far from pulling in all states of tests."""
-    poses = np.concatenate([each.poses for each in tests])
-    largest = ligament_strains(knee.ligaments, poses).max(axis=0)
-    slack = [
-        f"{each.name} by {-100 * strain:.0f} %"
-        for each, strain in zip(knee.ligaments, largest, strict=True)
-        if strain < -_SLACK
-    ]
+    uncertain, poses = setup.model.uncertain, np.concatenate([each.poses for each in tests])
+    largest = ligament_strains(uncertain.knee.ligaments, poses).max(axis=0)
+    slack = np.flatnonzero(largest < -_SLACK).tolist()
     if slack:
+        names = [f"{uncertain.knee.ligaments[k].name} by {-100 * largest[k]:.0f} %" for k in slack]
+        worst = int(largest.argmin())
+        group = next(name for name, members in uncertain.groups.items() if worst in members)
         yield (
             f"expected bundles that pull in some test, found bundles that are slack in all: "
-            f"{', '.join(slack)}: are their rest lengths those of paths around bone? Take "
-            "them from strains at a known pose (docs/howto/laxity.md)"
+            f"{', '.join(names)}: rest lengths of paths around bone are too long for straight "
+            "bundles; state the strain of each such group near extension from the literature, "
+            f"such as reference_strain = 0.03 in [laxity.groups.{group}] (docs/howto/laxity.md has "
+            "strains)"
         )
 
 

@@ -214,14 +214,25 @@ def test_a_surrogate_stands_for_the_contact_model(tiny_run, tmp_path, monkeypatc
     assert f"of those by the contact model, found {', '.join(off)};" in compared
 
 
-def test_bundles_that_are_slack_in_all_states_are_told(tmp_path):
+def test_bundles_that_are_slack_in_all_states_are_told_and_strained(tmp_path):
     bundles = pd.read_csv(table_of_bundles(tmp_path))
     bundles.loc[3, "rest_length_mm"] *= 1.3
     bundles.to_csv(tmp_path / "slack.csv", index=False)
     document, out = conducted(tmp_path, "slack", ligaments=tmp_path / "slack.csv", torque=0.1)
     strain = pd.read_csv(out / "tensions.csv").groupby("bundle").strain_percent.max()
     (note,) = (note for note in document["notes"] if "slack in all" in note)
-    assert f"slack in all: LCL1 by {-strain['LCL1']:.0f} %: are" in note
+    assert f"slack in all: LCL1 by {-strain['LCL1']:.0f} %: rest" in note
+    remedy = "reference_strain = 0.03 in [laxity.groups.LCL]"
+    assert remedy in note
+    more = f"groups.LCL.{remedy.split(' in ')[0]}"
+    document, out = conducted(
+        tmp_path, "mended", ligaments=tmp_path / "slack.csv", torque=0.1, more=more
+    )
+    assert not any("slack in all" in note for note in document["notes"])
+    tensions = pd.read_csv(out / "tensions.csv")
+    rest = tensions[(tensions.bundle == "LCL1") & (tensions.load == 0.0)]
+    # The knee of the table rests elsewhere than with a bundle that pulls.
+    assert_allclose(rest.strain_percent, 3.0, rtol=0.1)
 
 
 def test_bundles_pass_through_a_plate_from_either_side():
