@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from dataclasses import replace as replaced
 from importlib.metadata import version
@@ -54,15 +54,13 @@ from pipeline.originals.contact_original import build_knee, preparation_of
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.preparation.findings import Findings
 from pipeline.progress import Stage, StageCounter, rounded
-from pipeline.reports.charts import parity_chart
-from pipeline.reports.figures import Picture
 from pipeline.reports.live_knee import live_section
 from pipeline.reports.pages import write_page
-from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, GaitSimulation
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import learn_domain
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
-from pipeline.store.run_documents import MODELS, Computed
+from pipeline.store.run_documents import Computed
 from pipeline.store.samples import digest, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -251,7 +249,6 @@ def write_designs_page(
             ("told by the surrogate", "told"),
         ],
         parameters=[(row["name"], row) for row in document.parameters],
-        pictures=list(_parity(document)),
         live=live_designs(knee, config),
         config_text=dump_config(config),
     )
@@ -266,16 +263,6 @@ def _row(design: DesignOutcome) -> dict[str, Any]:
     ]
     errors = dict.fromkeys(ERRORS) | design.errors
     return errors | design.values | {"told": "; ".join(told) or "nothing"}
-
-
-def _parity(document: DesignsDocument) -> Iterator[Picture]:
-    """Yield the key outputs of the surrogate over those of the original model."""
-    cycles = [each.outputs for each in document.held_out if not each.failures]
-    for name in KEY_OUTPUTS if cycles else ():
-        truth, other = (np.array([c[m][name] for c in cycles]) for m in MODELS)
-        text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
-        found = {"designs": truth}, {"designs": other}
-        yield parity_chart(f"parity-{name}", text, *found, OUTPUTS[name].axis)
 
 
 def _domain(
