@@ -131,27 +131,18 @@ def simulate_strike(
     """
     check_number("duration", duration, above=0.0, unit="s")
     times = np.linspace(0.0, duration, check_count("samples", samples, at_least=2))
-    start = coordinates(assembly, position, velocity)
     problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
-    return problem.simulate(*start, times, atol=1e-10, rtol=1e-9, method="LSODA")
+    return problem.simulate(position, velocity, times, atol=1e-10, rtol=1e-9, method="LSODA")
 
 
-def coordinates(
-    assembly: Assembly, position: ArrayLike, velocity: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """Return checked free coordinates and rates, (F,) each [rad, m]."""
-    count = len(assembly.coordinate_names)
-    q = check_array("position", position, (count,))
-    return q, check_array("velocity", velocity, (count,))
-
-
-def check_free(assembly: Assembly) -> None:
-    """Raise an InputError unless impulses move every coordinate."""
+def check_free(assembly: Assembly, position: ArrayLike, velocity: ArrayLike) -> FloatArray:
+    """Return M (F, F) [kg m², kg], or raise an InputError unless impulses move all coordinates."""
     if assembly.closures or not assembly.free.all():
         raise InputError(
             "assembly: expected free chains without closures under impulses, found closures or "
             "prescribed angles; simulate them with `simulate_strike`"
         )
+    return assembly.terms(0.0, position, velocity)[0]
 
 
 def standing_start(
@@ -160,7 +151,7 @@ def standing_start(
     ground: CompliantGround,
     position: ArrayLike,
     velocity: ArrayLike,
-    standing: str | Sequence[str],
+    standing: Sequence[str],
 ) -> tuple[FloatArray, FloatArray]:
     """Return position and rates (F,) [m, rad] with points at rest on the ground under the weight.
 
@@ -168,15 +159,12 @@ def standing_start(
     rates become those after impulses that stop the points, v - M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v: of all rates
     with the points at rest the nearest in kinetic energy.
     """
-    q, v = coordinates(assembly, position, velocity)
-    check_free(assembly)
+    mass, names = check_free(assembly, position, velocity), [each.name for each in points]
+    q, v = np.array(position), np.asarray(velocity)
     if not assembly.coordinate_names[-1].endswith(" base y"):
         raise InputError("assembly: expected a free hip, found a pinned one; leave out `anchor`")
-    names = [each.name for each in points]
-    wanted = [standing] if isinstance(standing, str) else list(standing)
-    if not wanted:
-        raise InputError("standing: expected at least one point, found none")
-    rests = np.isin(names, [check_in("standing", each, names) for each in wanted])
+    check_unique("standing", standing, some=True)
+    rests = np.isin(names, [check_in("standing", each, names) for each in standing])
     contacts = GroundContacts(assembly, points)
     share = assembly.weight / rests.sum() / ground.normal.stiffness
     depth = share ** (1.0 / ground.normal.exponent)
@@ -189,7 +177,7 @@ def standing_start(
             f"{np.round(1e3 * heights, 3).tolist()} mm of {names}; change the angles or `standing`"
         )
     rows = at.part(rests).rows()[2]
-    to_velocity = np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T)
+    to_velocity = np.linalg.solve(mass, rows.T)
     # The points of one rigid foot have dependent rows: the shortest solution is that of all.
     impulse = np.linalg.lstsq(rows @ to_velocity, rows @ v)[0]
     return q, v - to_velocity @ impulse
@@ -226,10 +214,10 @@ def newton_impact(
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)
-    check_free(assembly)
-    q, v = coordinates(assembly, position, velocity)
+    mass = check_free(assembly, position, velocity)
+    q, v = np.asarray(position), np.asarray(velocity)
     rows = GroundContacts(assembly, points).at(q, v).rows()[2]
-    to_velocity = np.asarray(np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T), np.float64)
+    to_velocity = np.asarray(np.linalg.solve(mass, rows.T), dtype=np.float64)
     return jump(rows, to_velocity, v, v, restitution, friction)
 
 

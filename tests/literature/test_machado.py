@@ -52,7 +52,8 @@ APART = machado_state() + np.array([-0.0015, -0.0012, 0.05, 0.0, 0.0, 0.0])
 @shared
 def free(pull=50.0, law="hertz", kind="pchip", direction=PROXIMAL):
     """Return the motion of the package's knee with free contact over 0.5 s."""
-    return simulate_planar_knee(machado_knee(pull, law, kind, direction=direction), machado_state())
+    knee = machado_knee(pull, machado_laws()[law], kind, direction=direction)
+    return simulate_planar_knee(knee, machado_state())
 
 
 class Oracle:
@@ -403,7 +404,7 @@ def test_table_3():
     )
     assert data["femur_radius_m"] == RADIUS
     assert damped.stiffness == sphere_stiffness(RADIUS, None, 5e6, 0.46, 5e6, 0.46)
-    knee = replace(machado_knee(law=LN), pull=None)
+    knee = replace(machado_knee(law=machado_laws()[LN]), pull=None)
     n_x, n_y = vector(knee.contact(MOVING).normal)
     force = accelerations(knee, True) - accelerations(knee, False)
     assert abs(force @ [-n_y, n_x]) < 1e-9 * (force @ [n_x, n_y])

@@ -1,6 +1,7 @@
 """The planar knee beside tests/literature: impact, energy, sliding, profiles, contact points."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,10 +12,10 @@ from some_slow import some_slow
 
 from dynamics.mechanics.contact import Mode
 from dynamics.mechanics.planar_knee import (
-    MACHADO_LAWS,
     PlanarKnee,
     machado_clearance_knee,
     machado_knee,
+    machado_laws,
     machado_state,
     simulate_planar_knee,
 )
@@ -53,7 +54,7 @@ def test_hertz_impact_in_closed_form():
 
 def test_short_flight_is_not_missed():
     """Bounces shorter than a step of the integrator once let the journal through the wall."""
-    knee = machado_clearance_knee(1e-3, 150.0, ligaments=False)
+    knee = replace(machado_clearance_knee(1e-3, 150.0), ligaments=())
     motion = simulate_planar_knee(knee, machado_state(), 0.15)
     assert motion.indentation.max() < 2e-3
     assert abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
@@ -61,7 +62,7 @@ def test_short_flight_is_not_missed():
 
 @cache
 def free(law):
-    return simulate_planar_knee(machado_knee(law=law), machado_state(), 0.3)
+    return simulate_planar_knee(machado_knee(law=machado_laws()[law]), machado_state(), 0.3)
 
 
 @pytest.mark.parametrize("joint", [False, True])
@@ -74,7 +75,7 @@ def test_rate_of_the_contact_is_that_of_the_gap(joint):
     assert abs(touch.rate[0, 0]) > 0.01
 
 
-@pytest.mark.parametrize("law", some_slow(MACHADO_LAWS, "hunt-crossley".__eq__))
+@pytest.mark.parametrize("law", some_slow(list(machado_laws()), "hunt-crossley".__eq__))
 def test_energy_balances_and_dissipative_laws_only_lose(law):
     motion = free(law)
     assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
