@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -282,14 +282,9 @@ def _size(byte: int) -> int:
     return min(byte, 256 - byte)
 
 
-def read_ground(path: str | Path, *, columns: Collection[str] | None = None) -> MotionTable:
+def read_ground(path: str | Path) -> MotionTable:
     """Read forces of the ground: a C3D file as `read_plates`, others as `read_motion_table`."""
-    if not is_c3d(path):
-        return read_motion_table(path, columns=columns)
-    table = read_plates(path)
-    kept = [k for k, name in enumerate(table.names) if columns is None or name in columns]
-    names = tuple(table.names[k] for k in kept)
-    return replace(table, names=names, values=table.values[:, kept])
+    return read_plates(path) if is_c3d(path) else read_motion_table(path)
 
 
 def read_plates(path: str | Path) -> MotionTable:

@@ -32,8 +32,6 @@ class MeasuredMarkers:
     time: FloatArray
     #: Positions in the laboratory (N, M, 3) [m]; NaN where a marker is missing.
     positions: FloatArray
-    #: Where the file has 0, 0, 0, as programs write what they did not see (N, M).
-    at_origin: NDArray[np.bool_]
     source: Path
 
     def between(self, start: float | None, stop: float | None) -> Self:
@@ -42,12 +40,7 @@ class MeasuredMarkers:
         first = self.time[0] if start is None else start
         last = self.time[-1] if stop is None else stop
         rows = (self.time >= first - slack) & (self.time <= last + slack)
-        return replace(
-            self,
-            time=self.time[rows],
-            positions=self.positions[rows],
-            at_origin=self.at_origin[rows],
-        )
+        return replace(self, time=self.time[rows], positions=self.positions[rows])
 
     def seen(self) -> Self:
         """Return the markers that have a position at some instant."""
@@ -57,12 +50,8 @@ class MeasuredMarkers:
     def only(self, names: Collection[str]) -> Self:
         """Return the markers with these names."""
         kept = [k for k, name in enumerate(self.names) if name in names]
-        return replace(
-            self,
-            names=tuple(self.names[k] for k in kept),
-            positions=self.positions[:, kept],
-            at_origin=self.at_origin[:, kept],
-        )
+        names = tuple(self.names[k] for k in kept)
+        return replace(self, names=names, positions=self.positions[:, kept])
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -103,7 +92,7 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
         raise InputError(f"{path}: expected finite coordinates, found infinite ones")
     at_origin = (positions == 0.0).all(axis=2)
     positions = np.where(at_origin[:, :, None], np.nan, positions)
-    return MeasuredMarkers(names, time, positions, at_origin, source)
+    return MeasuredMarkers(names, time, positions, source)
 
 
 def _c3d(source: Path) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
@@ -185,13 +174,12 @@ def marker_notes(
             f"{file}: {', '.join(unmeasured)}: weights of markers that the file does not have; "
             f"{follows}"
         )
-    missing, at_origin = markers.missing.sum(axis=0), markers.at_origin.sum(axis=0)
+    missing = markers.missing.sum(axis=0)
     gaps = [k for k in used if missing[k]]
     if gaps:
         each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
-        stored = " or stored as 0, 0, 0" * bool(at_origin[gaps].any())
         notes.append(
-            f"{file}: markers without a position{stored} at some or all of {count} instants: "
+            f"{file}: markers without a position at some or all of {count} instants: "
             f"{each}; {follows} there: fill the gaps if the motion jumps"
         )
     return tuple(notes)

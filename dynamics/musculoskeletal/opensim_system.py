@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.motion.c3d import is_c3d
-from dynamics.motion.motion_tables import write_motion_table
 from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
 from dynamics.musculoskeletal.plant import Contractions, LigamentSet, MuscleSet
 from foundation.base.checks import FloatArray
@@ -168,11 +166,7 @@ class OpenSimSystem:
                 if external_loads is not None:
                     self.external_loads = read_external_loads(external_loads, self.bodies)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
-                    data = self.external_loads.data_file
-                    if is_c3d(data):
-                        data = Path(folder) / "forces.sto"
-                        write_motion_table(data, self.external_loads.table)
-                    loads.setDataFileName(str(data))
+                    loads.setDataFileName(str(self.external_loads.data_file))
                     self._model.addModelComponent(loads)
                     self._loads = _members(loads)
                 state = self._model.initSystem()

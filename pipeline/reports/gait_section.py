@@ -17,7 +17,7 @@ from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import spacing_of
 from pipeline.reports.units import in_unit, number, percent
 from pipeline.stages.gait_cycle import WearOfCycle
-from pipeline.store.quantities import quantity_of, to_display
+from pipeline.store.quantities import quantity_of
 from pipeline.store.run_documents import (
     LOADS,
     MODELS,
@@ -57,23 +57,16 @@ def combinations_of(stored: Combinations) -> dict[str, Any]:
 
 
 def _compared(row: CombinationResult) -> dict[str, Any]:
-    """Return the figures of a combination: RMS differences over peak or range, and of peaks."""
+    """Return the figures of a combination: RMS differences over peak or range."""
     anterior, rotation = (row.differences[name] for name in ("anterior_m", "rotation_rad"))
     pressures = [row.differences[column] for column in PRESSURES]
-    axial = {name: row.differences[f"{name}_force_y_N"] for name in COMPARTMENTS}
     worn, other = (sum(row.wear[name]) for name in MODELS)
     times = [row.statistics[name].elapsed for name in MODELS]
     return {
         "name": row.name,
         "load_percent": max(load_shares({c: row.differences[c] for c in LOADS}).values()),
-        **{f"{name}_force_percent": percent(load.rms, load.peak) for name, load in axial.items()},
-        **to_display({"rotation_rad": rotation.rms}),
-        "anterior_um": 1e6 * anterior.rms,
         "anterior_percent": percent(anterior.rms, anterior.range),
         "rotation_percent": percent(rotation.rms, rotation.range),
-        "peak_difference_percent": max(
-            (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
-        ),
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
         "wear_percent": percent(other - worn, worn),
         "cycle_ratio": times[0] / times[1],
@@ -111,11 +104,6 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
         f"{side}_percent": percent(surrogate - original, original)
         for side, original, surrogate in zip(sides, *volumes.tolist(), strict=True)
     }
-    worn = wear.depth_m[0] > 0.0
-    apart, shear, distance = (
-        float(np.sqrt(np.mean((values[1] - values[0])[worn] ** 2))) if worn.any() else 0.0
-        for values in (wear.depth_m, wear.cross_shear, wear.distance_m)
-    )
     parts = [f"{model} {side}" for model in MODELS for side in COMPARTMENTS]
     return {
         **dict(zip(_CONSTANTS, constants.tolist(), strict=True)),
@@ -124,10 +112,7 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
             f"{name}_um": 1e12 * float(depth.max())
             for name, depth in zip(MODELS, wear.depth_m, strict=True)
         },
-        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
         "largest_cross_shear_ratio": wear.cross_shear.max(axis=1).tolist(),
-        "cross_shear_rms_ratio": shear,
-        "distance_rms_over_largest_percent": percent(distance, float(wear.distance_m[0].max())),
         "footprint": {
             part: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
             for part, (area, x, _, z) in zip(parts, wear.footprint.reshape(4, 4), strict=True)

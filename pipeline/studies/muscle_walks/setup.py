@@ -44,11 +44,7 @@ from dynamics.musculoskeletal.marker_kinematics import (
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.motion_input import (
-    CoordinateTable,
-    filter_edge_notes,
-    read_motion,
-)
+from dynamics.musculoskeletal.motion_input import CoordinateTable, read_motion
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -84,10 +80,9 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     assert config is not None
     if not model.contacts:  # Nothing presses secondary coordinates anywhere.
         config = config.model_copy(update={"constrained": False})
-    settings, sweep, files, notes = None, None, MarkerFiles(None, None), tuple[str, ...]()
+    settings, sweep, files = None, None, MarkerFiles(None, None)
     if config.settings is not None:
-        path = data_file(config.settings)
-        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
+        settings, sweep, files = read_marker_settings(data_file(config.settings))
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
     changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
     settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
@@ -110,7 +105,7 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     errors = replace(found.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
     motion = replace(found.motion, source=str((folder / MOTION).resolve()))
-    return found._replace(motion=motion, notes=(*notes, *found.notes))
+    return found._replace(motion=motion)
 
 
 def _functions(
@@ -164,14 +159,14 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     if secondary is not None:
         changes["secondary"] = secondary
     if known is not None:
-        return replace(known, kind=config.kind, **changes)
+        return replace(known, **changes)
     missing = [key for key in ("coupled", "secondary") if key not in changes]
     if missing:
         raise InputError(
             "inverse_kinematics.settings: expected a file of settings, or "
             f"{', '.join(f'inverse_kinematics.{key}' for key in missing)}"
         )
-    return Sweep(kind=config.kind, **changes)
+    return Sweep(**changes)
 
 
 def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
@@ -214,12 +209,14 @@ def facing_contacts(
 
 
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
-    """Return what is contradictory or assumed about medial and lateral."""
+    """Return a note on contacts whose medial and lateral compartments are assumed."""
     split = {contact.name for contact in contacts if is_split(contact)}
     return tuple(
-        f"{model.path.name}, {contact.name}: {note}"
+        f"{model.path.name}, {contact.name}: expected the side of the leg in the names of bodies "
+        "and joints, which end with _r or _l, found none; medial and lateral are those of a right "
+        "knee: rename its bodies if the knee is a left one"
         for contact in model.contacts
-        if contact.name in split and (note := leg_side(model, contact.bed).note)
+        if contact.name in split and not leg_side(model, contact.bed).leg
     )
 
 
@@ -311,8 +308,9 @@ def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) 
     known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    notes = () if source is None else source.notes(known)
-    notes += model.notes(free)
+    if source is not None:
+        check_coordinates("prescribed_coordinates", source.prescribed, known)
+    notes = model.notes(free)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
@@ -483,7 +481,6 @@ def _planted(
     knee = _knee(file, model, system, motion) if static else None
     if knee is not None:
         motion = motion.between(knee.start, knee.stop)
-    notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
