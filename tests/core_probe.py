@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from dynamics.ligaments.bundles import pack
 from foundation.core import building
-from foundation.core.library import SCRATCH, STRUCTS, Record, address, open_library
+from foundation.core.library import CORE, SCRATCH, STRUCTS, Record, address, open_library
 
 _SOURCE = Path(__file__).parent / "surrogates" / "core" / "probe.c"
 BUILDS = building.builds()[: open_library("plain").knee_level() + 1]
@@ -126,3 +127,11 @@ def size_of(name):
 def size_in_python(name):
     """Bytes of a struct as `ctypes` lays it out."""
     return ctypes.sizeof(STRUCTS[name])
+
+
+def bundle_forces(ligaments, pose):
+    """Return generalised forces (6,) [N m, N] of bundles and their derivatives (6, 6)."""
+    force, jacobian = np.zeros(6), np.zeros((6, 6))
+    packed, at = pack(ligaments).packed(), pose.array
+    CORE.add_ligaments(packed.address, address(at), 1, address(force), address(jacobian))
+    return force, jacobian

@@ -161,13 +161,12 @@ static void add_wrench(const double *pose, const double *wrench, const double *b
             jacobian[6 * k + i] += dot_product(f.axes[k], cross_product(moment, f.axes[i]));
 }
 
-/* Add the forces of the springs and, if wanted, their derivatives; return the stored energy. */
-static double add_restraint(const simulation *s, const double *pose, double *force, double *jacobian)
+/* Add the forces of the springs and, if wanted, their derivatives. */
+static void add_restraint(const simulation *s, const double *pose, double *force, double *jacobian)
 {
     const path *p = &s->neutral;
     const int piece = piece_at(p->count + 1, p->flexion, pose[0]), stride = 5 * p->count;
     const double t = pose[0] - p->flexion[piece], *q = p->pieces + 5 * piece;
-    double energy = 0.0;
     int k;
     for (k = 1; k < 6; k++, q++) {
         const double stiffness = s->stiffness[k], gap = s->gap[k];
@@ -177,13 +176,11 @@ static double add_restraint(const simulation *s, const double *pose, double *for
         if (stiffness == 0.0 || fabs(away) < gap)
             continue;
         force[k] -= stiffness * stretch;
-        energy += 0.5 * stiffness * stretch * stretch;
         if (!jacobian)
             continue;
         jacobian[7 * k] -= stiffness;
         jacobian[6 * k] += stiffness * ((3.0 * a * t + 2.0 * b) * t + c);
     }
-    return energy;
 }
 
 /* Add the forces of the four loads and, if wanted, their derivatives: rates of the loads give rates. */
@@ -197,10 +194,10 @@ static void add_loads(const simulation *s, const double *pose, const double *loa
     force[3] -= loads[AP - AXIAL];
 }
 
-double forces_at(const simulation *s, const double *pose, const double *loads, const double *wrench,
-                 const double *by_pose, int wanted, double *force, double *jacobian)
+void forces_at(const simulation *s, const double *pose, const double *loads, const double *wrench,
+               const double *by_pose, int wanted, double *force, double *jacobian)
 {
-    double shifted[6], *const slopes = wanted ? jacobian : 0, energy;
+    double shifted[6], *const slopes = wanted ? jacobian : 0;
     int k;
     clear(6, force);
     if (wanted)
@@ -209,8 +206,8 @@ double forces_at(const simulation *s, const double *pose, const double *loads, c
         shifted[k] = pose[k] + s->offset[k];
     add_wrench(shifted, wrench, by_pose, s->factor, force, slopes);
     add_loads(s, pose, loads, force, slopes);
-    energy = add_restraint(s, pose, force, slopes);
-    return energy + add_ligaments(&s->bundles, pose, wanted, force, jacobian);
+    add_restraint(s, pose, force, slopes);
+    add_ligaments(&s->bundles, pose, wanted, force, jacobian);
 }
 
 void forces_by_time(const simulation *s, const double *pose, const double *rates, const double *jacobian,

@@ -104,10 +104,9 @@ typedef struct {
     int max_steps;             /* that are tried */
 } step_limits;
 
-/* Add the generalised forces (6) of bundles at a pose and, if wanted, their derivatives (6 x 6); return
-   the energy [J]. */
-KNEE_API double add_ligaments(const ligaments *l, const double *pose, int wanted, double *force,
-                              double *jacobian);
+/* Add the generalised forces (6) of bundles at a pose and, if wanted, their derivatives (6 x 6). */
+KNEE_API void add_ligaments(const ligaments *l, const double *pose, int wanted, double *force,
+                            double *jacobian);
 
 /* Fill lengths [m] and tensions [N] of bundles (rows x bundles). */
 KNEE_API void measure_ligaments(const ligaments *l, ptrdiff_t rows, const double *poses, double *lengths,
@@ -120,11 +119,11 @@ KNEE_API void inputs_over_time(const simulation *s, ptrdiff_t count, const doubl
 /* Fill the coordinates of the pose of a state. */
 KNEE_API void pose_at(const simulation *s, double time, const double *state, double *pose);
 
-/* Fill Q (6) and, if wanted, dQ/dq (6 x 6) of contact, the four loads and restraints; return the energy of
-   the restraints [J]. The wrench and its derivatives are those of the contact at the pose plus the offset. */
-KNEE_API double forces_at(const simulation *s, const double *pose, const double *loads,
-                          const double *wrench, const double *by_pose, int wanted, double *force,
-                          double *jacobian);
+/* Fill Q (6) and, if wanted, dQ/dq (6 x 6) of contact, the four loads and restraints. The wrench and its
+   derivatives are those of the contact at the pose plus the offset. */
+KNEE_API void forces_at(const simulation *s, const double *pose, const double *loads,
+                        const double *wrench, const double *by_pose, int wanted, double *force,
+                        double *jacobian);
 
 /* Fill the derivatives of Q (6) by time at a constant state, from dQ/dq and the rates of the inputs. */
 KNEE_API void forces_by_time(const simulation *s, const double *pose, const double *rates,
