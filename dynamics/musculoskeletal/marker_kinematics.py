@@ -304,6 +304,10 @@ class MarkerSettings:
     stop: float | None = None
     #: Relative accuracy of the coordinates [1].
     accuracy: float = 1e-5
+    #: Measured markers (.trc, .c3d).
+    markers: Path | None = None
+    #: Constraint functions (.xml), where they are not simulated anew.
+    functions: Path | None = None
 
     def __post_init__(self) -> None:
         check_number("accuracy", self.accuracy, above=0.0)
@@ -313,17 +317,8 @@ class MarkerSettings:
             raise InputError("markers: expected a marker with a weight above 0, found none")
 
 
-class MarkerFiles(NamedTuple):
-    """Files that the settings name."""
-
-    #: Measured markers (.trc, .c3d).
-    markers: Path | None
-    #: Constraint functions, where they are not simulated anew.
-    functions: Path | None
-
-
-def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
-    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings, sweep and files."""
+def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep]:
+    """Read a COMAKInverseKinematicsTool of OpenSim-JAM: settings and sweep."""
     tool = read_object(path, "settings", _TOOL)
     weights = tuple(
         (task.name, task.number("weight", 1.0))
@@ -332,11 +327,11 @@ def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, Marke
     )
     times = tool.numbers("time_range").tolist()
     start, stop = times[:2] if len(times) > 1 else (None, None)
-    settings = MarkerSettings(weights, start, stop, tool.number("ik_accuracy", 1e-5))
+    accuracy, markers = tool.number("ik_accuracy", 1e-5), tool.path("marker_file")
     swept = tool.boolean("perform_secondary_constraint_sim", True)
     functions = None if swept else tool.path("secondary_constraint_function_file")
-    files = MarkerFiles(tool.path("marker_file"), functions)
-    return settings, Sweep(**tool.read(_SWEEP_PROPERTIES)), files
+    settings = MarkerSettings(weights, start, stop, accuracy, markers, functions)
+    return settings, Sweep(**tool.read(_SWEEP_PROPERTIES))
 
 
 #: Factors on the accuracy with which OpenSim is tried in turn.
@@ -373,7 +368,6 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     known = _check_markers(measured, model, settings)
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
     measured = measured.between(settings.start, settings.stop)
-    _check_each_instant(measured, known.intersection(weights))
     notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
@@ -421,18 +415,6 @@ def _check_markers(
             f"{start:g} to {stop:g} s; check time_range, start_s and stop_s"
         )
     return known
-
-
-def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) -> None:
-    """Refuse instants without a followed marker, at which OpenSim leaves the model where it is."""
-    used = [name in followed for name in measured.names]
-    bare = measured.time[measured.missing[:, used].all(axis=1)]
-    if len(bare):
-        raise InputError(
-            f"{measured.source}: expected markers with weights at each instant, found none at "
-            f"{len(bare)} of {len(measured.time)} instants, from {bare[0]:g} to {bare[-1]:g} s; "
-            "fill these gaps, or choose another time_range, or start_s and stop_s"
-        )
 
 
 def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:

@@ -267,11 +267,8 @@ def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:
 
 #: Distance of a marker from its place on the model that no walk is found with [m].
 FARTHEST = 0.2
-#: Instants that are looked at, and fewest markers that tell the vertical.
-_INSTANTS, _FEWEST = 20, 4
-#: Least cosine of the angle between the vertical and the direction in which the markers of the
-#: model are higher, and of that of the measured markers.
-_STANDS, _UPRIGHT = 0.7, 0.5
+#: Fewest markers that tell the vertical, and least cosine between it and where they are higher.
+_FEWEST, _UPRIGHT = 4, 0.5
 _AXES = "xyz"
 
 
@@ -279,18 +276,13 @@ def check_upright(
     measured: MeasuredMarkers, places: Mapping[str, FloatArray], up: FloatArray
 ) -> None:
     """Refuse markers whose vertical differs from that of places (3,) [m] in the default pose."""
-    markers = measured.only(places.keys())
-    model = np.array([places[name] for name in markers.names]).reshape(-1, 3)
-    standing, found = np.zeros(3), np.zeros(3)
-    instants = np.linspace(0, len(measured.time) - 1, _INSTANTS).round().astype(int)
-    for row in markers.positions[np.unique(instants)]:
-        seen = np.isfinite(row).all(axis=1)
-        if seen.sum() < _FEWEST:
-            continue
-        own, here = (each[seen] - each[seen].mean(axis=0) for each in (model, row))
-        standing, found = standing + (own @ up) @ own, found + (own @ up) @ here
-    rise = found / max(float(np.linalg.norm(found)), 1e-12)
-    if standing @ up > _STANDS * np.linalg.norm(standing) and rise @ up < _UPRIGHT:
+    markers = measured.only(places.keys()).seen()
+    if len(markers.names) < _FEWEST:
+        return
+    heights = np.array([places[name] @ up for name in markers.names])
+    middles = np.nanmean(markers.positions, axis=0)
+    rise = (heights - heights.mean()) @ (middles - middles.mean(axis=0))
+    if rise @ up < _UPRIGHT * np.linalg.norm(rise):
         k = int(np.abs(rise).argmax())
         raise InputError(
             f"{measured.source}: expected markers of a person who stands upright along "

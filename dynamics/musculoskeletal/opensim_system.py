@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
@@ -64,21 +64,13 @@ def without_output() -> Iterator[None]:
         os.close(kept)
 
 
-#: Difference from a locked value that is that of rounding [rad, m].
-_SAME = 1e-3
 #: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
 HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
 
 
-def lock_notes(
-    locked: Mapping[str, float], solved: Collection[str], courses: Mapping[str, FloatArray]
-) -> tuple[str, ...]:
-    """Return a note on locked coordinates that settings or courses (N,) [rad, m] would move."""
-    kept = [
-        name
-        for name, at in locked.items()
-        if name in solved or np.abs(courses.get(name, np.zeros(0)) - at).max(initial=0.0) > _SAME
-    ]
+def lock_notes(locked: Collection[str], moved: Iterable[str]) -> tuple[str, ...]:
+    """Return a note on locked coordinates that settings or courses would move."""
+    kept = [name for name in dict.fromkeys(moved) if name in locked]
     if not kept:
         return ()
     return (

@@ -209,7 +209,7 @@ def read_forward_tool(path: str | Path) -> OsimObject:
 def read_forward_settings(path: str | Path) -> tuple[ForwardSettings, ForwardFiles]:
     """Read a ForsimTool of OpenSim-JAM: settings and files."""
     tool = read_forward_tool(path)
-    if tool.has("actuator_input_file"):
+    if tool.path("actuator_input_file") is not None:
         wanted = "no file, as all muscles have one activation (constant_muscle_control)"
         raise tool.fault("actuator_input_file", wanted, tool.text("actuator_input_file"))
     files = ForwardFiles(**tool.read(_FILES))

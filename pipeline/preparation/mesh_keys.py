@@ -34,7 +34,6 @@ from pipeline.preparation.alignment import (
     placed_parts,
     propose_alignment,
 )
-from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
@@ -42,7 +41,6 @@ from pipeline.preparation.mesh_guess import (
     guess_unit,
     side_in_names,
 )
-from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 from pipeline.progress import say
 
@@ -97,9 +95,9 @@ class MeshAnswers(NamedTuple):
 def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     """Return the material, and the keys of both meshes of a configuration.
 
-    `config` is the file of the configuration, beside which an open question shows its picture.
-    Raises `InputError` if a mesh or the material is not stated, a mesh cannot be read or is not a
-    knee, or the shape leaves a question that no option answers.
+    `config` is the file of the configuration, from whose folder files are named. Raises
+    `InputError` if a mesh or the material is not stated, a mesh cannot be read or is not a knee, or
+    the shape leaves a question that no option answers.
     """
     told: list[str] = []
     files_of = _stated(options)
@@ -126,9 +124,7 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         found, reason = options.side or named_side, "from the file names"
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
-        picture = config.with_name(f"{config.stem}_question.png")
-        unit = keys["femur"]["unit"]
-        alignment = _aligned(meshes, options, named_side, np.radians(slope), picture, unit)
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), keys["femur"]["unit"])
         notes = _anatomical_frames(keys, alignment, options, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_parts(meshes, alignment, found or "right")
@@ -321,13 +317,9 @@ def _aligned(
     options: InitOptions,
     named_side: str | None,
     slope: float,
-    picture: Path,
     unit: str,
 ) -> Alignment:
-    """Return the proposed alignment; an `OpenQuestion` has a picture of what the shape leaves.
-
-    A bone of the femur is in the `unit` of the femur's mesh.
-    """
+    """Return the proposed alignment; a bone of the femur is in the `unit` of the femur's mesh."""
     anterior = {
         body: axis_of(text)
         for body in BODIES
@@ -335,17 +327,14 @@ def _aligned(
     }
     files = options.femur_bone
     bone = load_mesh(files, unit=unit, check=False) if files else None
-    try:
-        return propose_alignment(
-            meshes,
-            anterior,
-            options.side or named_side,
-            side_stated=options.side is not None,
-            slope=slope,
-            bone=bone,
-        )
-    except OpenQuestion as error:
-        raise shown_question(error, meshes, picture) from error
+    return propose_alignment(
+        meshes,
+        anterior,
+        options.side or named_side,
+        side_stated=options.side is not None,
+        slope=slope,
+        bone=bone,
+    )
 
 
 def _anatomical_frames(

@@ -9,15 +9,13 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.quantities import QUANTITIES
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import spacing_of
 from pipeline.reports.units import in_unit, number, percent
 from pipeline.stages.gait_cycle import WearOfCycle
-from pipeline.store.quantities import quantity_of
+from pipeline.store.quantities import quantity_of, to_display
 from pipeline.store.run_documents import (
     LOADS,
     MODELS,
@@ -214,8 +212,6 @@ def _speed(simulation: Simulation) -> dict[str, float | None] | None:
 #: Least Young's modulus of a layer for which wear is shown [MPa]. Archard's law is that of
 #: polyethylene, whose modulus is several hundred MPa; that of cartilage is below 50 MPa.
 WEARS_FROM_MPa = 100.0
-#: Range of a coordinate over the cycle: column of the cycle, unit of the figures.
-_MOTIONS = {"anterior": ("anterior_m", "mm"), "rotation": ("rotation_rad", "deg")}
 
 
 def knee_of(files: RunFiles) -> dict[str, Any] | None:
@@ -223,63 +219,30 @@ def knee_of(files: RunFiles) -> dict[str, Any] | None:
     if not files.cycles:
         return None
     model, cycle = next(iter(files.cycles.items()))
-    at = cycle["gait_percent"].to_numpy()
-    pressures = {}
-    for name in COMPARTMENTS:
-        pressure = _column(cycle, f"{name}_peak_pressure_Pa")
-        pressures[f"{name}_peak_pressure_MPa"] = _largest(pressure, 1e-6)
-        pressures[f"{name}_peak_pressure_at_percent"] = _largest_at(pressure, at)
-    area = _column(cycle, "total_area_m2")
-    motion: dict[str, float] = {}
-    for name, (column, unit) in _MOTIONS.items():
-        values = QUANTITIES[column].for_people(cycle[column])
-        low, high = float(values.min()), float(values.max())
-        motion |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
-        motion[f"{name}_largest_{unit}"] = high
+    pressures = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
+    figures = {column: _largest(cycle[column]) for column in pressures}
+    figures["largest_area_m2"] = _largest(cycle["total_area_m2"])
+    for column in ("anterior_m", "rotation_rad"):
+        name, unit = column.split("_")
+        low, high = float(cycle[column].min()), float(cycle[column].max())
+        figures |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
+        figures[f"{name}_largest_{unit}"] = high
+    medial, lateral = (
+        float(np.trapezoid(cycle[f"{name}_force_y_N"], cycle["gait_percent"]))
+        for name in COMPARTMENTS
+    )
     return {
         "model": model,
-        **pressures,
-        "largest_area_mm2": _largest(area, 1e6),
-        "largest_area_at_percent": _largest_at(area, at),
-        "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
-        **motion,
-        **_shares(cycle, at),
+        **to_display(figures),
+        "medial_share_percent": percent(medial, medial + lateral),
         "wear_mm3_per_million_cycles": _wear(files),
         "wear_note": _wear_note(files),
     }
 
 
-def mean_over_cycle(values: FloatArray, at: FloatArray) -> float:
-    """Return the mean over the cycle of values (N,) [any unit] at instants (N,) [%]."""
-    return float(np.trapezoid(values, at) / np.ptp(at))
-
-
-def _column(cycle: pd.DataFrame, name: str) -> FloatArray | None:
-    """Return a column without contact counted as 0 [SI], None if nothing is known."""
-    values = cycle[name].to_numpy(dtype=np.float64)
-    return np.nan_to_num(values) if np.isfinite(values).any() else None
-
-
-def _largest(values: FloatArray | None, factor: float) -> float | None:
-    return None if values is None else factor * float(values.max())
-
-
-def _largest_at(values: FloatArray | None, at: FloatArray) -> float | None:
-    return None if values is None else float(at[int(values.argmax())])
-
-
-def _shares(cycle: pd.DataFrame, at: FloatArray) -> dict[str, float | None]:
-    """Return the part of the axial force that the medial compartment bears [%], and the force."""
-    names = [f"{name}_force_y_N" for name in COMPARTMENTS]
-    forces = cycle[names].to_numpy(dtype=np.float64)
-    medial, total = forces[:, 0], forces.sum(axis=1)
-    most = int(np.argmax(total))
-    return {
-        "medial_share_percent": percent(mean_over_cycle(medial, at), mean_over_cycle(total, at)),
-        "medial_share_at_largest_load_percent": percent(float(medial[most]), float(total[most])),
-        "largest_load_N": float(total[most]),
-        "largest_load_at_percent": float(at[most]),
-    }
+def _largest(values: pd.Series) -> float | None:
+    """Return the largest value [any unit], None if nothing is known."""
+    return float(values.max()) if values.notna().any() else None
 
 
 def _wear(files: RunFiles) -> float | None:

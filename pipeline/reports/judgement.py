@@ -14,7 +14,7 @@ import surrogates
 from foundation.base.wording import counted
 from pipeline.advice import command_line, in_folder
 from pipeline.reports.units import ASCII
-from pipeline.reports.verdict import MODEL, Summed, ascii_line, part_of
+from pipeline.reports.verdict import MODEL, ascii_line, level_and_line, part_of
 from pipeline.store.documents import read_document
 from pipeline.store.job import is_over_designs
 from pipeline.store.run_documents import (
@@ -73,7 +73,7 @@ def _judgement(
     warnings: list[str],
 ) -> Judgement:
     """Return a judgement with the worst level and the words of its parts."""
-    level, line = Summed.of(parts)
+    level, line = level_and_line(parts)
     return Judgement(
         run=run,
         model=model,

@@ -37,27 +37,22 @@ def knee_tiles(knee: Mapping[str, Any] | None, layer: Mapping[str, Any] | None) 
         return
     known = {name: number(value) for name, value in knee.items() if value is not None}
     for side in COMPARTMENTS:
-        if f"{side}_peak_pressure_MPa" in known:
-            words = f"at {known[f'{side}_peak_pressure_at_percent']} % of the cycle"
+        if (peak := known.get(f"{side}_peak_pressure_MPa")) is not None:
+            words = "largest over the cycle"
             if layer and (found := layer["compartments"].get(side)):
-                peak = number(found["layer_peak_pressure_MPa"], 2)
-                words += f", by {layer['model']}; the elastic layer: about {peak} MPa"
-                words += doubted(found)
-            yield Tile(f"Peak pressure, {side}", f"{known[f'{side}_peak_pressure_MPa']} MPa", words)
-    if "largest_area_mm2" in known:
-        words = f"at {known['largest_area_at_percent']} %; mean {known['mean_area_mm2']} mm²"
-        yield Tile("Contact area, largest", f"{known['largest_area_mm2']} mm²", words)
-    for what, name, token, unit in (
-        ("AP travel", "anterior", "mm", " mm"),
-        ("Int.-ext. rotation", "rotation", "deg", "°"),
+                own = number(found["layer_peak_pressure_MPa"], 2)
+                words = f"by {layer['model']}; the elastic layer: about {own} MPa{doubted(found)}"
+            yield Tile(f"Peak pressure, {side}", f"{peak} MPa", words)
+    if (area := known.get("largest_area_mm2")) is not None:
+        yield Tile("Contact area, largest", f"{area} mm²", "of both compartments")
+    for what, name, token, unit, way in (
+        ("AP travel", "anterior", "mm", " mm", "anterior"),
+        ("Int.-ext. rotation", "rotation", "deg", "°", "internal"),
     ):
         size, low, high = (known[f"{name}_{end}_{token}"] for end in ("range", "least", "largest"))
-        way = "anterior" if name == "anterior" else "internal"
         yield Tile(what, f"{size}{unit}", f"{low} to {high}{unit} {way}")
-    if "medial_share_percent" in known:
-        share = known.get("medial_share_at_largest_load_percent")
-        words = f"{share} % at the largest, {known['largest_load_N']} N"
-        yield Tile("Medial share of the load", f"{known['medial_share_percent']} %", words)
+    if (share := known.get("medial_share_percent")) is not None:
+        yield Tile("Medial share of the load", f"{share} %", "of the axial force over the cycle")
     if (worn := known.get("wear_mm3_per_million_cycles")) is not None:
         words = "per million cycles (Archard's law)"
         yield Tile("Wear, polyethylene", f"{worn} mm³", words, "wear")

@@ -39,7 +39,7 @@ from pipeline.config.schema_base import (
     name_field,
 )
 from pipeline.files import write_text
-from pipeline.originals.articular_contacts import material_notes
+from pipeline.originals.articular_contacts import articular_contacts, material_notes
 from pipeline.progress import bar
 from pipeline.store.job import Job, JobKind
 from pipeline.studies.conduct import Outcome, Study
@@ -59,7 +59,7 @@ from pipeline.studies.muscle_walks.schema import (
     stated_fields,
     stated_files,
 )
-from pipeline.studies.muscle_walks.setup import facing_contacts, side_notes
+from pipeline.studies.muscle_walks.setup import side_notes
 
 _Vector = tuple[Finite, Finite, Finite]
 
@@ -258,15 +258,14 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     locked = model.locked_coordinates
     free = {name: each for name, each in courses.items() if name not in locked}
     motion = prescribe_motion(system, free, time)
-    values = {name: course.values for name, course in courses.items()}
-    warnings += lock_notes(locked, settings.secondary, values)
+    warnings += lock_notes(locked, (*settings.secondary, *courses))
     settings = _without_locked(settings, locked)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.
     if forward.kind == "equilibrium":
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
-    contacts = facing_contacts(model, forward, motion)
+    contacts = articular_contacts(model, **forward.surfaces)
     warnings += side_notes(model, contacts) + material_notes(model)
     warnings += model.notes(settings.secondary)
     return ForwardSetup(model, settings, PlantContacts(plant, contacts), forward.kind, warnings)

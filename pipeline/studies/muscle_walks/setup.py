@@ -33,7 +33,6 @@ from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.marker_kinematics import (
     ConstraintFunctions,
-    MarkerFiles,
     MarkerMotion,
     MarkerSettings,
     Sweep,
@@ -54,10 +53,9 @@ from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
-from pipeline.originals.articular_contacts import articular_contacts, check_facing, material_notes
+from pipeline.originals.articular_contacts import articular_contacts, material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import (
-    ArticularModelConfig,
     ComakConfig,
     InverseKinematicsConfig,
     MuscleWalkFile,
@@ -67,11 +65,9 @@ from pipeline.studies.muscle_walks.schema import (
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
-#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+#: Fields and files of `MarkerSettings` by keys of [inverse_kinematics].
 _ENDS = {"start_s": "start", "stop_s": "stop"}
 _MARKER_FILES = {"markers": "markers", "functions": "functions"}
-_SWEEP_FIELDS = {"sweep_s": "seconds", "points": "points"}
-_ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
 def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> MarkerMotion:
@@ -80,27 +76,30 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     assert config is not None
     if not model.contacts:  # Nothing presses secondary coordinates anywhere.
         config = config.model_copy(update={"constrained": False})
-    settings, sweep, files = None, None, MarkerFiles(None, None)
+    settings, sweep = None, None
     if config.settings is not None:
-        settings, sweep, files = read_marker_settings(data_file(config.settings))
+        settings, sweep = read_marker_settings(data_file(config.settings))
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
-    changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
+    changes = {
+        "weights": tuple(weights.items()),
+        **stated_fields(config, _ENDS),
+        **stated_files(config, _MARKER_FILES),
+    }
     settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
-    files = files._replace(**stated_files(config, _MARKER_FILES))
-    if files.markers is None:
+    if settings.markers is None:
         raise InputError(
             "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
         )
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        functions = _functions(file, config, model, text, sweep, files.functions)
+        functions = _functions(file, config, model, text, sweep, settings.functions)
         write_functions(folder / FUNCTIONS, functions, model.coordinate_paths)
         for each in functions:
             text = each.add_to(text)
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
-    found = follow_markers(text, files.markers, settings)
+    found = follow_markers(text, settings.markers, settings)
     write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
     errors = replace(found.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
@@ -141,8 +140,8 @@ def _functions(
             found.append(passive_functions(system, contacts, each))
         except PoseError as error:
             raise InputError(
-                f"sweep of {name}: {error}; choose a longer inverse_kinematics.sweep_s or a "
-                "smaller range"
+                f"sweep of {name}: {error}; state a longer time or a smaller range in "
+                "inverse_kinematics.settings"
             ) from error
     return found
 
@@ -151,11 +150,10 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     secondary = config.secondary
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
-    changes = stated_fields(config, _SWEEP_FIELDS)
+    changes: dict[str, Any] = {}
     coupled = _coupled(config)
     if coupled:
         changes["coupled"] = coupled[0]
-    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
     if secondary is not None:
         changes["secondary"] = secondary
     if known is not None:
@@ -197,17 +195,6 @@ _STATIC = {
 _CROSSING = 2e-3
 
 
-def facing_contacts(
-    model: OsimModel,
-    config: ArticularModelConfig,
-    motion: CoordinateMotion,
-) -> tuple[JointContact, ...]:
-    """Return contacts with beds of springs; refuse surfaces that do not face along a motion."""
-    contacts = articular_contacts(model, **config.surfaces)
-    check_facing(contacts, model, motion)
-    return contacts
-
-
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
     """Return a note on contacts whose medial and lateral compartments are assumed."""
     split = {contact.name for contact in contacts if is_split(contact)}
@@ -233,8 +220,6 @@ class WalkSettings(NamedTuple):
     files: ComakFiles
     #: Coordinates that contact need not move: locked, coupled, or stated as prescribed.
     prescribed: set[str]
-    #: Coordinates that the settings solve for, with locked ones.
-    solved: tuple[str, ...]
     #: Settings that are not carried out, or that contradict the model.
     notes: tuple[str, ...]
 
@@ -260,11 +245,11 @@ def walk_settings(file: MuscleWalkFile, model: OsimModel) -> WalkSettings:
         others = {*model.held_coordinates, *(file.comak.secondary or ())}
         primary = tuple(name for name in model.coordinate_paths if name not in others)
         settings = ComakSettings(**{"primary": primary, **_STATIC, **changes})
-    solved = (*settings.primary, *secondary_names(settings))
+    notes = lock_notes(model.locked_coordinates, (*settings.primary, *secondary_names(settings)))
     settings = with_actuators(_without_locked(settings, model), model.reserves)
     listed = () if source is None else source.prescribed
     prescribed = {*model.held_coordinates, *listed}
-    return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
+    return WalkSettings(settings, files, prescribed, notes + _notes(settings, source, model))
 
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
@@ -385,8 +370,7 @@ def prepare_walk(file: MuscleWalkFile, folder: Path | None = None) -> WalkSetup:
     model = OsimModel(data_file(walk.model))
     setup, prescribed = _planted(file, model, folder)
     planted = time.perf_counter()
-    motion = setup.plant.motion
-    springs = () if setup.knee else facing_contacts(model, walk, motion)
+    springs = () if setup.knee else articular_contacts(model, **walk.surfaces)
     notes = (
         *setup.notes, *_rigid_notes(springs, setup.settings, prescribed),
         *side_notes(model, springs), *material_notes(model), *_weight_notes(setup),
@@ -456,7 +440,7 @@ def _planted(
     static = not model.contacts
     if not static:
         file.check_coordinates()
-    settings, files, prescribed, solved, notes = walk_settings(file, model)
+    settings, files, prescribed, notes = walk_settings(file, model)
     loads = files.external_loads
     for path, remedy in (
         (None if file.inverse_kinematics else files.motion,
@@ -474,8 +458,6 @@ def _planted(
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
-    courses = {name: columns.in_si(name) for name in columns.columns}
-    notes += lock_notes(model.locked_coordinates, solved, courses)
     if loads is not None and plates:
         system = loaded_by_plates(text, system, motion, loads)
     knee = _knee(file, model, system, motion) if static else None

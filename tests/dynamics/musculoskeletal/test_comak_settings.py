@@ -227,7 +227,6 @@ MARKERS = """<D><COMAKInverseKinematicsTool>
 
 
 def test_markers_that_apply_have_weights(edited):
-    settings, sweep, files = read_marker_settings(edited(MARKERS))
+    settings, sweep = read_marker_settings(edited(MARKERS))
     assert settings == MarkerSettings((("c", 1.0), ("d", 3.0)))
     assert (sweep.coupled, sweep.secondary) == ("flex", ("ty",))
-    assert files == (None, None)

@@ -201,6 +201,7 @@ def test_markers_of_one_leg_and_gaps_have_no_fault():
     found = walking_person()
     check_upright(found.only([n for n in found.names if n.startswith("R")]), PERSON, UP)
     found.positions[3:9, 2] = np.nan
+    found.positions[:, 4] = np.nan
     check_upright(found, PERSON, UP)
     check_upright(found.only(["R_Heel"]), PERSON, UP)
 
