@@ -260,36 +260,6 @@ static void fill_derivatives(const simulation *s, const double *jacobian, const 
     }
 }
 
-/* As assemble, at a known pose and inputs. */
-static void assemble_at(const simulation *s, const double *pose, const double *inputs, const double *rates,
-                        const double *state, const double *wrench, const double *by_pose, int wanted,
-                        double *f, double *by_state, double *by_time)
-{
-    double force[6], jacobian[36], change[6];
-    int row = 0, rate = free_count(s), k;
-    forces_at(s, pose, inputs + AXIAL, wrench, by_pose, wanted, force, jacobian);
-    for (k = 0; k < 6; k++) {
-        if (s->roles[k] == PRESCRIBED)
-            continue;
-        f[row++] = state[rate];
-        f[rate] = (force[k] - s->damping[k] * state[rate]) / s->inertia[k];
-        rate++;
-    }
-    if (wanted) {
-        forces_by_time(s, pose, rates, jacobian, change);
-        fill_derivatives(s, jacobian, change, by_state, by_time);
-    }
-}
-
-void assemble(const simulation *s, double time, const double *state, const double *wrench,
-              const double *by_pose, int wanted, double *f, double *by_state, double *by_time)
-{
-    double inputs[INPUTS], rates[INPUTS], pose[6];
-    inputs_at(s, time, inputs, rates);
-    pose_of(s, inputs, state, pose);
-    assemble_at(s, pose, inputs, rates, state, wrench, by_pose, wanted, f, by_state, by_time);
-}
-
 int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,
                     double *by_pose)
 {
@@ -319,13 +289,25 @@ int knee_derivative(const void *of, double time, const double *state, int wanted
     const knee_motion *const m = of;
     const simulation *const s = m->problem;
     double inputs[INPUTS], rates[INPUTS], pose[6], shifted[6], wrench[6], by_pose[36];
-    int k;
+    double force[6], jacobian[36], change[6];
+    int row = 0, rate = free_count(s), k;
     inputs_at(s, time, inputs, rates);
     pose_of(s, inputs, state, pose);
     for (k = 0; k < 6; k++)
         shifted[k] = pose[k] + s->offset[k];
     if (!m->contact(m->of_contact, time, shifted, wanted, wrench, by_pose))
         return 0;
-    assemble_at(s, pose, inputs, rates, state, wrench, by_pose, wanted, f, by_state, by_time);
+    forces_at(s, pose, inputs + AXIAL, wrench, by_pose, wanted, force, jacobian);
+    for (k = 0; k < 6; k++) {
+        if (s->roles[k] == PRESCRIBED)
+            continue;
+        f[row++] = state[rate];
+        f[rate] = (force[k] - s->damping[k] * state[rate]) / s->inertia[k];
+        rate++;
+    }
+    if (wanted) {
+        forces_by_time(s, pose, rates, jacobian, change);
+        fill_derivatives(s, jacobian, change, by_state, by_time);
+    }
     return 1;
 }

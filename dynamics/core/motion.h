@@ -129,10 +129,6 @@ KNEE_API void forces_at(const simulation *s, const double *pose, const double *l
 KNEE_API void forces_by_time(const simulation *s, const double *pose, const double *rates,
                              const double *jacobian, double *change);
 
-/* Fill f and, if wanted, its derivatives at a state with a contact wrench, see forces_at. */
-KNEE_API void assemble(const simulation *s, double time, const double *state, const double *wrench,
-                       const double *by_pose, int wanted, double *f, double *by_state, double *by_time);
-
 /* A contact_function of trained, and a derivative of knee_motion. */
 KNEE_API int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,
                              double *by_pose);

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from core_probe import equations_of_motion
 from lazily import casadi
 from numpy.testing import assert_allclose
 from some_slow import some_slow
@@ -117,7 +118,8 @@ def test_equations_of_motion_are_those_of_the_library(waves):
         knee = KneeExpressions(Elementary.of(np), problem)
         free, rng = len(knee.free), np.random.default_rng(4)
         state, wrench = rng.uniform(-1.0, 1.0, 2 * free) * 1e-3, rng.normal(size=6) * 100.0
-        f, _, _ = problem.equations(0.3, state, wrench, np.zeros((6, 6)))
+        contact = wrench, np.zeros((6, 6))
+        f, _, _ = equations_of_motion(problem, lambda *_, found=contact: found, 0.3, state)
         inputs = knee.inputs([0.3])[0][0]
         force = knee.forces(knee.pose(state, inputs), inputs[6:], wrench)
         assert_allclose(f[:free], state[free:], rtol=0.0)
