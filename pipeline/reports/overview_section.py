@@ -197,19 +197,6 @@ def warning_lines(run: RunRecord) -> Iterator[str]:
             yield f"warning: {remark.words.translate(ASCII)}"
 
 
-def table_line(table: FromTable) -> str:
-    """Return the line of the terminal on a table."""
-    text = f"original: table {table.file}, {table.rows} rows"
-    parts = to_display(table.errors_found or {}).values()
-    if not parts:
-        return text
-    height, ap, ml = (number(max(part[key] for part in parts)) for key in next(iter(parts)))
-    return (
-        f"{text}; errors found in them: height {height} um, AP and ML force {ap} % and {ml} % of "
-        "the axial force"
-    )
-
-
 #: Keys of [design] that the report shows, and keys of [space] by their keys in the report.
 _SAMPLING = ("rounds", "budget", "infill", "follow", "wanted_error_percent")
 _SPACE = {
