@@ -48,10 +48,10 @@ def plates():
     return plate_contact()
 
 
-def plate_contact(base=None, spacing=2e-3, **options):
-    """Ball of 40 mm over two plates of 6 mm of cartilage."""
+def plate_contact(base=None, spacing=2e-3, femur=None, **options):
+    """Ball of 40 mm, by default, over two plates of 6 mm of cartilage."""
     tibia, labels = two_plates()
-    ball = shapes.ellipsoid((0.04, 0.04, 0.04), 3)
+    ball = shapes.ellipsoid((0.04, 0.04, 0.04), 3) if femur is None else femur
     layer = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3) if base is None else base)
     options = {"compartments": labels} | options
     return FiniteElementContact(ball, tibia, layer, spacing=spacing, **options)

@@ -258,7 +258,7 @@ class PlanarStructure:
         self._joints[:count] = [complex(*each.joint) for each in self.segments]
         parent = [self._bodies[each.parent] for each in self.segments] + [ground] * len(nodes)
         place = self._joints[:ground] - self._joints[parent]
-        tree = Tree.of(parent, place, bases=range(count, ground))
+        tree = Tree.of(parent, place, range(count, ground))
         self._pose = tree.at(*np.zeros((2, ground + 2 * len(nodes))))
 
     @property

@@ -29,9 +29,9 @@ from scipy.optimize import lsq_linear
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.joint_contact import ContactForces, JointContact, PlantContacts
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import (
     Contractions,
-    Plant,
     PlantForces,
     SimulatedFrames,
     length_derivatives,
@@ -230,7 +230,7 @@ class Comak:
     """A COMAK simulation: a plant along a motion, with contacts of joint surfaces."""
 
     def __init__(
-        self, plant: Plant, contacts: Sequence[JointContact], settings: ComakSettings
+        self, plant: OpenSimPlant, contacts: Sequence[JointContact], settings: ComakSettings
     ) -> None:
         names = tuple(s.name for s in settings.secondary)
         if names != plant.secondary:
@@ -460,7 +460,7 @@ class Comak:
         )
 
 
-def _check_reserves(plant: Plant, settings: ComakSettings) -> None:
+def _check_reserves(plant: OpenSimPlant, settings: ComakSettings) -> None:
     """Raise an `InputError` unless every free coordinate has a reserve."""
     known = {name for name, _ in settings.reserve_forces}
     missing = [name for name in plant.free if known and name not in known]

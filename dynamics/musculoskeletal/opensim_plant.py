@@ -17,7 +17,7 @@ _CROSSING = 1e-9
 
 
 class OpenSimPlant:
-    """The plant of a model along a motion of all coordinates; see `plant.Plant`.
+    """The plant of a model along a motion of all coordinates.
 
     Muscles and contact must give the accelerations of primary and secondary coordinates.
     """
@@ -36,10 +36,12 @@ class OpenSimPlant:
                 "coordinates: expected either primary or secondary, found both for "
                 f"{', '.join(sorted(both))}"
             )
-        self.system, self.motion, self.balance = system, motion, balance
-        self.secondary, self.muscles = secondary, system.muscles
-        self.ligaments = system.ligaments
+        #: Motion of all coordinates; the values of secondary coordinates are a first guess.
+        self.motion = motion
+        self.system, self.balance, self.secondary = system, balance, secondary
+        self.muscles, self.ligaments = system.muscles, system.ligaments
         chosen = set(motion.index((*primary, *secondary)))
+        #: Names of the F primary and secondary coordinates, in the order of the model.
         self.free = tuple(n for k, n in enumerate(motion.names) if k in chosen)
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
         self._groups: list[tuple[PathGroup, list[int]]] = []
@@ -51,7 +53,7 @@ class OpenSimPlant:
         self._accelerations[:, self._secondary] = 0.0
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
-        """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
+        """Return the forces at an instant, for secondary values and speeds (S,) [rad, m; per s]."""
         needed = self._needed(frame, values, speeds)
         arms = self._on_free(frame, self.system.arms())
         return PlantForces(needed + arms @ self.system.tensions, arms)
@@ -65,7 +67,7 @@ class OpenSimPlant:
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
-        """Return derivatives (F, S) by secondary coordinates [rad, m]; see `Plant.columns`.
+        """Return the derivative (F, S) of arms @ tensions (M,) - needed by the values [N m, N].
 
         By forward differences.
         """
@@ -104,7 +106,7 @@ class OpenSimPlant:
         self.system.set(float(motion.time[frame]), motion.values[frame], motion.speeds[frame])
 
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
-        """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
+        """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
         self._set(frame, values, np.zeros(len(self.secondary)))
         mass = self.system.mass()
         if self._moved is None:
@@ -112,11 +114,11 @@ class OpenSimPlant:
         return self._on_free(frame, self._on_free(frame, mass).T)
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return forces (M,) [N] by the fibres of the muscles; see `Plant.contractions`."""
+        """Return forces (M,) [N] by the fibres of muscles with rigid tendons at an instant."""
         return self.system.contractions(*self._coordinates(frame, values, speeds))
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
-        """Return the tensions (L,) [N] of the ligaments; see `Plant.ligament_tensions`."""
+        """Return the tensions (L,) [N] of the ligaments at an instant."""
         self._set(frame, values, speeds)
         lengths, rates, _ = self.system.ligament_paths()
         return self.ligaments.tensions(lengths, rates).tension

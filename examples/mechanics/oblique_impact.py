@@ -35,7 +35,7 @@ class GrowingStiffness(SpringDashpotLaw):
         return self.stiffness * depth**2 * (0.5 + depth / (3.0 * DOUBLING_DEPTH))
 
 
-def impact() -> contact.StrikeResult:
+def impact() -> contact.ContactMotion:
     """Return the motion of the body, a point of which touches the ground."""
     body = chains.ChainSegment("body", 1.0, MASS, 1.0, [0.0, 0.0])
     free = chains.Assembly(
@@ -49,7 +49,7 @@ def impact() -> contact.StrikeResult:
     return ground.simulate_strike(free, sole, soil, *start, END, samples=round(END / STEP) + 1)
 
 
-def contacts(motion: contact.StrikeResult) -> int:
+def contacts(motion: contact.ContactMotion) -> int:
     """Return how many times the body is in contact; it touches the ground at the start."""
     return 1 + sum(each.closed for each in motion.changes)
 

@@ -13,9 +13,9 @@ MASS, STIFFNESS, END = 1.0, 1.0, 5.5  # [kg], [N/m], [s]
 RATIOS = (2.0, 5.0)
 
 
-def motion(ratio: float) -> contact.StrikeResult:
+def motion(ratio: float) -> contact.ContactMotion:
     """Return the motion towards the wall y = 0 for its stiffness over that of the spring."""
-    along = (chains.SlidingJoint(-0.5 * np.pi),)
+    along = (chains.Joint(axis=-0.5 * np.pi),)
     bodies = tuple(
         chains.Chain(name, (chains.ChainSegment("body", 1.0, MASS, 1.0, [0.0, 0.0]),), joints=along)
         for name in ("first", "second")

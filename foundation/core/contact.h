@@ -60,6 +60,10 @@ typedef struct {
     const int *grid_plane;       /* cells: plane of the facet */
     const int *grid_brick;       /* cells: brick of a cell near the surface, or -1 */
     const int *bricks;           /* x PARTS^3: a facet near each part of such a cell */
+    const vector3 *normals;         /* facets x 3: at the corners, of unit length; for nodes of layers */
+    double fade;                 /* width of a strip along the rim in which the overlap of nodes fades */
+    const int *rim_first;        /* facets + 1: edges of the rim within reach of each facet */
+    const vector3 *rim;             /* x 2: their ends */
 } femur;
 
 /* A bed of springs on the tibial surface, in its frame. Elements have one node (plane) or six (corners
@@ -172,30 +176,35 @@ KNEE_API int coupled_contact(const femur *f, const bed *b, const coupling *c, co
 KNEE_API void law_pressures(const law *l, int count, const double *indentation, int deepest,
                             double largest, double *pressure, double *energy);
 
-/* Find the nodes of a bed of single nodes that overlap the femur by more than `least`: their numbers,
-   overlaps, derivatives by the twist (x 6), and facets and places (x 2) on the femur. Returns how many. */
+/* Find the nodes of a bed of single nodes that overlap the femur by more than `lowest`, below 0: their
+   numbers, overlaps with derivatives by the twist (x 6), wrenches on the femur over minus their forces
+   (directions, x 6), weights of the overlaps with derivatives (slopes, x 6), and facets and places (x 2)
+   on the femur. Returns how many. */
 KNEE_API int find_overlaps(const femur *f, const bed *b, const double *rotation,
-                           const double *translation, double reach, double least, int *nodes,
-                           double *overlaps, double *gradients, int *facets, double *places,
-                           double *scratch);
+                           const double *translation, double reach, double lowest, int *nodes,
+                           double *overlaps, double *gradients, double *directions, double *weights,
+                           double *slopes, int *facets, double *places, double *scratch);
 
-/* Fill second derivatives (count x 6 x 6) by the twist of what find_overlaps found; or with forces, add
-   minus their sum, times the forces, to one (6 x 6). */
-KNEE_API void overlap_hessians(const femur *f, const bed *b, const double *rotation, int count,
+/* Fill derivatives (count x 6 x 6) by the twist of the directions that find_overlaps found; or with
+   forces, add minus their sum, times the forces, to one (6 x 6). */
+KNEE_API void direction_slopes(const femur *f, const bed *b, const double *rotation, int count,
                                const int *nodes, const double *overlaps, const double *gradients,
                                const int *facets, const double *places, const double *forces,
-                               double *hessians);
+                               double *found);
 
-/* Fill the overlaps (count) and gradients (x 6) that a bilinear surface needs at candidate nodes, and the
-   positions (x 2 x 2) of the neighbours that enter, -1 for none. `neighbours` (x 2 x 2) are those of each
-   candidate, along and against both grid lines; `place` of each is -1 before and after the call. */
-KNEE_API void raise_overlaps(const int *neighbours, int count, const int *nodes,
-                             const double *overlaps, const double *gradients, int *place, int *pairs,
-                             double *raised, double *slopes);
+/* Fill the overlaps (count) that a bilinear surface needs at the nodes of find_overlaps, with their
+   weights, derivatives and directions (x 6), and the positions (x 2 x 2) of the neighbours that enter, -1
+   for none, with their parts (x 2). `neighbours` (x 2 x 2) are those of each candidate, along and against
+   both grid lines; `place` of each is -1 before and after the call. */
+KNEE_API void raise_overlaps(const int *neighbours, int count, const int *nodes, double lowest,
+                             const double *overlaps, const double *gradients, const double *directions,
+                             const double *weights, const double *slopes, int *place, int *pairs,
+                             double *parts, double *raised, double *raised_slopes,
+                             double *raised_directions);
 
-/* Fill the forces (count) on the overlaps that raise_overlaps makes of forces on `active` ones. */
-KNEE_API void spread_forces(int count, const int *pairs, int held, const int *active,
-                            const double *forces, double *spread);
+/* Fill the forces (count) at the nodes that forces on `active` raised overlaps are. */
+KNEE_API void spread_forces(int count, const int *pairs, const double *parts, int held,
+                            const int *active, const double *forces, double *spread);
 
 /* Fill contact area, length of the edge, peak pressure and its sharpness (docs/finite_element.md).
    `neighbours` (x 2 x 2) and the quadrilaterals around each node `quads_at` (x 4) are -1 for none;

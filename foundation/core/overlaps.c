@@ -5,59 +5,196 @@
    function of each node (1/12). Their errors are opposite. */
 #define RAISED (1.0 / 24.0)
 
+/* The part with which a node takes part in second differences: it fades before the node is out of reach,
+   at a negative overlap `lowest`, so that loads are continuous. */
+INLINE rate nearness(double overlap, double lowest)
+{
+    const double part = least(2.0 * (1.0 - overlap / lowest), 1.0);
+    const rate near = {part * part * (3.0 - 2.0 * part), -12.0 * part * (1.0 - part) / lowest};
+    return near;
+}
+
+/* The line of a node where it leaves the femur at the point x, in the tibial frame: the normal m between
+   those at the corners of the facet, not of unit length, which unlike the normal of the patch is
+   continuous from facet to facet. */
+typedef struct {
+    vector3 normal, at, n, by_u, by_v, by_first, by_second;
+    double inner[3]; /* products of the tangents by u and v */
+} leaving;
+
+static leaving leaving_of(const search *s, const exit_place *e)
+{
+    const vector3 *const corner = s->f->normals + 3 * (ptrdiff_t)e->facet;
+    const tangents t = tangents_of(s->f, e->facet, e->u, e->v);
+    leaving l;
+    l.n = e->normal;
+    l.at = shifted(e->point, -e->depth, e->normal);
+    l.by_first = to_tibia(&s->p, minus(corner[1], corner[0]));
+    l.by_second = to_tibia(&s->p, minus(corner[2], corner[0]));
+    l.normal = shifted(shifted(to_tibia(&s->p, corner[0]), e->u, l.by_first), e->v, l.by_second);
+    l.by_u = to_tibia(&s->p, t.u);
+    l.by_v = to_tibia(&s->p, t.v);
+    l.inner[0] = dot_product(l.by_u, l.by_u);
+    l.inner[1] = dot_product(l.by_u, l.by_v);
+    l.inner[2] = dot_product(l.by_v, l.by_v);
+    return l;
+}
+
+/* Derivatives by one component of the twist: of the point along the line, the same over the femur, and
+   of the normal. */
+typedef struct {
+    vector3 moved, over, tilt;
+} leaving_rate;
+
+static leaving_rate rate_of(const leaving *l, const double *gradient, int column)
+{
+    const vector3 slide = vector(column == 0, column == 1, column == 2);
+    const vector3 turn = vector(column == 3, column == 4, column == 5);
+    const double det = l->inner[0] * l->inner[2] - l->inner[1] * l->inner[1];
+    leaving_rate r;
+    r.moved = times(-gradient[column], l->n);
+    r.over = minus(minus(r.moved, slide), cross_product(turn, l->at));
+    const double su = dot_product(r.over, l->by_u), sv = dot_product(r.over, l->by_v);
+    const double du = (l->inner[2] * su - l->inner[1] * sv) / det;
+    const double dv = (l->inner[0] * sv - l->inner[1] * su) / det;
+    r.tilt = shifted(shifted(cross_product(turn, l->normal), du, l->by_first), dv, l->by_second);
+    return r;
+}
+
+/* Wrench on the femur, over minus the force of the node: along the normal, of a unit component along the
+   line. */
+static void direction_of(const leaving *l, double *direction)
+{
+    const double scale = -1.0 / dot_product(l->normal, l->n);
+    const vector3 turn = cross_product(l->at, l->normal);
+    direction[0] = scale * l->normal.x;
+    direction[1] = scale * l->normal.y;
+    direction[2] = scale * l->normal.z;
+    direction[3] = scale * turn.x;
+    direction[4] = scale * turn.y;
+    direction[5] = scale * turn.z;
+}
+
+/* Distance of a point of a facet from the rim of the femur, and its direction, all in the femoral frame;
+   INFINITY far from it. */
+static double rim_distance(const femur *f, int facet, vector3 at, vector3 *away)
+{
+    double nearest = INFINITY;
+    int i;
+    for (i = f->rim_first[facet]; i < f->rim_first[facet + 1]; i++) {
+        const vector3 along = minus(f->rim[2 * i + 1], f->rim[2 * i]), from = minus(at, f->rim[2 * i]);
+        const double part = dot_product(along, from) / dot_product(along, along);
+        const vector3 off = shifted(from, -least(most(part, 0.0), 1.0), along);
+        const double distance = length(off);
+        if (distance < nearest) {
+            nearest = distance;
+            *away = times(1.0 / most(distance, 1e-12), off);
+        }
+    }
+    return nearest;
+}
+
+/* The part of a node's overlap that counts: it fades where the line leaves the femur on a steep side, as
+   the surface is nearer than the length of the line, and beside the rim, where the femur ends. Writes the
+   derivatives by the twist. */
+static double node_weight(const search *s, const exit_place *e, const leaving *l, const double *gradient,
+                          double *slopes)
+{
+    const double size = length(l->normal), along = dot_product(l->normal, l->n);
+    const rate steep = weight_of(-along / size);
+    const vector3 at = to_femur(&s->p, minus(l->at, s->p.shift));
+    vector3 away = {0.0, 0.0, 0.0};
+    const double part = least(rim_distance(s->f, e->facet, at, &away) / s->f->fade, 1.0);
+    const double rim = part * part * (3.0 - 2.0 * part), slope = 6.0 * part * (1.0 - part) / s->f->fade;
+    const vector3 outward = to_tibia(&s->p, away);
+    int k;
+    clear(6, slopes);
+    for (k = 0; k < 6 && (steep.slope != 0.0 || slope != 0.0); k++) {
+        const leaving_rate r = rate_of(l, gradient, k);
+        const double cosine = (along * dot_product(l->normal, r.tilt) / (size * size)
+                               - dot_product(r.tilt, l->n)) / size;
+        slopes[k] = rim * steep.slope * cosine + steep.value * slope * dot_product(outward, r.over);
+    }
+    return rim * steep.value;
+}
+
 int find_overlaps(const femur *f, const bed *b, const double *rotation, const double *translation,
                   double reach, double lowest, int *nodes, double *overlaps, double *gradients,
-                  int *facets, double *places, double *scratch)
+                  double *directions, double *weights, double *slopes, int *facets, double *places,
+                  double *scratch)
 {
     const search s = {f, b, placing_of(rotation, translation), reach};
     workspace w = workspace_of(b, &scratch);
     int listed, found, i, count = 0;
     forget(b, &w);
     found = find_candidates(&s, 0, b->compartments[b->count_compartments], &w, &listed);
-    press_nodes(&s, listed, &w);
+    indent_nodes(&s, listed, &w);
     for (i = 0; i < found; i++) {
         const int node = b->elements[w.candidates[i]];
-        if (!(w.depth[node] > lowest))
+        const exit_place e = exit_of(&s, &w, node);
+        if (!(e.depth > lowest))
             continue;
-        pressed_gradient(&s, node, &w);
-        memcpy(gradients + 6 * (ptrdiff_t)count, w.gradient + 6 * (ptrdiff_t)node, 6 * sizeof *gradients);
+        const leaving l = leaving_of(&s, &e);
+        double *const gradient = gradients + 6 * (ptrdiff_t)count;
+        indentation_gradient(&s, &e, gradient);
+        weights[count] = node_weight(&s, &e, &l, gradient, slopes + 6 * (ptrdiff_t)count);
+        if (!(weights[count] > 0.0))
+            continue;
+        direction_of(&l, directions + 6 * (ptrdiff_t)count);
         memcpy(places + 2 * (ptrdiff_t)count, w.place + 2 * (ptrdiff_t)node, 2 * sizeof *places);
         nodes[count] = node;
-        overlaps[count] = w.depth[node];
-        facets[count++] = w.met[node];
+        overlaps[count] = e.depth;
+        facets[count++] = e.facet;
     }
     return count;
 }
 
-void overlap_hessians(const femur *f, const bed *b, const double *rotation, int count, const int *nodes,
+void direction_slopes(const femur *f, const bed *b, const double *rotation, int count, const int *nodes,
                       const double *overlaps, const double *gradients, const int *facets,
-                      const double *places, const double *forces, double *hessians)
+                      const double *places, const double *forces, double *found)
 {
     const search s = {f, b, placing_of(rotation, 0), 0.0};
-    int i;
+    int i, k;
     for (i = 0; i < count; i++) {
         const exit_place e = {b->points[nodes[i]], b->normals[nodes[i]], facets[i], places[2 * (ptrdiff_t)i],
                               places[2 * (ptrdiff_t)i + 1], overlaps[i]};
-        double *const out = forces ? hessians : hessians + 36 * (ptrdiff_t)i;
+        double *const out = forces ? found : found + 36 * (ptrdiff_t)i;
+        const double scale = forces ? -forces[i] : 1.0;
         if (!forces)
             clear(36, out);
-        /* Of a steep side, the weight of the length would need third derivatives. */
-        if ((!forces || forces[i] != 0.0) && (e.depth <= 0.0 || exit_cosine(&s, &e) >= LEVEL))
-            add_hessian(&s, &e, gradients + 6 * (ptrdiff_t)i, forces ? -forces[i] : 1.0, out);
+        if (scale == 0.0)
+            continue;
+        const leaving l = leaving_of(&s, &e);
+        const double along = dot_product(l.normal, l.n);
+        const vector3 turn = cross_product(l.at, l.normal);
+        for (k = 0; k < 6; k++) {
+            const leaving_rate r = rate_of(&l, gradients + 6 * (ptrdiff_t)i, k);
+            const double slant = dot_product(r.tilt, l.n) / (along * along);
+            const vector3 arm = plus(cross_product(r.moved, l.normal), cross_product(l.at, r.tilt));
+            out[k] += scale * (slant * l.normal.x - r.tilt.x / along);
+            out[6 + k] += scale * (slant * l.normal.y - r.tilt.y / along);
+            out[12 + k] += scale * (slant * l.normal.z - r.tilt.z / along);
+            out[18 + k] += scale * (slant * turn.x - arm.x / along);
+            out[24 + k] += scale * (slant * turn.y - arm.y / along);
+            out[30 + k] += scale * (slant * turn.z - arm.z / along);
+        }
     }
 }
 
-void raise_overlaps(const int *neighbours, int count, const int *nodes, const double *overlaps,
-                    const double *gradients, int *place, int *pairs, double *raised, double *slopes)
+void raise_overlaps(const int *neighbours, int count, const int *nodes, double lowest,
+                    const double *overlaps, const double *gradients, const double *directions,
+                    const double *weights, const double *slopes, int *place, int *pairs, double *parts,
+                    double *raised, double *raised_slopes, double *raised_directions)
 {
     int i, axis, k;
     for (i = 0; i < count; i++)
         place[nodes[i]] = i;
     for (i = 0; i < count; i++) {
-        const double *const own = gradients + 6 * (ptrdiff_t)i;
-        double *const out = slopes + 6 * (ptrdiff_t)i;
-        raised[i] = overlaps[i];
-        memcpy(out, own, 6 * sizeof *own);
+        const ptrdiff_t own = 6 * (ptrdiff_t)i;
+        double *const slope = raised_slopes + own, *const direction = raised_directions + own;
+        double overlap = overlaps[i];
+        memcpy(slope, gradients + own, 6 * sizeof *slope);
+        memcpy(direction, directions + own, 6 * sizeof *direction);
         for (axis = 0; axis < 2; axis++) {
             const int *const beyond = neighbours + 4 * nodes[i] + 2 * axis;
             const int a = beyond[0] < 0 ? -1 : place[beyond[0]], b = beyond[1] < 0 ? -1 : place[beyond[1]];
@@ -66,17 +203,32 @@ void raise_overlaps(const int *neighbours, int count, const int *nodes, const do
             pairs[4 * i + 2 * axis + 1] = enters ? b : -1;
             if (!enters)
                 continue;
-            raised[i] += RAISED * (2.0 * overlaps[i] - overlaps[a] - overlaps[b]);
-            for (k = 0; k < 6; k++)
-                out[k] += RAISED * (2.0 * own[k] - gradients[6 * a + k] - gradients[6 * b + k]);
+            const double bend = 2.0 * overlaps[i] - overlaps[a] - overlaps[b];
+            const rate at_a = nearness(overlaps[a], lowest), at_b = nearness(overlaps[b], lowest);
+            const double by_a = RAISED * weights[b] * at_b.value, by_b = RAISED * weights[a] * at_a.value;
+            const double part = by_a * weights[a] * at_a.value;
+            parts[2 * i + axis] = part;
+            overlap += part * bend;
+            for (k = 0; k < 6; k++) {
+                const double *const g = gradients + k, *const change = slopes + k;
+                slope[k] += part * (2.0 * g[own] - g[6 * a] - g[6 * b])
+                            + bend * by_a * (at_a.value * change[6 * a] + weights[a] * at_a.slope * g[6 * a])
+                            + bend * by_b * (at_b.value * change[6 * b] + weights[b] * at_b.slope * g[6 * b]);
+                direction[k] += part * (2.0 * directions[own + k] - directions[6 * a + k]
+                                        - directions[6 * b + k]);
+            }
         }
+        /* It fades to where nodes are out of reach: a layer may bulge beside its contact. */
+        raised[i] = lowest + weights[i] * (overlap - lowest);
+        for (k = 0; k < 6; k++)
+            slope[k] = weights[i] * slope[k] + (overlap - lowest) * slopes[own + k];
     }
     for (i = 0; i < count; i++)
         place[nodes[i]] = -1;
 }
 
-void spread_forces(int count, const int *pairs, int held, const int *active, const double *forces,
-                   double *spread)
+void spread_forces(int count, const int *pairs, const double *parts, int held, const int *active,
+                   const double *forces, double *spread)
 {
     int j, axis;
     clear(count, spread);
@@ -85,11 +237,12 @@ void spread_forces(int count, const int *pairs, int held, const int *active, con
         spread[i] += forces[j];
         for (axis = 0; axis < 2; axis++) {
             const int *const pair = pairs + 4 * i + 2 * axis;
-            if (pair[0] < 0)
+            const double moved = pair[0] < 0 ? 0.0 : parts[2 * i + axis] * forces[j];
+            if (moved == 0.0)
                 continue;
-            spread[i] += 2.0 * RAISED * forces[j];
-            spread[pair[0]] -= RAISED * forces[j];
-            spread[pair[1]] -= RAISED * forces[j];
+            spread[i] += 2.0 * moved;
+            spread[pair[0]] -= moved;
+            spread[pair[1]] -= moved;
         }
     }
 }

@@ -31,22 +31,41 @@ from foundation.layer_theory.flat_layer import NodalContact, solve_contact
 EDGE_OFFSET = 0.08
 
 
+class Exits(NamedTuple):
+    """Where the lines of nodes (n,) leave the femur."""
+
+    #: Overlaps (n,) [m], and their derivatives (n, 6) with respect to the femoral twist [1, m].
+    overlaps: FloatArray
+    gradients: FloatArray
+    #: Facets (n,), and places (n, 2) on them [1].
+    facets: Integers
+    places: FloatArray
+
+    def chosen(self, rows: IntArray) -> Exits:
+        """Return some of the lines, (k,)."""
+        return Exits(
+            self.overlaps[rows], self.gradients[rows], self.facets[rows], self.places[rows]
+        )
+
+
 class Overlap(NamedTuple):
     """Overlaps (n,) [m] of the femur with the candidates near it."""
 
     #: Candidates near the femur (n,).
     nodes: Integers
-    #: Their overlaps (n,), raised for the straight sides of the elements [m].
+    #: Their overlaps (n,), raised for the straight sides of the elements, times their weights [m].
     overlaps: FloatArray
     #: Derivatives (n, 6) of the overlaps with respect to the femoral twist [1, m].
     gradients: FloatArray
-    #: Their derivatives (n, 3), not raised, by a femoral translation: normals m over -m . n [1].
+    #: Wrenches (n, 6) on the femur over minus the force of each overlap [1, m].
+    directions: FloatArray
+    #: Derivatives (n, 3) of a length by a femoral translation: normals m over -m . n [1].
     across: FloatArray
-    #: Neighbours (n, 2, 2) that enter each overlap (`raise_overlaps` of `foundation/core`).
+    #: Neighbours (n, 2, 2) that enter each overlap, and their parts (n, 2) [1] (`raise_overlaps` of
+    #: `foundation/core`).
     pairs: Integers
-    #: Overlaps (n,) that are not raised, their derivatives (n, 6), and facets (n,) and places
-    #: (n, 2) where the lines of the nodes leave the femur.
-    exits: tuple[FloatArray, FloatArray, Integers, FloatArray]
+    parts: FloatArray
+    exits: Exits
 
 
 class PatchState(NamedTuple):
@@ -172,21 +191,20 @@ class CompartmentContact:
                 active, count = integers(contact.active), len(near.nodes)
                 spread = np.empty(count)
                 CORE.spread_forces(
-                    count, address(near.pairs), len(active),
+                    count, *addresses(near.pairs, near.parts), len(active),
                     *addresses(active, contact.forces, spread),
                 )  # fmt: skip
-                self._add_hessians(pose, femur, near.nodes, near.exits, spread, by_twist)
+                self._add_turns(pose, femur, near.nodes, near.exits, spread, by_twist)
                 slopes = self._slopes(pose, femur, state, contact)
                 solved = lapack.solve_factored(contact.factor, slopes)
         if contact is None:
             return state
-        gradients = near.gradients[contact.active]
-        # The loads are minus the gradient of the energy f . d - f . C f / 2, so that the forces act
-        # along the normals of the femur, which is smooth.
-        loads[WRENCH] = -state.forces @ gradients
+        # The forces act along normals of the femur that are continuous from facet to facet.
+        directions = near.directions[contact.active]
+        loads[WRENCH] = -state.forces @ directions
         state = state._replace(sharpness=self._measure(state))
         if jacobian:
-            by_pose = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
+            by_pose = (by_twist - directions.T @ solved) @ twist_jacobian(pose)
             state = state._replace(jacobian=by_pose)
         return state
 
@@ -199,34 +217,38 @@ class CompartmentContact:
         bed, count = self.layer.bed, len(self.layer.candidates)
         rotation, translation = pose.rotation_matrix, pose.translation
         nodes, facets = np.empty((2, count), np.intc)
-        overlaps, places, gradients = np.empty(count), np.empty((count, 2)), np.empty((count, 6))
+        (overlaps, weights), places = np.empty((2, count)), np.empty((count, 2))
+        gradients, directions, slopes = np.empty((3, count, 6))
         found = CORE.find_overlaps(
             femur.address, bed.address, address(rotation), address(translation), self._reach,
-            -MARGIN, *addresses(nodes, overlaps, gradients, facets, places),
+            -MARGIN,
+            *addresses(nodes, overlaps, gradients, directions, weights, slopes, facets, places),
             SCRATCH.of(self._size),
         )  # fmt: skip
         nodes, pairs = nodes[:found], np.empty((found, 2, 2), np.intc)
-        raised, slopes = np.empty(found), np.empty((found, 6))
-        place = np.full(count, -1, np.intc)
+        parts, place = np.empty((found, 2)), np.full(count, -1, np.intc)
+        raised, (by_twist, along) = np.empty(found), np.empty((2, found, 6))
         CORE.raise_overlaps(
-            address(self.layer.regular_neighbours), found,
-            *addresses(nodes, overlaps, gradients, place, pairs, raised, slopes),
+            address(self.layer.regular_neighbours), found, address(nodes), -MARGIN,
+            *addresses(overlaps, gradients, directions, weights, slopes, place, pairs, parts),
+            *addresses(raised, by_twist, along),
         )  # fmt: skip
-        exits = overlaps[:found], gradients[:found], facets[:found], places[:found]
-        return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs, exits)
+        exits = Exits(overlaps[:found], gradients[:found], facets[:found], places[:found])
+        across = directions[:found, :3]
+        return Overlap(nodes, raised, by_twist, along, across, pairs, parts, exits)
 
-    def _add_hessians(
+    def _add_turns(
         self,
         pose: Pose,
         femur: Record,
         nodes: Integers,
-        exits: tuple[FloatArray, FloatArray, Integers, FloatArray],
+        exits: Exits,
         forces: FloatArray | None,
         out: FloatArray,
     ) -> None:
-        """Write second derivatives (n, 6, 6) of overlaps; with forces, add to `out` (6, 6)."""
+        """Write derivatives (n, 6, 6) of directions; with forces, add their wrenches' (6, 6)."""
         rotation = pose.rotation_matrix
-        CORE.overlap_hessians(
+        CORE.direction_slopes(
             femur.address, self.layer.bed.address, address(rotation), len(nodes),
             *addresses(nodes, *exits), 0 if forces is None else address(forces), address(out),
         )  # fmt: skip
@@ -260,7 +282,7 @@ class CompartmentContact:
     def _between(self, pose: Pose, near: Overlap, femoral: FemoralLayer) -> LazyCompliance:
         """Return the compliance of the femoral layer between the points of contact."""
         nodes, layer = near.nodes, self.layer
-        touched = layer.points[nodes] - near.overlaps[:, None] * layer.normals[nodes]
+        touched = layer.points[nodes] - near.exits.overlaps[:, None] * layer.normals[nodes]
         return femoral.compliance(nodes, femoral.touched(pose, touched, near.across))
 
     def _slopes(
@@ -271,21 +293,19 @@ class CompartmentContact:
         gradients = near.gradients[active]
         if femoral is None:
             return gradients
-        hessians, across = np.empty((len(active), 6, 6)), near.across[active]
-        overlaps, slopes, facets, places = near.exits
-        exits = overlaps[active], slopes[active], facets[active], places[active]
-        self._add_hessians(pose, femur, near.nodes[active], exits, None, hessians)
-        by_factors = np.einsum("ni,nit->nt", across, hessians[:, :3])
+        turns, across = np.empty((len(active), 6, 6)), near.across[active]
+        exits = near.exits.chosen(active)
+        self._add_turns(pose, femur, near.nodes[active], exits, None, turns)
+        by_factors = np.einsum("ni,nit->nt", across, turns[:, :3])
         by_factors /= (across**2).sum(axis=1, keepdims=True)
-        motion = self._motion(pose, near, active)
+        motion = self._motion(pose, near.nodes[active], exits)
         return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
 
-    def _motion(self, pose: Pose, near: Overlap, active: IntArray) -> FloatArray:
+    def _motion(self, pose: Pose, nodes: Integers, exits: Exits) -> FloatArray:
         """Return d(points of contact)/d(femoral twist), (A, 3, 6) [1, m], in the femoral frame."""
-        nodes = near.nodes[active]
-        normals, gradients = self.layer.normals[nodes], near.gradients[active]
-        points = self.layer.points[nodes] - near.overlaps[active, None] * normals
-        motion = -normals[:, :, None] * gradients[:, None]
+        normals = self.layer.normals[nodes]
+        points = self.layer.points[nodes] - exits.overlaps[:, None] * normals
+        motion = -normals[:, :, None] * exits.gradients[:, None]
         motion[:, :, :3] -= np.eye(3)
         # The velocity of the femur by unit angular velocities: e x point.
         motion[:, :, 3:] -= np.cross(np.eye(3), points[:, None]).transpose(0, 2, 1)

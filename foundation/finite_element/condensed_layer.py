@@ -80,7 +80,7 @@ class MeshedLayer:
         return ElasticBody(
             mesh.nodes,
             mesh.hexahedra,
-            mesh.fixed,
+            mesh.fixed | mesh.sides if layer.base.held_sides else mesh.fixed,
             mesh.surface[self.candidates],
             self.normals,
             layer.youngs_modulus,
@@ -154,7 +154,7 @@ class MeshedLayer:
     def digest(self) -> str:
         """SHA-256 of everything that determines the compliance."""
         body, content = self.body, hashlib.sha256()
-        for array in (body.nodes, body.hexahedra, body.retained, body.directions):
+        for array in (body.nodes, body.hexahedra, body.fixed, body.retained, body.directions):
             content.update(np.ascontiguousarray(array).tobytes())
         content.update(f"{ELEMENTS} {body.youngs_modulus!r} {body.poissons_ratio!r}".encode())
         return content.hexdigest()

@@ -26,6 +26,8 @@ class Base(Protocol):
 
     #: Whether the columns of the mesh run along the lines of the chart, not along the normals.
     upright: bool
+    #: Whether the sides of the layer along its rim do not move either.
+    held_sides: bool
 
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface."""
@@ -47,7 +49,7 @@ class PlaneBase:
 
     height: float = 0.0
     normal: tuple[float, float, float] = (0.0, 1.0, 0.0)
-    upright = True
+    upright, held_sides = True, False
 
     def __post_init__(self) -> None:
         check_number("height of the base", self.height, unit="m")
@@ -84,7 +86,9 @@ class PlaneBase:
 
 @dataclass(frozen=True, eq=False)
 class ThicknessBase:
-    """A given thickness along minus the normals.
+    """A given thickness along minus the normals, as of cartilage.
+
+    Cartilage thins out at its rim, into the bone: the sides of the layer do not move.
 
     Parameters
     ----------
@@ -93,7 +97,7 @@ class ThicknessBase:
     """
 
     thickness: float | FloatArray
-    upright = False
+    upright, held_sides = False, True
 
     def __post_init__(self) -> None:
         values = np.atleast_1d(check_array("thickness", self.thickness))
@@ -131,7 +135,7 @@ class SolidBase:
     """
 
     solid: TriangleMesh
-    upright = True
+    upright, held_sides = True, False
 
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface.

@@ -122,6 +122,12 @@ class LayerMesh:
         return np.arange(len(self.nodes)) < len(self.grid.points)
 
     @property
+    def sides(self) -> NDArray[np.bool_]:
+        """Nodes along the border of the grid, below the bearing surface, (N,)."""
+        below = np.arange(len(self.nodes)) < (self.levels - 1) * len(self.grid.points)
+        return below & np.tile(self.grid.border, self.levels)
+
+    @property
     def surface(self) -> IntArray:
         """Node of each point of the grid, (C,)."""
         count = len(self.grid.points)

@@ -191,6 +191,10 @@ def peak_unresolved(flags: Iterable[Flag]) -> bool:
 _BEYOND = 6e-3
 
 
+#: Width of the strip along the rim of the femur in which overlaps fade, in node spacings.
+FADE = 0.5
+
+
 class FiniteElementContact(NodalContact):
     """Contact of a femoral surface, rigid or with a layer, with a linear-elastic layer.
 
@@ -283,7 +287,11 @@ class FiniteElementContact(NodalContact):
         check_memory(self.size.memory, f"a layer has {max(self.size.candidates):,} nodes")
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
         self._femur = femur_patches(
-            femur, smooth_surface(femur), curved=True, reach=PLANE_REACH * radius
+            femur,
+            smooth_surface(femur),
+            curved=True,
+            reach=PLANE_REACH * radius,
+            fade=FADE * spacing,
         )
 
     def _meshed(self, side: int) -> MeshedLayer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,19 +32,27 @@ PLANE_REACH = 3.5
 
 
 def femur_patches(
-    mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
+    mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float, fade: float = 0.0
 ) -> Record:
-    """Return a femoral surface [m] as the library reads it, planes valid within `reach` [m]."""
+    """Return a femoral surface [m] as the library reads it, planes valid within `reach` [m].
+
+    The overlap of the nodes of a layer fades over the width `fade` [m] along the rim.
+    """
     tree = _facet_tree(surface)
     order = tree.order
     control = np.ascontiguousarray(control_points(surface)[order])
     plane_of, points, normals = _planes(mesh, tree)
     low, cell, facet, distance, near = _grid(surface.corners[order], surface.middles[order])
     planes = np.concatenate([points, normals, np.zeros((len(points), 1))], axis=1)
+    neighbour, rim = _neighbours(mesh, order), dict[str, Any]()
+    if fade:
+        first, edges = _rim(surface.corners[order], surface.middles[order], neighbour, fade)
+        rim = {"normals": surface.normals[order], "rim_first": first, "rim": edges, "fade": fade}
     found = Record(
         "femur",
         **searched_patches(surface, tree, curved=curved),
-        neighbour=_neighbours(mesh, order),
+        **rim,
+        neighbour=neighbour,
         planes=planes,
         plane_reach=reach,
         grid_low=low,
@@ -116,6 +125,27 @@ def _neighbours(mesh: TriangleMesh, order: IntArray) -> NDArray[np.int32]:
     across[by_key[:-1][same]] = by_key[1:][same] // 3
     across[by_key[1:][same]] = by_key[:-1][same] // 3
     return across.reshape(-1, 3).astype(np.int32)
+
+
+def _rim(
+    corners: FloatArray, middles: FloatArray, neighbour: NDArray[np.int32], width: float
+) -> tuple[IntArray, FloatArray]:
+    """Return first edge of the rim (F + 1,), and ends (E, 2, 3) [m], within a width of facets."""
+    facet, edge = np.nonzero(neighbour < 0)
+    first, second = corners[facet, edge], corners[facet, (edge + 1) % 3]
+    # Edges of patches are curved: two straight parts each.
+    middle = middles[facet, edge]
+    ends = np.concatenate([np.stack(part, axis=1) for part in ((first, middle), (middle, second))])
+    centre, at = corners.mean(axis=1), ends.mean(axis=1)
+    half = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    # Patches bulge over their edges by less than half of their radius.
+    radius = 1.5 * np.linalg.norm(corners - centre[:, None], axis=2).max(axis=1)
+    tree = KDTree(at) if len(at) else None
+    reach = width + radius + half.max(initial=0.0)
+    near = tree.query_ball_point(centre, reach) if tree else [[] for _ in centre]
+    count = np.array([len(each) for each in near])
+    found = np.fromiter(chain.from_iterable(near), np.int64, count.sum())
+    return np.concatenate([[0], np.cumsum(count)]), ends[found]
 
 
 def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -15,6 +15,7 @@ from foundation.base.checks import FloatArray, IntArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
+from foundation.surfaces.readers.legacy_vtk import read_legacy_vtk
 from foundation.surfaces.readers.obj import read_obj
 from foundation.surfaces.readers.ply import read_ply
 from foundation.surfaces.readers.polygons import UNITS, SurfaceFile, UnsupportedContent, plain_text
@@ -35,6 +36,7 @@ _READERS: dict[str, Callable[[Path], SurfaceFile]] = {
     ".stl": read_stl,
     ".obj": read_obj,
     ".ply": read_ply,
+    ".vtk": read_legacy_vtk,
     ".vtp": read_vtk,
     ".vtu": read_vtk,
     ".step": read_step,
@@ -194,8 +196,8 @@ def load_mesh(
     Parameters
     ----------
     path : str, Path, or sequence of these
-        STL, OBJ, PLY, VTP or VTU (need VTK), or STEP (needs cascadio); several files of one unit
-        are read as one mesh.
+        STL, OBJ, PLY, legacy VTK, VTP or VTU (need VTK), or STEP (needs cascadio); several files
+        of one unit are read as one mesh.
     unit : {"m", "cm", "mm", "um", "inch"}, optional
         Length unit of the file (default: m). The lengths of a STEP file always have the unit that
         the file states.

@@ -63,20 +63,24 @@ def design(
     $ knee-contact design runs/family dish_coronal_radius_mm=24 \
         youngs_modulus_MPa=500 --out runs/b --original
     """
-    from pipeline.design_space.taken_design import (
+    from pipeline.design_space.designs import (
+        BOTH,
         TrainedDesigns,
         design_lines,
         design_values,
-        take_design,
+        infeasible,
+        outcome_of,
     )
     from pipeline.exchange.exports import write_design
 
     run = TrainedDesigns.open(folder)
     chosen = design_values(run, values)
-    files = write_design(run, {name: each.value for name, each in chosen.items()}, out)
-    taken = take_design(run, chosen, original=original)
-    paths = [str(path) for path in files]
-    return Answer("\n".join([*design_lines(taken), *paths]), {**taken.content(), "files": paths})
+    found = {name: each.value for name, each in chosen.items()}
+    paths = [str(path) for path in write_design(run, found, out)]
+    outcome = outcome_of(run.config, run.knee, found, BOTH if original else BOTH[1:])
+    lines = [*design_lines(run, chosen, outcome), *paths]
+    content = {"run": str(folder), "infeasible": infeasible(run.config, found), "files": paths}
+    return Answer("\n".join(lines), {**outcome.content(), **content})
 
 
 @command(USE)
@@ -157,7 +161,7 @@ def _judged(
     found = stored_judgement(source, model)
     told = judgement_lines(found)
     if found is None and model == "surrogate":
-        told = [f"verdict of {source}: unknown, since there is no report and no held-out errors"]
+        told = [f"verdict of {source}: unknown, as no report.json of its run is beside it"]
     known = {} if found is None else {"verdict": found}
     return Answer("\n".join([*lines, *told, *last]), {**content, **known})
 

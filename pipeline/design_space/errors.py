@@ -29,6 +29,8 @@ ACCEPTED = {
     "wear_percent": 1.0,
     "peak_percent": 3.0,
 }
+#: Those of samples; the others are of a gait cycle.
+OF_SAMPLES = tuple(ACCEPTED)[:3]
 #: Errors in words, with their unit.
 TOLD = {
     "height_um": ("height at a load", "um"),
@@ -84,9 +86,9 @@ def sample_errors(
         weights.append(loads[:, 1] ** (1.0 - 1.0 / spread))
     misses = np.concatenate(found)
     if not len(misses):
-        return dict.fromkeys(list(ACCEPTED)[:3], np.nan)
+        return dict.fromkeys(OF_SAMPLES, np.nan)
     sizes = np.sqrt(np.average(misses**2, axis=0, weights=np.concatenate(weights)))
-    return dict(zip(list(ACCEPTED)[:3], sizes.tolist(), strict=True))
+    return dict(zip(OF_SAMPLES, sizes.tolist(), strict=True))
 
 
 def fitted_errors(

@@ -14,6 +14,7 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, PEAK_PRESSURE
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
 from pipeline.config.stage_schema import FeasibilityConfig
@@ -27,6 +28,7 @@ from pipeline.originals.roughness import SMOOTH, coarse_surfaces, loaded_patches
 from pipeline.preparation.expected_time import expected_figures
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.peaks import check_peaks
+from pipeline.preparation.pressed_place import likely_fault
 from pipeline.preparation.settling import offsets_of
 from pipeline.preparation.swing import LONGEST, TooLong, swing
 from pipeline.progress import rounded, say
@@ -192,9 +194,10 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
             reason = str(row["reason"])
             # A flag, which begins with the compartment, names its fault and remedy.
             if not reason.startswith(f"{name}: "):
-                reason += (
-                    ": the surfaces miss each other there, or the layer is pressed through: check "
-                    "frames, modulus and thickness, or lower space.load_N"
+                at = Pose.from_array(poses[failed.index[0]])
+                reason += ": " + (
+                    likely_fault(knee.quick, at, name)
+                    or "the surfaces miss each other there: check frames and range of flexion"
                 )
             findings.error(
                 "space.load_N",

@@ -9,9 +9,8 @@ import numpy as np
 
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.base.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart, cycle_chart, line, lines_of
+from pipeline.reports.charts import chart, cycle_chart, lines_of
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import PEAK_COLUMNS, RunFiles, nearest_rows
 from pipeline.reports.units import number
@@ -30,29 +29,6 @@ OVER_CYCLE = {
         "total_area_m2",
     ),
 }
-
-
-def path_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield the reference path over flexion with the sampled box, a picture per coordinate."""
-    space = files.config["space"]
-    low, high = space["flexion_deg"]
-    flexion = np.linspace(low, high, 200)
-    curve = files.path.path.poses(np.radians(flexion))
-    gait = next(iter(files.cycles.values()), None)
-    for k, column in enumerate(POSE_COLUMNS[1:], start=1):
-        quantity = QUANTITIES[column]
-        values = quantity.for_people(curve[:, k])
-        lines = [line("path", values, x=flexion, colour=fig.BLUE, width=2.0)]
-        if (half := space.get(quantity.column_for_people)) is not None:
-            for word, edge in (("most", values + half), ("least", values - half)):
-                name = f"{word} sampled"
-                lines.append(line(name, edge, x=flexion, colour=fig.GREY, width=1.0))
-        if gait is not None:
-            angle, cycle = np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])
-            lines.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
-        text = f"Reference path: {quantity.label} over flexion"
-        across = axis_label(QUANTITIES["flexion_rad"])
-        yield chart(f"path-{column}", text, across, axis_label(quantity), lines)
 
 
 def cycle_pictures(files: RunFiles, section: str) -> Iterator[Picture]:
@@ -88,21 +64,14 @@ def peaks_picture(files: RunFiles) -> Picture:
 
 
 def wear_pictures(files: RunFiles) -> Iterator[Picture]:
-    """Yield maps of depth of wear per million cycles, cross-shear and sliding by both models."""
+    """Yield maps of the depth of wear per million cycles by both models."""
     if files.wear is None or files.maps is None:
         return
     surface = files.maps.vertices, files.maps.faces
-    for title, unit, factor, values in (
-        ("Depth of wear per million cycles", "µm", 1e12, files.wear.depth_m),
-        ("Cross-shear", "", 1.0, files.wear.cross_shear),
-        ("Sliding distance in contact", "mm", 1e3, files.wear.distance_m),
-    ):
-        shown = factor * values
-        # At the edge, where little work is done, a triangle may have any cross-shear.
-        share = 1.0 if unit else 0.98
-        most = float(np.quantile(np.append(shown[shown > 0.0], 1e-12), share))
-        for k, name in enumerate(MODELS):
-            yield fig.face_map(f"{title}, {name}", surface, shown[k], most, unit)
+    depths = 1e12 * files.wear.depth_m
+    for name, depth in zip(MODELS, depths, strict=True):
+        text = f"Depth of wear per million cycles, {name}"
+        yield fig.face_map(text, surface, depth, float(depths.max()), "µm")
 
 
 def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:

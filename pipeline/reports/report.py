@@ -108,7 +108,7 @@ def write_report(folder: Path) -> Report:
         held_out=files.figures,
         tables=_tables(files, report),
         knee_tiles=list(knee_tiles(report.knee, report.elastic_layer)),
-        surrogate_tiles=list(surrogate_tiles(files, report.overview.headline, report.gait.speed)),
+        surrogate_tiles=list(surrogate_tiles(files, report.gait)),
         pictures=_pictures(files),
         view=view_data(files.fields, files.cycles),
         live=_live(files, folder),
@@ -149,7 +149,7 @@ def report_of(files: RunFiles) -> Report:
                 else []
             ),
             *(tile.line for tile in knee_tiles(knee, evidence.layer)),
-            *(tile.line for tile in surrogate_tiles(files, overview.headline, gait.speed)),
+            *(tile.line for tile in surrogate_tiles(files, gait)),
             *([f"notes: {len(overview.notes)}, see the top of the report"] * bool(overview.notes)),
             *warning_lines(run),
             *verdict_lines(judged),
@@ -192,7 +192,7 @@ def _changed_keys(config: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _pictures(files: RunFiles) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    drawn = {"path": pictures.path_pictures(files), "parity": parity_pictures(files)}
+    drawn = {"parity": parity_pictures(files)}
     if files.cycles:
         for section in pictures.OVER_CYCLE:
             drawn[section] = pictures.cycle_pictures(files, section)

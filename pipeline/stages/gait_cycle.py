@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -34,10 +35,15 @@ from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.files import write_npz
 from pipeline.originals.knee import OriginalModel
 from pipeline.progress import bar, say
-from pipeline.simulation import GaitSimulation, cycle_differences, simulation_table
+from pipeline.simulation import (
+    GaitSimulation,
+    compare,
+    cycle_differences,
+    flag_texts,
+    simulation_table,
+)
 from pipeline.stages.assessment import speed
 from pipeline.stages.elastic_layer import elastic_layer, node_spacing
-from pipeline.stages.model_cycles import compare, flag_texts
 from pipeline.stages.run_folder import Run
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (
@@ -349,6 +355,7 @@ _ALONE = (
     "stage h, driven by the surrogate: {error}; knee.npz and validation.json are written: check "
     "the errors of the surrogate, and that the table covers the poses and loads of the cycle"
 )
+_OF_COMBINATIONS = "h: combinations of inputs"
 #: Instants of the pressure maps [% of the cycle].
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
@@ -367,7 +374,7 @@ def simulate_cycle(
             return
         results, wear = _simulate_both(run, gait, model, surrogate)
     if run.config.simulation.combinations:
-        with run.timed("h: combinations of inputs"):
+        with run.timed(_OF_COMBINATIONS):
             _combinations(run, gait, model, surrogate, results, wear)
     else:
         (run.folder / "combinations.json").unlink(missing_ok=True)
@@ -385,8 +392,10 @@ def _simulate_both(
     write_table(simulation_table(results), run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
-    fields = None if surrogate.fields is None else surrogate
+    fields, start = None if surrogate.fields is None else surrogate, time.perf_counter()
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
+    cycles = sum(result.statistics.elapsed for result in results.values())
+    run.stages.measured(_OF_COMBINATIONS, cycles + time.perf_counter() - start)
     write_arrays(run.folder / "wear.npz", wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(model, results["original"])

@@ -20,7 +20,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
 from pipeline.flagged_instants import SAMPLES
-from pipeline.stages.model_cycles import KEY_OUTPUTS, OUTPUTS, WAVES, Output
+from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, WAVES, Output
 
 #: Highest harmonic of a smooth perturbation, and its waves.
 HARMONICS = 9

@@ -121,9 +121,6 @@ class StudyConfig(DesignConfig):
     model: Literal["surrogate", "original"] = Field(
         "surrogate", description="model of the contact loads"
     )
-    outside: Literal["flag", "fail"] = Field(
-        "flag", description="treatment of a run that leaves the trained domain"
-    )
     factor: tuple[FactorConfig, ...] = Field(
         min_length=1, description="[[study.factor]]: the varied inputs"
     )

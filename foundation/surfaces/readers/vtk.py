@@ -1,4 +1,4 @@
-"""Surfaces of VTK (.vtp, .vtu), read by VTK, which crashes at damaged legacy files (.vtk)."""
+"""Surfaces of VTK (.vtp, .vtu), read by VTK."""
 
 from __future__ import annotations
 

@@ -16,9 +16,10 @@ from dynamics.motion.motion_tables import MotionTable, motion_text
 from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import leg_side
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.osim_joints import BODY, Placement
 from dynamics.musculoskeletal.osim_model import OsimModel
-from dynamics.musculoskeletal.plant import CoordinateMotion, Plant, SimulatedFrames
+from dynamics.musculoskeletal.plant import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.files import write_text
@@ -48,7 +49,7 @@ class Simulated(Protocol):
         ...
 
     @property
-    def plant(self) -> Plant:
+    def plant(self) -> OpenSimPlant:
         """Its multibody system along the motion."""
         ...
 
@@ -344,7 +345,6 @@ class ContactSide(Computed):
 
     leg: str
     medial: str
-    found_by: str
 
 
 def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
@@ -357,7 +357,6 @@ def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[st
         rows[contact.name] = ContactSide(
             leg=side.leg or "unknown",
             medial=medial if contact.name in split else "",
-            found_by=side.found,
         )
     return rows
 

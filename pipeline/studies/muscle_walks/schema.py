@@ -142,13 +142,6 @@ class InverseKinematicsConfig(Section):
             "settings or of [comak]"
         ),
     )
-    from_deg: Finite | None = Field(None, description="coupled angle at the start of the sweep")
-    to_deg: Finite | None = Field(None, description="coupled angle at the end of the sweep")
-    sweep_s: Positive | None = Field(None, description="duration of the sweep")
-    points: int | None = Field(None, ge=4, description="points of each constraint function")
-    kind: Literal["dynamic", "equilibrium"] = Field(
-        "dynamic", description="sweep with inertia and damping, or of equilibria"
-    )
 
 
 class ComakConfig(Section):

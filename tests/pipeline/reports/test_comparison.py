@@ -34,7 +34,7 @@ def test_flatter_dish_has_less_area_and_more_travel(compared):
     """A larger radius conforms less: the contact shrinks, the pressure and the travel grow."""
     figures = compared[1]["figures"]
     for key, sign in (
-        *(("largest_area_mm2", -1), ("mean_area_mm2", -1)),
+        ("largest_area_mm2", -1),
         *(("medial_peak_pressure_MPa", 1), ("anterior_range_mm", 1)),
     ):
         assert sign * figures[f"knee.{key}"]["difference"] > 0.0
