@@ -8,6 +8,7 @@
 #include "spring_laws.c"
 #include "sums.c"
 #include "functions.c"
+#include "correlations.c"
 #include "regressor.c"
 #include "line.c"
 #include "jets.c"

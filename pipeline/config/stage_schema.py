@@ -196,7 +196,7 @@ else:
 class KrigingConfig(Section):
     """Kriging."""
 
-    correlation: Literal["auto", "mixed", "squared_exponential", "matern52", "matern32"] = Field(
+    correlation: Literal["auto", "mixed", "squared_exponential", "matern52"] = Field(
         "auto", description="correlation; mixed is Matérn 5/2 in one direction; auto the likeliest"
     )
     trend: Literal["auto", "constant", "linear", "quadratic"] = Field(

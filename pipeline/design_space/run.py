@@ -32,8 +32,8 @@ from pipeline.design_space.designs import (
     values_of,
 )
 from pipeline.design_space.errors import (
+    ERRORS,
     OF_SAMPLES,
-    TOLD,
     errors_for_page,
     fitted_errors,
     sample_errors,
@@ -202,7 +202,7 @@ def summary_lines(document: DesignsDocument) -> list[str]:
     ]
     held = document.held_out
     lines.append(f"errors at {counted(len(held), 'held-out design')} (RMS, largest, accepted):")
-    for name, (words, unit) in TOLD.items():
+    for name, (words, unit, _) in ERRORS.items():
         row = document.errors[name]
         if row["rms"] is not None:
             lines.append(
@@ -240,13 +240,16 @@ def write_designs_page(
         run=document,
         errors=[
             {"label": words, "unit": unit, **document.errors[name]}
-            for name, (words, unit) in TOLD.items()
+            for name, (words, unit, _) in ERRORS.items()
         ],
         designs=[(k, _row(each)) for k, each in enumerate(document.held_out, start=1)],
         columns=[
             "design",
             *(row["name"] for row in document.parameters),
-            *((f"error of\n{words} [{unit}]", name, 2) for name, (words, unit) in TOLD.items()),
+            *(
+                (f"error of\n{words} [{unit}]", name, 2)
+                for name, (words, unit, _) in ERRORS.items()
+            ),
             ("told by the surrogate", "told"),
         ],
         parameters=[(row["name"], row) for row in document.parameters],
@@ -263,7 +266,7 @@ def _row(design: DesignOutcome) -> dict[str, Any]:
         *([f"{design.flagged} of {design.instants} instants flagged"] if design.flagged else []),
         *design.failures.values(),
     ]
-    errors = dict.fromkeys(TOLD) | design.errors
+    errors = dict.fromkeys(ERRORS) | design.errors
     return errors | design.values | {"told": "; ".join(told) or "nothing"}
 
 

@@ -115,28 +115,6 @@ def panel(
     return figure, axes
 
 
-def legend_above(axes: Axes, columns: int) -> None:
-    """Put the legend above the axes, where it covers no data."""
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
-
-
-def cycle_axis(axes: Axes, label: str) -> None:
-    """Set limits, ticks and labels of axes over the gait cycle."""
-    axes.set_xlim(0.0, 100.0)
-    axes.set_xticks(np.arange(0.0, 101.0, 20.0))
-    axes.set_xlabel("gait cycle [%]")
-    axes.set_ylabel(label)
-    widen(axes)
-
-
-def widen(axes: Axes) -> None:
-    """Widen the vertical limits of a constant quantity, which would look like numerical noise."""
-    low, high = axes.get_ylim()
-    least = 1e-6 * max(abs(low), abs(high), 1e-6)
-    if high - low < least:
-        axes.set_ylim(low - least, high + least)
-
-
 def bands_of(largest: float) -> FloatArray:
     """Return the ends (B,) of round bands from 0 to at least a pressure [any unit]."""
     top, step = scale_of(largest)

@@ -57,30 +57,21 @@ def doubted(part: Mapping[str, Any]) -> str:
     return f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
 
 
-def layer_keys(contact: Mapping[str, Any], law: str = "coupled") -> list[str]:
-    """Return the pairs KEY=VALUE that give a section [contact] of springs another law."""
+def layer_keys(contact: Mapping[str, Any]) -> list[str]:
+    """Return the pairs KEY=VALUE that give a section [contact] of springs the coupled law."""
     defaults = LayerConfig()
     layers = {"contact": contact}
     if contact.get("femur_layer"):
         layers["contact.femur_layer"] = contact["femur_layer"]
     pairs = []
     for head, layer in layers.items():
-        pairs.append(f"{head}.law={law}")
+        pairs.append(f"{head}.law=coupled")
         for key in OWN_KEYS.get(layer["law"], ()):
             if layer.get(key) != (default := getattr(defaults, key)):
                 pairs.append(f"{head}.{key}={default:g}")
     if contact.get("surface") == "flat":
         pairs.append("contact.surface=curved")
     return pairs
-
-
-def element_keys(contact: Mapping[str, Any]) -> list[str]:
-    """Return the pairs KEY=VALUE that give a section [contact] of springs finite elements."""
-    return [
-        "contact.model=finite_element",
-        *layer_keys(contact, LayerConfig().law),
-        *(["contact.conservative=false"] if contact.get("conservative") else []),
-    ]
 
 
 def signed(percent: float) -> str:

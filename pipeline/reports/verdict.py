@@ -97,8 +97,6 @@ class Evidence:
     layer: dict[str, Any] | None = None
     #: Pairs KEY=VALUE that give the configuration coupled springs.
     coupled_keys: tuple[str, ...] = ()
-    #: Pairs KEY=VALUE that give the configuration finite elements.
-    element_keys: tuple[str, ...] = ()
     #: File of the table of poses and loads in the place of the contact model, "" without one.
     table: str = ""
     #: Whether the surrogate gives areas and pressures, which a study of gait cycles needs.
@@ -332,7 +330,7 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
         ),
         "elements": (
             "take the elastic layer itself, by finite elements",
-            _again("elements", *evidence.element_keys),
+            _again("elements", "contact.model=finite_element"),
         ),
         "rows": (
             f"add rows to {evidence.table or 'the table'} at the poses that the report shows as "

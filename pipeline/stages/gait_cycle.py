@@ -25,10 +25,11 @@ from dynamics.wear.cycle_wear import (
     measured_patch,
     surrogate_wear,
 )
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
 from foundation.surface_contact import NodalContact, SurfaceContact
+from foundation.surfaces.decimation import coarse_copy
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.errors import StageError
 from pipeline.execution import IN_THIS_PROCESS, Execution
@@ -137,17 +138,20 @@ def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) ->
     highest = np.nan_to_num(original.compartment_loads[..., _PEAK]).argmax(axis=1)
     chosen = np.unique([*regular, *highest])
     loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
-    femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
-    nearest = nearest_faces(model.tibia, *tibia)
+    femur, tibia = (
+        coarse_copy(model.femur, MOST_TRIANGLES),
+        coarse_copy(model.tibia, MOST_OF_PLATEAU),
+    )
+    nearest = nearest_faces(model.tibia, tibia)
     poses = original.poses[chosen]
     pressure = plateau_pressures(model, poses)[:, nearest]
     return Frames(
         gait_percent=percent[chosen],
         poses=poses,
-        femur_vertices=femur[0],
-        femur_faces=femur[1],
-        tibia_vertices=tibia[0],
-        tibia_faces=tibia[1],
+        femur_vertices=femur.vertices,
+        femur_faces=femur.faces,
+        tibia_vertices=tibia.vertices,
+        tibia_faces=tibia.faces,
         pressure_Pa=pressure.astype(np.float32, order="C"),
         centre_m=np.moveaxis(loads[..., _CENTRE : _CENTRE + 3], 1, 2),
     )
@@ -192,40 +196,12 @@ def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> No
     write_npz(path, **{name: array for name, array in vars(content).items() if array is not None})
 
 
-def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return vertices (V, 3) [m] and at most `most` triangles (F, 3) of a simplified mesh.
-
-    By vertex clustering (Rossignac & Borrel 1993, Multi-resolution 3D approximations for rendering
-    complex scenes): the vertices in a cell of a grid merge to one.
-    """
-    check_number("most", most, at_least=4)
-    vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
-    cell = float(np.sqrt(np.median(mesh.areas)))
-    while len(faces) > most:
-        vertices, faces = _clustered(mesh, cell)
-        cell *= 1.1
-    return vertices, faces
-
-
-def nearest_faces(
-    mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the triangle (F,) of a mesh nearest to those of `thinned` vertices (V, 3) [m]."""
-    if len(faces) == len(mesh.faces):
-        return np.arange(len(faces))
-    middles = np.asarray(mesh.vertices)[np.asarray(mesh.faces)].mean(axis=1)
-    return np.asarray(cKDTree(middles).query(vertices[faces].mean(axis=1))[1], dtype=np.int64)
-
-
-def _clustered(mesh: TriangleMesh, cell: float) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return a mesh with the vertices of each cell of a grid [m] merged."""
-    keys = np.floor(np.asarray(mesh.vertices) / cell).astype(np.int64)
-    _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    group = group.reshape(-1)
-    sums = [np.bincount(group, mesh.vertices[:, k]) / count for k in range(3)]
-    faces = group[np.asarray(mesh.faces)]
-    a, b, c = faces.T
-    return np.column_stack(sums), faces[(a != b) & (b != c) & (c != a)]
+def nearest_faces(mesh: TriangleMesh, coarse: TriangleMesh) -> NDArray[np.int64]:
+    """Return the triangle (F,) of a mesh that is nearest to each one of its coarse copy."""
+    if coarse is mesh:
+        return np.arange(len(mesh.faces))
+    fine, few = (np.asarray(m.vertices)[np.asarray(m.faces)].mean(axis=1) for m in (mesh, coarse))
+    return np.asarray(cKDTree(fine).query(few)[1], dtype=np.int64)
 
 
 # A cycle may prescribe a motion in place of a load.

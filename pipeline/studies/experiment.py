@@ -1,17 +1,15 @@
-"""Studies: their design, its simulations, the summary of the runs, and the page."""
+"""Studies: their design, the summary of the runs, the page, and the lines on the terminal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 from scipy import stats
 
@@ -21,22 +19,17 @@ from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
-from pipeline.execution import Execution
-from pipeline.files import write_npz
-from pipeline.flagged_instants import flagged_sentence, kinds_of
-from pipeline.progress import bar, say
+from pipeline.flagged_instants import SAMPLES, flagged_sentence, kinds_of
 from pipeline.reports import figures as fig
-from pipeline.reports.figures import Picture, picture
+from pipeline.reports.charts import chart, cycle_chart, line
+from pipeline.reports.figures import Picture
 from pipeline.reports.judgement import judgement_lines
-from pipeline.simulation import Output, model_errors
+from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, WAVES, model_errors
 from pipeline.store.documents import Shape, read_arrays
-from pipeline.store.job import Job, JobKind
 from pipeline.store.run_documents import Computed, Judgement
-from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore
-from pipeline.store.samples import OK, read_table, write_table
-from pipeline.studies.conduct import File, Outcome, Study
-from pipeline.studies.factors import CYCLES, LIGAMENT_DRAW, Catalogue
-from pipeline.studies.schema import PARAMETERS, DesignConfig, DistributionConfig
+from pipeline.store.samples import OK
+from pipeline.studies.factors import FACTORS, LIGAMENT_DRAW, Factor
+from pipeline.studies.schema import PARAMETERS, FactorConfig, StudyConfig
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 
@@ -45,7 +38,7 @@ def draw_count(table: str) -> int:
     return len(np.unique(read_csv_table(data_file(table)).column(DRAW)))
 
 
-def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
+def quantile(factor: FactorConfig, share: FloatArray) -> FloatArray:
     """Return the quantiles (N,) of an input, in its unit [1], at shares (N,) [1]."""
     keys = (factor.mean, factor.sd, factor.low, factor.high)
     mean, sd, low, high = np.array(keys, dtype=np.float64)  # NaN for None
@@ -66,12 +59,12 @@ def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def varying(config: DesignConfig) -> list[str]:
+def varying(config: StudyConfig) -> list[str]:
     """Return the names of the inputs that are not fixed."""
     return [factor.name for factor in config.factor if factor.distribution != "fixed"]
 
 
-def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataFrame:
+def study_table(config: StudyConfig, factors: Mapping[str, Factor] = FACTORS) -> pd.DataFrame:
     """Return a row per run: the number of the run, and each input in the unit of its name."""
     names = varying(config)
     unit = unit_design(config.kind, config.runs, len(names), config.seed)
@@ -79,7 +72,7 @@ def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataF
     for factor in config.factor:
         share = unit[:, names.index(factor.name)] if factor.name in names else np.zeros(len(unit))
         values = quantile(factor, share)
-        known = catalogue.factors[factor.name]
+        known = factors[factor.name]
         wrong = np.flatnonzero(~(known.allows(values) & np.isfinite(values)))
         if len(wrong):
             expected = f"{known.bound} 0" if known.bound else "that are finite"
@@ -92,12 +85,7 @@ def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataF
     return pd.DataFrame(columns)
 
 
-def first_values(table: pd.DataFrame) -> dict[str, float]:
-    """Return the values of the inputs in the first run of a study."""
-    return {str(name): float(value) for name, value in table.iloc[0, 1:].items()}
-
-
-def base_runs(config: DesignConfig, count: int) -> Any:
+def base_runs(config: StudyConfig, count: int) -> Any:
     """Return which of `count` runs are independent draws of the inputs, (N,) bool.
 
     All, or the rows of the matrices A and B of Sobol's design; the rows between share columns.
@@ -166,15 +154,14 @@ class StudySummary(Computed):
 
 
 def summarise(
-    config: DesignConfig,
+    config: StudyConfig,
     table: pd.DataFrame,
     nominal: Mapping[str, float | None],
-    model: str,
-    catalogue: Catalogue,
     judged: Judgement | None,
     seconds: float,
     notes: Sequence[str] = (),
     errors: Mapping[str, float] = MappingProxyType({}),
+    samples: str = SAMPLES,
 ) -> StudySummary:
     """Return the summary of a study, whose table has a row per run and took some seconds [s].
 
@@ -187,7 +174,7 @@ def summarise(
     return StudySummary(
         name=config.name,
         kind=config.kind,
-        model=model,
+        model=config.model,
         runs=len(table),
         summarised=len(good),
         failed=int((table["status"] != OK).sum()),
@@ -198,12 +185,12 @@ def summarise(
             len(table),
             kinds_of(table.loc[flagged, "flag_kinds"]),
             "runs",
-            catalogue.samples,
+            samples,
         ),
         factors=[f.model_dump(exclude_none=True) for f in config.factor],
         nominal=dict(nominal),
-        outputs=_distributions(good, catalogue, judged, errors),
-        sensitivity=sensitivity(config, table, catalogue),
+        outputs=_distributions(good, judged, errors),
+        sensitivity=sensitivity(config, table),
         seconds_per_run=float(table["seconds"].median()),
         verdict=judged,
         notes=list(notes),
@@ -221,14 +208,13 @@ def _failures(failed: pd.DataFrame) -> list[FailedRuns]:
 
 def _distributions(
     good: pd.DataFrame,
-    catalogue: Catalogue,
     judged: Judgement | None,
     percents: Mapping[str, float],
 ) -> dict[str, dict[str, float | None] | None]:
     """Return the distribution of each output, with the error of the contact model."""
-    found = {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs}
+    found = {name: distribution_of(good[name].to_numpy()) for name in OUTPUTS}
     medians = {name: spread["q50"] for name, spread in found.items() if spread is not None}
-    errors = model_errors(catalogue.outputs, medians, judged)
+    errors = model_errors(OUTPUTS, medians, judged)
     errors |= {
         n: 0.01 * percents[n] * abs(median) for n, median in medians.items() if n in percents
     }
@@ -253,12 +239,12 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
     return {name: float(value) for name, value in statistics.items()}
 
 
-def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue) -> Sensitivity:
+def sensitivity(config: StudyConfig, table: pd.DataFrame) -> Sensitivity:
     """Return the Sobol indices of a Sobol study, or Spearman's rank correlations."""
     names, good = varying(config), (table["status"] == OK).to_numpy()
-    outputs: dict[str, Mapping[str, object] | None] = dict.fromkeys(catalogue.outputs)
+    outputs: dict[str, Mapping[str, object] | None] = dict.fromkeys(OUTPUTS)
     if config.kind == "sobol":
-        for name in catalogue.outputs:
+        for name in OUTPUTS:
             values = np.where(good, table[name], np.nan)
             outputs[name] = sobol_indices(names, values, config.seed)
         return Sensitivity.model_validate({"measure": "sobol", "outputs": outputs})
@@ -266,10 +252,8 @@ def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue)
     # Draws have no order.
     names = [name for name in names if name != LIGAMENT_DRAW]
     if len(rows) > 2 and names:
-        correlations = rank_correlations(
-            rows[names].to_numpy(), rows[list(catalogue.outputs)].to_numpy()
-        )
-        for name, column in zip(catalogue.outputs, correlations.T, strict=True):
+        correlations = rank_correlations(rows[names].to_numpy(), rows[list(OUTPUTS)].to_numpy())
+        for name, column in zip(OUTPUTS, correlations.T, strict=True):
             outputs[name] = dict(zip(names, column, strict=True))
     return Sensitivity.model_validate({"measure": "spearman", "outputs": outputs})
 
@@ -288,18 +272,17 @@ def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
     return correlations
 
 
-#: Largest number of inputs of a tornado plot, and of bins of a histogram.
-_MOST_BARS, _MOST_BINS = 12, 40
+#: Shares of the runs at which distributions are drawn [%].
+_SHARES = np.linspace(0.0, 100.0, 201)
 
 
 def study_page(
-    folder: Path, summary: StudySummary, table: pd.DataFrame, catalogue: Catalogue
+    folder: Path, summary: StudySummary, table: pd.DataFrame, factors: Mapping[str, Factor]
 ) -> dict[str, Any]:
     """Return the content of `study.html`; `table` has a row per run of the folder."""
-    known = catalogue.outputs
     outputs = {name: row for name, row in summary.outputs.items() if row is not None}
     nominal = summary.nominal
-    shown = [name for name in catalogue.key_outputs if name in outputs]
+    shown = [name for name in KEY_OUTPUTS if name in outputs]
     good = table[table["status"] == OK]
     return {
         "summary": summary,
@@ -310,34 +293,27 @@ def study_page(
             ),
             *([f"{summary.not_trusted}. The runs are in the figures."] if summary.flagged else []),
         ],
-        "factors": [_factor_row(factor, catalogue) for factor in summary.factors],
-        "catalogue": catalogue,
+        "factors": [_factor_row(factor, factors) for factor in summary.factors],
         "outputs": [
-            {**known[name]._asdict(), "nominal": nominal[name], **row}
+            {**OUTPUTS[name]._asdict(), "nominal": nominal[name], **row}
             for name, row in outputs.items()
         ],
         "quantiles": [f"q{share:g}" for share in QUANTILES],
-        "tiles": [(known[name], outputs[name]) for name in shown],
-        "pictures": {
-            "histograms": [
-                _histogram(
-                    f"distribution of {known[name].label}", known[name], good[name], nominal[name]
-                )
-                for name in shown
-            ],
-            "bands": list(_bands(folder / "waveforms.npz", catalogue)),
-            "sensitivity": list(_tornados(summary.sensitivity, catalogue)),
-        },
+        "tiles": [(OUTPUTS[name], outputs[name]) for name in shown],
+        "distributions": [_distribution(name, good[name], nominal[name]) for name in shown],
+        "bands": list(_bands(folder / "waveforms.npz")),
+        "influence": _influence(summary.sensitivity),
+        "key_outputs": [(OUTPUTS[name].label, name, 2) for name in KEY_OUTPUTS],
     }
 
 
-def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[str, str]:
+def _factor_row(factor: dict[str, str | float], factors: Mapping[str, Factor]) -> dict[str, str]:
     """Return description and distribution of an input."""
     name, kind = str(factor["name"]), str(factor["distribution"])
     keys = PARAMETERS[kind]
     return {
         "name": name,
-        "text": catalogue.factors[name].text,
+        "text": factors[name].text,
         "kind": kind.replace("_", " "),
         "spread": ", ".join(
             f"{key} {value if isinstance(value := factor[key], str) else f'{value:g}'}"
@@ -346,200 +322,61 @@ def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[st
     }
 
 
-@picture("svg")
-def _histogram(output: Output, values: pd.Series[float], nominal: float | None) -> Figure:
-    """Draw the histogram of an output with median, 95 % interval and nominal value."""
-    figure, axes = fig.panel(x=output.axis, y="runs")
-    known = values.to_numpy(dtype=float)
-    bins = int(np.clip(np.sqrt(len(known)), 5, _MOST_BINS))
-    middle = 0.5 * (known.min() + known.max())
-    # A constant output needs a frame of some width.
-    half = max(0.5 * np.ptp(known), 1e-6 * abs(middle), 1e-12)
-    # The smallest and the largest value may lie outside of middle ± half by rounding.
-    ends = min(middle - half, known.min()), max(middle + half, known.max())
-    axes.hist(known, bins=bins, range=ends, color=fig.BLUE, alpha=0.55)
-    low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
-    axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
-    axes.axvline(median, color=fig.INK, lw=1.6, label="median")
+def _distribution(name: str, values: pd.Series[float], nominal: float | None) -> Picture:
+    """Return the share of runs below each value of an output, and its nominal value."""
+    output, below = OUTPUTS[name], np.percentile(values.to_numpy(dtype=float), _SHARES)
+    lines = [line("runs", _SHARES, x=below, colour=fig.BLUE)]
     if nominal is not None:
-        axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
-    fig.legend_above(axes, 3)
-    return figure
+        ends = [nominal, nominal]
+        lines.append(line("nominal", [0.0, 100.0], x=ends, colour=fig.VERMILLION, dashed=True))
+    text = f"distribution of {output.label}"
+    return chart(f"distribution-{name}", text, output.axis, "runs below [%]", lines)
 
 
-def _bands(path: Path, catalogue: Catalogue) -> Iterator[Picture]:
-    """Yield the waveforms over the cycle."""
-    shapes: dict[str, Shape] = {
-        "gait_percent": ("K",),
-        **dict.fromkeys(catalogue.waves, ("N", "K")),
-    }
-    waves = read_arrays(path, shapes, undefined=catalogue.waves)
-    for name, wave in catalogue.waves.items():
+def _bands(path: Path) -> Iterator[Picture]:
+    """Yield quantiles of the waveforms over the cycle."""
+    shapes: dict[str, Shape] = {"gait_percent": ("K",), **dict.fromkeys(WAVES, ("N", "K"))}
+    waves = read_arrays(path, shapes, undefined=WAVES)
+    for name, wave in WAVES.items():
         complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
         if len(complete) > 1:
-            text = f"{wave.label} over the cycle"
-            yield _band(text, waves["gait_percent"], complete, wave.axis, catalogue.axis)
+            rows = np.percentile(complete.astype(float), QUANTILES, axis=0)
+            at = waves["gait_percent"]
+            shown = {f"{share:g} %": (at, row) for share, row in zip(QUANTILES, rows, strict=True)}
+            yield cycle_chart(f"wave-{name}", f"{wave.label} over the cycle", shown, wave.axis)
 
 
-@picture("svg")
-def _band(percent: FloatArray, waves: FloatArray, label: str, across: str) -> Figure:
-    """Draw the median and two bands of a waveform (runs, instants)."""
-    figure, axes = fig.panel()
-    shares = np.percentile(np.asarray(waves, dtype=float), (5.0, 25.0, 50.0, 75.0, 95.0), axis=0)
-    for k, alpha, text in ((0, 0.18, "5–95 %"), (1, 0.35, "25–75 %")):
-        axes.fill_between(
-            percent, shares[k], shares[4 - k], color=fig.BLUE, alpha=alpha, lw=0, label=text
-        )
-    axes.plot(percent, shares[2], color=fig.INK, lw=1.6, label="median")
-    fig.cycle_axis(axes, label)
-    axes.set_xlabel(across)
-    fig.legend_above(axes, 3)
-    return figure
+def _influence(found: Sensitivity) -> dict[str, list[tuple[str, dict[str, float | None]]]]:
+    """Return tables of the influence of inputs on the key outputs, the weightiest inputs first."""
+    if found.measure == "spearman":
+        measures = {"Spearman's rank correlation": ""}
+    else:
+        measures = {"Total Sobol index": "total", "± of its 95 % interval": "total_half_width"}
+        measures["First-order Sobol index"] = "first"
+    tables: dict[str, dict[str, dict[str, float | None]]] = {words: {} for words in measures}
+    for output in KEY_OUTPUTS:
+        for name, value in (found.outputs[output] or {}).items():
+            for words, key in measures.items():
+                row = tables[words].setdefault(name, dict.fromkeys(KEY_OUTPUTS))
+                row[output] = getattr(value, key) if isinstance(value, SobolIndex) else value
+
+    def weight(row: Mapping[str, float | None]) -> float:
+        return max((abs(value) for value in row.values() if value is not None), default=0.0)
+
+    first = next(iter(tables.values()))
+    order = sorted(first, key=lambda name: -weight(first[name]))
+    return {words: [(name, rows[name]) for name in order] for words, rows in tables.items()}
 
 
-def _tornados(sensitivity: Sensitivity, catalogue: Catalogue) -> Iterator[Picture]:
-    """Yield the influence of the inputs on the outputs."""
-    size = float if sensitivity.measure == "sobol" else abs
-    for output in catalogue.key_outputs:
-        measure = sensitivity.outputs[output] or {}
-        rows = {name: _shown(value) for name, value in measure.items() if value is not None}
-        if rows:
-            names = sorted(rows, key=lambda name: -size(rows[name][0]))[:_MOST_BARS]
-            title = catalogue.outputs[output].label
-            columns = list(zip(*(rows[name] for name in names), strict=True))
-            yield _tornado(f"inputs that matter to {title}", names, title, *columns)
-
-
-def _shown(value: SobolIndex | float) -> tuple[float, ...]:
-    """Return total index, its half width and first-order index of an input, or its correlation."""
-    if isinstance(value, SobolIndex):
-        values = value.total, value.total_half_width, value.first
-        return tuple(np.nan if each is None else each for each in values)
-    return (value,)
-
-
-@picture("svg")
-def _tornado(
-    names: Sequence[str],
-    title: str,
-    values: Sequence[float],
-    half_widths: Sequence[float] | None = None,
-    first: Sequence[float] = (),
-) -> Figure:
-    """Draw total Sobol indices with half widths and first order, or rank correlations."""
-    label = "total Sobol index" if first else "rank correlation"
-    figure, axes = fig.panel((fig.PANEL[0], 1.1 + 0.24 * len(names)), x=label, title=title)
-    rows = np.arange(len(names))
-    axes.barh(
-        rows, values, color=fig.BLUE, alpha=0.7, height=0.62, xerr=half_widths, ecolor=fig.INK
-    )
-    if first:
-        axes.plot(first, rows, "D", color=fig.VERMILLION, ms=4.0, label="first order")
-        axes.legend(loc="lower right")
-    axes.axvline(0.0, color=fig.GREY, lw=1.0)
-    axes.set_yticks(rows, names)
-    axes.invert_yaxis()
-    return figure
-
-
-class Task(Protocol):
-    """Common settings of the simulations of a study, sent to worker processes."""
-
-    @property
-    def source(self) -> str:
-        """Digest of the settings and of the files they name."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Experiment:
-    """Simulations of a study, prepared and checked, with waveforms at instants (K,) [%]."""
-
-    study: DesignConfig
-    catalogue: Catalogue
-    #: A row per simulation: number of the run and values of the inputs.
-    table: pd.DataFrame
-    #: Outputs of the simulation without changes; None where there is none.
-    nominal: Mapping[str, float | None]
-    #: Instants of the waveforms, (K,) [%].
-    percent: FloatArray
-    #: What is simulated.
-    model: str
-    task: Task
-    #: Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
-    evaluate: Callable[..., pd.DataFrame]
-    #: Verdict on the contact model (`pipeline.reports.judgement`).
-    judged: Judgement | None = None
-    #: What else the results say of the study.
-    notes: tuple[str, ...] = ()
-    #: Errors of the model in outputs [%] that the verdict does not have.
-    errors: Mapping[str, float] = field(default_factory=dict)
-
-
-def simulate_experiment(experiment: Experiment, job: Job) -> Outcome:
-    """Simulate the runs of a study, and return its summary and page."""
-    folder, study = job.folder, experiment.study
-    table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
-    store = SampleStore(folder / SAMPLES, Evaluation(experiment.evaluate, (task,), task.source))
-    say(f"{study.name}: {counted(len(table), 'run')}")
-    missing = store.missing(table)
-    with bar(len(missing), "run", study.name) as shown:
-        store.evaluate(missing, study.chunk, Execution.of(study), shown)
-    _write_runs(folder, store.with_results(table), experiment)
-    runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *catalogue.outputs))
-    summary = summarise(
-        study,
-        runs,
-        experiment.nominal,
-        experiment.model,
-        catalogue,
-        experiment.judged,
-        job.seconds,
-        experiment.notes,
-        experiment.errors,
-    )
-    return Outcome(
-        summary,
-        summary_lines(summary, catalogue),
-        [summary.not_trusted] if summary.not_trusted else (),
-        study_page(folder, summary, runs, catalogue),
-    )
-
-
-def study_of_runs(
-    schema: type[File], prepare: Callable[[File, Job], Experiment]
-) -> Study[File, Experiment]:
-    """Return a kind of study that varies simulations."""
-    return Study(
-        JobKind("study", "study"),
-        schema,
-        "summary.json",
-        "study.html",
-        prepare,
-        simulate_experiment,
-        files=("runs.parquet", "waveforms.npz"),
-        kept=SAMPLE_FILES,
-    )
-
-
-def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> None:
-    """Write the waveforms, and the other results with a row per run."""
-    names = experiment.catalogue.waves
-    waves = {name: np.array(done[f"wave_{name}"].to_list(), dtype=np.float32) for name in names}
-    arrays: dict[str, Any] = {"gait_percent": experiment.percent, "run": done["run"].to_numpy()}
-    write_npz(folder / "waveforms.npz", **arrays, **waves)
-    write_table(done.drop(columns=[f"wave_{name}" for name in names]), folder / "runs.parquet")
-
-
-def summary_lines(summary: StudySummary, catalogue: Catalogue) -> list[str]:
+def summary_lines(summary: StudySummary) -> list[str]:
     """Return the lines on the terminal for a study."""
     lines = [
         f"{counted(summary.runs, 'run')}, {summary.failed} failed, "
-        f"{summary.flagged} {catalogue.flagged}; {summary.seconds:.1f} s"
+        f"{summary.flagged} left the trained domain; {summary.seconds:.1f} s"
     ]
-    for name in catalogue.key_outputs:
+    for name in KEY_OUTPUTS:
         if spread := summary.outputs[name]:
-            output, error = catalogue.outputs[name], spread["model_error"]
+            output, error = OUTPUTS[name], spread["model_error"]
             lines.append(
                 f"{output.label}: median {spread['q50']:.4g} {output.unit}, "
                 f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,9 +20,11 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
 from dynamics.wear.cycle_wear import Patch
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind, worded
 from foundation.base.pose import Pose
+from foundation.base.wording import counted
 from pipeline.advice import command_line
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError, design_space_of, explain, shipped_configs
@@ -37,11 +39,16 @@ from pipeline.design_space.errors import (
     largest_share,
     output_errors,
 )
+from pipeline.execution import Execution
+from pipeline.files import write_npz
 from pipeline.flagged_instants import DESIGN_SAMPLES, joined_kinds
+from pipeline.flagged_instants import SAMPLES as RUN_SAMPLES
+from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import (
     FAILURES,
     OUTPUTS,
+    WAVES,
     GaitSimulation,
     ModelCycle,
     cycle_outputs,
@@ -50,23 +57,30 @@ from pipeline.simulation import (
 )
 from pipeline.stages.run_folder import TrainedRun
 from pipeline.store.documents import make_results, read_arrays
-from pipeline.store.job import Job, RunError, check_single_knee, is_over_designs
+from pipeline.store.job import Job, JobKind, RunError, check_single_knee, is_over_designs
 from pipeline.store.quantities import FOR_WEAR
-from pipeline.store.samples import FAILED, OK
-from pipeline.studies.experiment import Experiment, quantile, study_of_runs, study_table
+from pipeline.store.run_documents import Judgement
+from pipeline.store.sample_store import SAMPLE_FILES, SAMPLES, Evaluation, SampleStore
+from pipeline.store.samples import FAILED, OK, read_table, write_table
+from pipeline.studies.conduct import Outcome, Study
+from pipeline.studies.experiment import (
+    quantile,
+    study_page,
+    study_table,
+    summarise,
+    summary_lines,
+)
 from pipeline.studies.factors import (
-    CYCLES,
     DESIGN,
     FACTORS,
     LIGAMENT_DRAW,
-    Catalogue,
     Factor,
     Inputs,
     check_applicable,
     unit_of,
     varied,
 )
-from pipeline.studies.schema import DistributionConfig, FactorConfig, StudyConfig, StudyFile
+from pipeline.studies.schema import FactorConfig, StudyConfig, StudyFile
 
 
 @dataclass(frozen=True)
@@ -198,34 +212,23 @@ def nominal_inputs(gait: GaitSimulation, draws: tuple[LigamentDraw, ...] = ()) -
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
-    """Return the results of one run by `CYCLES.columns`; `values` are in units of the factors."""
-
-    def simulate() -> dict[str, Any]:
-        setup, others = task.prepared(values)
-        return _simulated(task, setup, varied(setup.nominal, others))
-
-    return tried(simulate, CYCLES, task.simulation.samples)
-
-
-def tried(
-    simulate: Callable[[], dict[str, Any]], catalogue: Catalogue, instants: int
-) -> dict[str, Any]:
-    """Return the results of a run and its time."""
+    """Return the results of one run by `COLUMNS`; `values` are in units of the factors."""
     started = time.perf_counter()
     try:
-        row = simulate()
+        setup, others = task.prepared(values)
+        row = _simulated(setup, varied(setup.nominal, others))
     except FAILURES as error:
-        undefined = np.full(instants, np.nan, dtype=np.float32)
+        undefined = np.full(task.simulation.samples, np.nan, dtype=np.float32)
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
-            **dict.fromkeys(catalogue.outputs, np.nan),
+            **dict.fromkeys(OUTPUTS, np.nan),
             **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
-            **{f"wave_{name}": undefined for name in catalogue.waves},
+            **{f"wave_{name}": undefined for name in WAVES},
         }
     return row | {"seconds": time.perf_counter() - started}
 
 
-def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
+def _simulated(setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
     """Return the results of a run; raises one of `FAILURES`."""
     result = setup.simulate(inputs)
     flags = [*setup.flags, *(each.flag for each in result.flags)]
@@ -243,19 +246,20 @@ def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
     }
 
 
+#: Columns that a simulation adds to its row.
+COLUMNS = (
+    *("status", "reason", *OUTPUTS),
+    *("flagged_instants", "flags", "flag_kinds", "evaluations", "seconds"),
+    *(f"wave_{name}" for name in WAVES),
+)
+
+
 def run_rows(task: Task, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a study, number of the run and input values, with their results."""
-    return with_results(rows, partial(run_once, task), CYCLES)
-
-
-def with_results(
-    rows: pd.DataFrame, run: Callable[[dict[str, float]], dict[str, Any]], catalogue: Catalogue
-) -> pd.DataFrame:
-    """Return rows of a study with the results of `run`, which takes the values of a row."""
     names = [name for name in rows.columns if name != "run"]
     values = rows[names].to_numpy(dtype=np.float64).tolist()
-    results = [run(dict(zip(names, row, strict=True))) for row in values]
-    table = pd.DataFrame(results, columns=pd.Index(catalogue.columns), index=rows.index)
+    results = [run_once(task, dict(zip(names, row, strict=True))) for row in values]
+    table = pd.DataFrame(results, columns=pd.Index(COLUMNS), index=rows.index)
     return pd.concat([rows, table], axis=1)
 
 
@@ -313,7 +317,7 @@ def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, 
     return study.model_copy(update={"factor": (*study.factor, *added)}), told
 
 
-def _check_range(factor: DistributionConfig, unit: str, low: float, high: float) -> None:
+def _check_range(factor: FactorConfig, unit: str, low: float, high: float) -> None:
     """Raise a ConfigError unless a distribution is within a range, but for a small share."""
     stated = {"low": factor.low, "high": factor.high, "value": factor.value}
     outside = {k: v for k, v in stated.items() if v is not None and not low <= v <= high}
@@ -387,28 +391,41 @@ def setup_of_design(task: DesignTask, values: tuple[tuple[str, float], ...]) -> 
     return CycleSetup(model, gait.about(path), patch, flags, task.ligament_draws)
 
 
-def design_catalogue(run: TrainedDesigns) -> Catalogue:
-    """Return inputs and outputs of studies of a run over designs."""
-    return replace(
-        CYCLES,
-        factors={**FACTORS, **design_factors(run.config)},
-        samples=DESIGN_SAMPLES,
-    )
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Simulations of a study, prepared and checked, with waveforms at instants (K,) [%]."""
+
+    study: StudyConfig
+    task: Task
+    #: A row per simulation: number of the run and values of the inputs.
+    table: pd.DataFrame
+    #: Outputs of the simulation without changes; None where there is none.
+    nominal: Mapping[str, float | None]
+    #: Instants of the waveforms, (K,) [%].
+    percent: FloatArray
+    #: Inputs by name.
+    factors: Mapping[str, Factor] = field(default_factory=lambda: FACTORS)
+    #: Verdict on the contact model (`pipeline.reports.judgement`).
+    judged: Judgement | None = None
+    #: What else the results say of the study.
+    notes: tuple[str, ...] = ()
+    #: Errors of the model in outputs [%] that the verdict does not have.
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     """Return the simulations of a study with all parameters of the designs, checked."""
     run, gait = opened(task)
     whole, notes = with_whole_design(study, run.config)
-    catalogue = design_catalogue(run)
-    table = study_table(whole, catalogue)
+    factors = {**FACTORS, **design_factors(run.config)}
+    table = study_table(whole, factors)
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
     check_applicable(nominal_inputs(gait, task.ligament_draws), others)
     nominal, told = _nominal(task, run)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
-        whole, catalogue, table, nominal, percent, study.model, task, run_rows,
+        whole, task, table, nominal, percent, factors,
         notes=(*notes, *told, *_doubted(study, run)),
         errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
@@ -466,10 +483,47 @@ def _experiment(study: StudyConfig, task: Task) -> Experiment:
     result = setup.simulate(setup.nominal)
     nominal = setup.outputs(setup.nominal, result)
     judged = judgement(Path(study.run), study.model)
-    return Experiment(
-        study, CYCLES, table, nominal, result.gait_percent, study.model, task, run_rows,
-        judged,
+    return Experiment(study, task, table, nominal, result.gait_percent, judged=judged)
+
+
+def _carry_out(experiment: Experiment, job: Job) -> Outcome:
+    """Simulate the runs of a study, and return its summary and page."""
+    folder, study, task = job.folder, experiment.study, experiment.task
+    store = SampleStore(folder / SAMPLES, Evaluation(run_rows, (task,), task.source))
+    say(f"{study.name}: {counted(len(experiment.table), 'run')}")
+    missing = store.missing(experiment.table)
+    with bar(len(missing), "run", study.name) as shown:
+        store.evaluate(missing, study.chunk, Execution.of(study), shown)
+    _write_runs(folder, store.with_results(experiment.table), experiment.percent)
+    runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *OUTPUTS))
+    of_designs = isinstance(task, DesignTask)
+    summary = summarise(
+        study, runs, experiment.nominal, experiment.judged, job.seconds, experiment.notes,
+        experiment.errors, DESIGN_SAMPLES if of_designs else RUN_SAMPLES,
     )  # fmt: skip
+    return Outcome(
+        summary,
+        summary_lines(summary),
+        [summary.not_trusted] if summary.not_trusted else (),
+        study_page(folder, summary, runs, experiment.factors),
+    )
 
 
-CYCLE_STUDY = study_of_runs(StudyFile, _prepare)
+def _write_runs(folder: Path, done: pd.DataFrame, percent: FloatArray) -> None:
+    """Write the waveforms, and the other results with a row per run."""
+    waves = {name: np.array(done[f"wave_{name}"].to_list(), dtype=np.float32) for name in WAVES}
+    arrays: dict[str, Any] = {"gait_percent": percent, "run": done["run"].to_numpy()}
+    write_npz(folder / "waveforms.npz", **arrays, **waves)
+    write_table(done.drop(columns=[f"wave_{name}" for name in WAVES]), folder / "runs.parquet")
+
+
+CYCLE_STUDY = Study(
+    JobKind("study", "study"),
+    StudyFile,
+    "summary.json",
+    "study.html",
+    _prepare,
+    _carry_out,
+    files=("runs.parquet", "waveforms.npz"),
+    kept=SAMPLE_FILES,
+)

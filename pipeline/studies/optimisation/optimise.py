@@ -12,7 +12,7 @@ import pandas as pd
 
 from foundation.base.wording import counted
 from pipeline.design_space.designs import TrainedDesigns
-from pipeline.design_space.errors import LIMITS, TOLD, error_of, expected_errors
+from pipeline.design_space.errors import ERRORS, error_of, expected_errors
 from pipeline.design_space.run import live_designs
 from pipeline.execution import Execution
 from pipeline.progress import bar, say
@@ -165,15 +165,14 @@ def optimisation_page(
     """Return the content of `optimisation.html`, from the table of the front."""
     chosen = {each.name: each.values for each in document.chosen}
     labels = {each.column: f"{each.label} [{each.unit}]" for each in document.objectives}
-    expected = {f"{EXPECTED}{key}": key for key in TOLD if f"{EXPECTED}{key}" in front}
+    expected = {f"{EXPECTED}{key}": kind for key, kind in ERRORS.items()}
     return {
         "found": document,
         "first": told_first(document),
         "counts": counted_designs(document.counts),
         "columns": dict.fromkeys(document.parameters) | labels,
         "rows": front.to_dict("records"),
-        "errors": {column: TOLD[key] for column, key in expected.items()},
-        "limits": {column: LIMITS[key] for column, key in expected.items()},
+        "errors": {column: kind for column, kind in expected.items() if column in front},
         "outputs": {name: DESIGN_OUTPUTS[name] for name in document.outputs},
         "error_of": error_of,
         "base": document.design(BASE),

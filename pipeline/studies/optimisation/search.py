@@ -29,7 +29,7 @@ from pipeline.design_space.designs import (
     feasible_designs,
     infeasible,
 )
-from pipeline.design_space.errors import ACCEPTED, doubts, error_of, expected_errors
+from pipeline.design_space.errors import ERRORS, doubts, error_of, expected_errors
 from pipeline.errors import StageError
 from pipeline.execution import Execution
 from pipeline.files import write_text
@@ -195,7 +195,7 @@ def outcomes(task: DesignTask, rows: pd.DataFrame) -> pd.DataFrame:
     values = [{str(name): value for name, value in row.items()} for row in each]
     by_surrogate = task.model == "surrogate"
     errors = [expected_errors(knee, row) if by_surrogate else {} for row in values]
-    expected = pd.DataFrame(errors, index=rows.index, columns=pd.Index(ACCEPTED), dtype=float)
+    expected = pd.DataFrame(errors, index=rows.index, columns=pd.Index(ERRORS), dtype=float)
     return pd.concat([rows, found, expected.add_prefix(EXPECTED)], axis=1)
 
 

@@ -20,7 +20,7 @@ from dynamics.simulator.variation import VariedContact
 from foundation.base.pose import Pose
 from foundation.core import building
 from pipeline.config.reading import load_config
-from pipeline.design_space.errors import TOLD, errors_for_page, expected_errors
+from pipeline.design_space.errors import ERRORS, errors_for_page, expected_errors
 from pipeline.reports.live_knee import _VARIABLES, live_section
 from pipeline.simulation import GaitSimulation
 
@@ -138,7 +138,7 @@ def test_a_design_is_that_of_python(tiny_designs):
     found = in_node(section, poses, design=values, cycles=cycles)
     assert "ended" not in found["cycles"][1]
     assert_answers(found["answers"], single.loads(poses, order=1), 1e-12)
-    names = {words: name for name, (words, _) in TOLD.items()}
+    names = {kind.words: name for name, kind in ERRORS.items()}
     told = {names[row["words"]]: row["value"] for row in found["errors"]}
     assert told == pytest.approx(expected_errors(knee, design), rel=1e-9)
     result = GaitSimulation.of(config.simulation, knee.path_of(design))(single)

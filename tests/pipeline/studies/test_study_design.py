@@ -321,6 +321,11 @@ def test_sobol_indices_are_of_design_and_gait(done):
     force = summary["sensitivity"]["outputs"]["medial_force_peak_N"]
     assert force["axial_scale"]["total"] > 10.0 * force[DISH]["total"]
     assert summary["sensitivity"]["outputs"][PEAK][DISH]["total"] > 0.1
+    # The page has a table of each measure, the weightiest input first.
+    page = (done / "study.html").read_text()
+    for words in ("Total Sobol index", "± of its 95 % interval", "First-order Sobol index"):
+        table = page.partition(f"<h3>{words}</h3>")[2]
+        assert re.findall('<th scope="row">(.*?)</th>', table)[:2] == ["axial_scale", DISH]
 
 
 def test_error_of_the_surrogate_is_that_of_gait_cycles_of_held_out_designs(done, opened):
