@@ -123,7 +123,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
             main = _with_fields(run, main, original, sampled.training, held_out)
     run.save(main)
     hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
-    description = original.describe(space, main)
+    description = original.describe(space)
     provenance = _provenance(run, original, sampled, hashes, description, findings)
     run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":

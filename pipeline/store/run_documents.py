@@ -248,14 +248,6 @@ class FromModel(Part):
     kind: Literal["model"] = "model"
 
 
-class RowErrors(Part):
-    """Standard deviations of the errors that the fit found in the rows of a table."""
-
-    height_m: Number
-    force_x_over_axial: Number
-    force_z_over_axial: Number
-
-
 def _quantities(names: list[str]) -> list[str]:
     for name in names:
         if name not in CATALOGUE:
@@ -275,7 +267,6 @@ class FromTable(Part):
     outside_space: Count
     not_given: Annotated[list[str], AfterValidator(_quantities)]
     ignored_columns: list[str]
-    errors_found: Annotated[dict[str, RowErrors], keys(*COMPARTMENTS)] | None
 
 
 class RunRecord(Part):
