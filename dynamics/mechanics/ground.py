@@ -303,27 +303,26 @@ def striking_legs(
     limb, points = _limb(body_mass, height, check_in("ankle", ankle, ANKLES))
     rest = body_mass - len(sides) * sum(each.mass for each in limb)
     check_number("mass of the body less that of the legs", rest, at_least=0.0, unit="kg")
-    laws = np.stack([
-        _of_joints("joint_stiffness", joint_stiffness, len(sides), len(limb)),
-        _of_joints("joint_damping", joint_damping, len(sides), len(limb)),
-        _of_joints("joint_rest", joint_rest, len(sides), len(limb)),
-    ], axis=-1)  # fmt: skip
+    given = {"stiffness": joint_stiffness, "damping": joint_damping, "rest": joint_rest}
+    shape = len(sides), len(limb)
+    laws = np.stack([_of_joints(f"joint_{k}", v, shape) for k, v in given.items()], axis=-1)
+    first = limb[0]
+    heavy = _joined(
+        "thigh", first.length, (first.mass, first.inertia, first.centre), (rest, 0.0, np.zeros(2))
+    )
     chains, hips = [], []
     for k, side in enumerate(sides):
-        segments = limb
-        base: FreeBase | Attachment | FloatArray = Attachment(sides[0], "thigh", np.zeros(2))
-        if k == 0 and anchor is None:
-            base, segments = FreeBase(), (_with_mass(limb[0], rest), *limb[1:])
-        elif k == 0 and anchor is not None:
-            base = check_array("anchor", anchor, (2,))
-        joints = [Joint(*law.tolist()) for law in laws[k]]
-        if k > 0:  # the hip turns against the upright trunk, not against the first leg
-            stiffness, damping, neutral = laws[k, 0].tolist()
-            joints[0], thigh = Joint(), (side, "thigh")
-            hips.append(ViscoelasticLink(
-                f"{side} hip", GROUND, np.zeros(2), thigh, np.zeros(2), 0.0, kind="bushing",
-                rotational_stiffness=stiffness, rotational_damping=damping, rest_angle=neutral,
-            ))  # fmt: skip
+        base: FreeBase | Attachment | ArrayLike = FreeBase() if anchor is None else anchor
+        if k > 0:
+            base = Attachment(sides[0], "thigh", np.zeros(2))
+        segments = (heavy, *limb[1:]) if k == 0 and anchor is None else limb
+        joints = [Joint(), *(Joint(*law) for law in laws[k, 1:].tolist())]
+        # The hip turns against the upright trunk, not against the first leg.
+        stiffness, damping, neutral = laws[k, 0].tolist()
+        hips.append(ViscoelasticLink(
+            f"{side} hip", GROUND, np.zeros(2), (side, "thigh"), np.zeros(2), 0.0, kind="bushing",
+            rotational_stiffness=stiffness, rotational_damping=damping, rest_angle=neutral,
+        ))  # fmt: skip
         chains.append(Chain(side, segments, base, tuple(joints)))
     contacts = (
         ContactPoint(f"{side} {name}", (side, limb[-1].name), place)
@@ -333,20 +332,20 @@ def striking_legs(
     return Assembly(tuple(chains), tuple(hips), gravity=(0.0, -GRAVITY)), tuple(contacts)
 
 
-def _of_joints(name: str, values: ArrayLike, sides: int, count: int) -> FloatArray:
-    """Return a law (sides, n) of all joints."""
+def _of_joints(name: str, values: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Return a law (sides, n) of all joints [N m/rad, N m s/rad or rad]."""
     rows = np.asarray(values)
-    if rows.shape in ((), (count,)):
-        rows = np.broadcast_to(rows, (sides, count))
-    return check_array(name, rows, (sides, count), at_least=None if "rest" in name else 0.0)
+    if rows.shape in ((), shape[1:]):
+        rows = np.broadcast_to(rows, shape)
+    return check_array(name, rows, shape)
 
 
-def _with_mass(segment: ChainSegment, mass: float) -> ChainSegment:
-    """Return a segment with a point mass [kg] at its proximal joint: the same motion."""
-    whole = segment.mass + mass
-    share = segment.mass * mass / whole * float(np.dot(segment.centre, segment.centre))
-    centre = np.asarray(segment.centre) * segment.mass / whole
-    return ChainSegment(segment.name, segment.length, whole, segment.inertia + share, centre)
+def _joined(name: str, end: ArrayLike, *parts: tuple[float, float, FloatArray]) -> ChainSegment:
+    """Return one segment to an end (2,) [m] of masses [kg], inertias [kg m²], centres (2,) [m]."""
+    masses, inertias, centres = (np.array(each) for each in zip(*parts, strict=True))
+    centre = masses @ centres / masses.sum()
+    inertia = inertias.sum() + masses @ ((centres - centre) ** 2).sum(axis=1)
+    return ChainSegment(name, end, float(masses.sum()), float(inertia), centre)
 
 
 def _limb(
@@ -357,13 +356,12 @@ def _limb(
     heel, ball = height * np.array(HEEL_FRACTION), np.asarray(foot.length)
     if ankle == "hinged":
         return (thigh, shank, foot), {"heel": heel, "ball": ball}
-    # Shank and foot as one rigid segment.
-    end, masses = np.asarray(shank.length), np.array([shank.mass, foot.mass])
-    centres = np.array([shank.centre, end + foot.centre])
-    centre = masses @ centres / masses.sum()
-    inertia = shank.inertia + foot.inertia + masses @ ((centres - centre) ** 2).sum(axis=1)
-    joined = ChainSegment("shank", end, float(masses.sum()), float(inertia), centre)
-    return (thigh, joined), {"heel": end + heel, "ball": end + ball}
+    end = np.asarray(shank.length)
+    locked = _joined(
+        "shank", end, (shank.mass, shank.inertia, shank.centre),
+        (foot.mass, foot.inertia, end + foot.centre),
+    )  # fmt: skip
+    return (thigh, locked), {"heel": end + heel, "ball": end + ball}
 
 
 def leg_segments(mass: float, height: float) -> tuple[ChainSegment, ...]:

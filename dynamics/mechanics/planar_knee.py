@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,16 +126,6 @@ class Pull:
         return self.amplitude * math.exp(-4.73 * s * s) * math.sin(math.pi * s)
 
 
-class ContactState(NamedTuple):
-    """Contact at one instant."""
-
-    point: ContactLocation
-    #: Rate of the indentation [m/s].
-    rate: float
-    #: Velocity of the tibia along the femur's tangent, the normal turned counterclockwise [m/s].
-    sliding: float
-
-
 @dataclass(frozen=True, eq=False)
 class PlanarKnee:
     """Tibia with contact, ligaments and loads."""
@@ -172,16 +161,6 @@ class PlanarKnee:
     def contact(self, state: FloatArray, start: Angles | None = None) -> ContactLocation:
         """Return the contact point in a state that begins with x, y, φ, (3 or more,) [m, rad]."""
         return self.geometry.contact(complex(*state[:2]), cmath.exp(1j * state[2]), start)
-
-    def contact_state(self, state: FloatArray) -> ContactState:
-        """Return the contact for a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s]."""
-        x, y, _, v_x, v_y, spin = state.tolist()
-        at = self.contact(state)
-        # A point of the common normal has one normal velocity, but the tibia's surface is the gap
-        # away from the femur's.
-        moved = complex(v_x, v_y) + 1j * spin * (at.on_tibia - complex(x, y))
-        velocity = at.normal.conjugate() * moved
-        return ContactState(at, -velocity.real, velocity.imag)
 
     def load(self, time: float) -> FloatArray:
         """Return the pull as a load (3,) [N m, N, N] on φ, x and y."""

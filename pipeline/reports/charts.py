@@ -19,7 +19,8 @@ from pipeline.reports.figures import Picture
 #: Points of the page per inch of a figure.
 _POINTS = 90.0
 _DIGITS = 5
-#: Colours of lines in turn.
+#: Points of a chart have this radius [points of the page], and compartments one colour everywhere.
+_RADIUS = 2.2
 _COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
 #: Style of models and compartments; other lines have colours in turn.
 _STYLES: dict[str, dict[str, Any]] = {
@@ -131,6 +132,24 @@ def cycle_chart(
         name, text, "gait cycle [%]", label, shown, at=instants[0] if shared else None,
         range=[0.0, 100.0], **settings,
     )  # fmt: skip
+
+
+def parity_chart(
+    name: str,
+    text: str,
+    truth: Mapping[str, ArrayLike],
+    predicted: Mapping[str, ArrayLike],
+    label: str,
+) -> Picture:
+    """Return predicted over true values (N,) [any unit] by name, with the diagonal."""
+    values = np.concatenate([np.ravel(each) for each in (*truth.values(), *predicted.values())])
+    known = values[np.isfinite(values)]
+    ends = [known.min(), known.max()] if known.size else [0.0, 1.0]
+    diagonal = line("", ends, x=ends, colour=fig.GREY, width=1.0)
+    shown = [diagonal, *lines_of(predicted, truth, points=True, width=_RADIUS)]
+    title, unit = label.rsplit(" [", 1)
+    axes = f"original [{unit}", f"surrogate [{unit}"
+    return chart(name, text, *axes, shown, size=fig.SQUARE, title=title, equal=True)
 
 
 def rounded(values: ArrayLike) -> list[float | None]:

@@ -58,7 +58,7 @@ Drawing = ParamSpec("Drawing")
 #: Vertices (V, 3) [mm], tibial frame, and triangles (F, 3) of a surface.
 Triangles = tuple[FloatArray, NDArray[np.int64]]
 #: Size of a picture that shares its row with others, of a wide and of a square picture [inch].
-PANEL, WIDE = (4.0, 2.7), (4.6, 3.2)
+PANEL, WIDE, SQUARE = (4.0, 2.7), (4.6, 3.2), (3.3, 3.3)
 
 
 class Picture(NamedTuple):

@@ -48,6 +48,10 @@ _CYCLE_COLUMNS = (
     *POSE_COLUMNS,
     *(f"{where}_{c}" for where in (*COMPARTMENTS, "total") for c in LOAD_COLUMNS),
 )
+_PREDICTED_COLUMNS = (
+    *("compartment", *POSE_COLUMNS, *LOAD_COLUMNS),
+    *(f"predicted_{c}" for c in LOAD_COLUMNS),
+)
 #: Columns with differences over the cycle that the headline of the report shows.
 HEADLINE_COLUMNS = (
     *("medial_force_y_N", "anterior_m"),
@@ -73,6 +77,7 @@ class RunFiles:
     screened: pd.DataFrame
     kept: pd.DataFrame
     held_out: pd.DataFrame
+    predictions: pd.DataFrame
     cycle: pd.DataFrame | None
     frames: Frames | None = None
     wear: WearOfCycle | None = None
@@ -91,7 +96,7 @@ class RunFiles:
     @property
     def compartments(self) -> tuple[str, ...]:
         """Names of the compartments."""
-        return tuple(self.config["knee"]["compartments"])
+        return _names(self.config)
 
     @cached_property
     def fields(self) -> ContactFields | None:
@@ -140,6 +145,9 @@ def read_run(folder: Path) -> RunFiles:
     }
     for name, file in (("first", "first"), ("kept", "kept"), ("held_out", "heldout")):
         content[name] = _table(folder / f"samples/{file}.parquet", _RESULT)
+    predictions = folder / "samples/heldout_prediction.parquet"
+    compartments = ("compartment", _names(config))
+    content["predictions"] = _table(predictions, _PREDICTED_COLUMNS, compartments)
     if simulated:
         content["simulation"] = read_document(folder / "simulation.json", Simulation)
         models = ("model", MODELS if modelled else MODELS[1:])
@@ -150,6 +158,10 @@ def read_run(folder: Path) -> RunFiles:
     files = RunFiles(config=config, **content)
     _check_together(folder, files, modelled=modelled)
     return files
+
+
+def _names(config: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(config["knee"]["compartments"])
 
 
 def _surrogate(path: Path) -> ContactSurrogate:

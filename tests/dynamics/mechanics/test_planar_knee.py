@@ -9,6 +9,7 @@ from differences import differences
 from numpy.testing import assert_allclose
 from some_slow import some_slow
 
+from dynamics.mechanics.contact import Mode
 from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
     PlanarKnee,
@@ -64,22 +65,13 @@ def free(law):
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_sliding_is_the_velocity_of_the_point_of_the_tibia(joint):
-    """Of the point fixed to the tibia which touches now, along the femur's tangent."""
+def test_rate_of_the_contact_is_that_of_the_gap(joint):
     knee = machado_clearance_knee() if joint else machado_knee()
-    contact = knee.contact_state(STATE)
-    fixed = (contact.point.on_tibia - complex(*STATE[:2])) * np.exp(-1j * STATE[2])
-
-    def at(time):
-        x, y, angle = STATE[:3] + time * STATE[3:]
-        z = (x + 1j * y + np.exp(1j * angle) * fixed) / contact.point.normal
-        return np.array([z.real, z.imag])
-
-    velocity = np.array([differences(lambda t, k=k: at(t[0])[k], [0.0])[0] for k in (0, 1)])
-    assert_allclose([-contact.rate, contact.sliding], velocity, rtol=1e-8, atol=1e-10)
+    state = np.concatenate([STATE[[2, 0, 1]], STATE[[5, 3, 4]], np.zeros(3)])
+    touch = knee.problem().touch(0.0, state, Mode(np.array([True]), np.array([0.2])))
     slope = differences(lambda t: knee.contact(STATE[:3] + t * STATE[3:]).gap, [0.0])
-    assert_allclose(contact.rate, -slope[0], rtol=1e-7, atol=1e-9)
-    assert abs(contact.sliding) > 0.01
+    assert_allclose(touch.rate[0, 1], slope[0], rtol=1e-7, atol=1e-9)
+    assert abs(touch.rate[0, 0]) > 0.01
 
 
 @pytest.mark.parametrize("law", some_slow(MACHADO_LAWS, "hunt-crossley".__eq__))

@@ -262,7 +262,7 @@ def test_numbers_for_people(value, text):
 #: Files that a resumed run makes again.
 RUN_FILES = (
     *("run.json", "path.json", "validation.json", "simulation.json", "simulation.parquet"),
-    *("samples/first.parquet", "samples/heldout.parquet"),
+    *("samples/first.parquet", "samples/heldout_prediction.parquet"),
 )
 #: One of each format.
 TRUNCATED = ("run.json", "simulation.parquet", "wear.npz")
@@ -310,8 +310,9 @@ def test_lost_column_and_lost_model_are_named(light_run):
     write_table(table[table["model"] == "original"], path)
     with pytest.raises(ReportError, match=r"simulation\.parquet.*surrogate model"):
         read_run(light_run)
-    write_table(table.drop(columns="total_area_m2"), path)
-    with pytest.raises(ReportError, match=r"simulation\.parquet.*total_area_m2"):
+    path = light_run / "samples" / "heldout_prediction.parquet"
+    write_table(read_table(path).drop(columns="predicted_area_m2"), path)
+    with pytest.raises(ReportError, match=r"heldout_prediction.*predicted_area_m2"):
         read_run(light_run)
 
 
