@@ -61,15 +61,29 @@ def _request(
 
 
 def parse(arguments: Sequence[str]) -> Request | None:
-    """Read a command line; write help or version and return None if the arguments ask for them."""
+    """Read a command line; write help or version and return None if the arguments ask for them.
+
+    Raises
+    ------
+    CycloptsError
+        If a command or option is unknown, or an argument is missing or wrong.
+    """
     return app.meta(arguments, exit_on_error=False, print_error=False, result_action="return_value")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; `arguments` are by default those of the process. Return the exit status.
+    """Run a command; `arguments` are by default those of the process.
 
-    0 done, 1 a stage failed, 2 bad input, 70 a fault of the program, 130 interrupted. Raises
-    SystemExit with status 2 if the arguments are not a command line of the program.
+    Returns
+    -------
+    int
+        Exit status: 0 done, 1 a stage failed, 2 bad input, 70 a fault of the program, 130
+        interrupted.
+
+    Raises
+    ------
+    SystemExit
+        With status 2 if the arguments are not a command line of the program.
     """
     words = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):

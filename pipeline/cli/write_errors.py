@@ -22,10 +22,16 @@ def is_of_writing(error: OSError) -> bool:
 
 
 def write_error_text(error: OSError, words: Sequence[str], parameters: Sequence[str]) -> str:
-    """Return the message of an error of writing of a command line.
+    """Return the message of an error of writing.
 
-    `words` are the arguments of the program, `parameters` the names of those of the command; with
-    "resume" the command can continue.
+    Parameters
+    ----------
+    error : OSError
+        An error for which `is_of_writing` is true.
+    words : sequence of str
+        Arguments of the program.
+    parameters : sequence of str
+        Names of the parameters of the command; with "resume" the command can continue.
     """
     resumable = "resume" in parameters
     otherwise = "the files that were written before are kept"

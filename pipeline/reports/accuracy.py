@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,16 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import WRENCH_COLUMNS
+from foundation.base.quantities import QUANTITIES
 from pipeline.config.schema import FeasibilityConfig
+from pipeline.reports.charts import parity_chart
+from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import largest
 from pipeline.stages.assessment import feasible
 from pipeline.store import figures as stored
 from pipeline.store.figures import AT_LOAD, AT_POSE, Figures, of_model
-from pipeline.store.quantities import CATALOGUE, to_display
+from pipeline.store.quantities import CATALOGUE, axis_label, to_display
 from pipeline.store.run_documents import Part
 from pipeline.store.samples import FAILED, loads_of, poses_of, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
@@ -145,3 +149,25 @@ def verdict_of_coverage(percent: float | None) -> str:
     if percent is None or low <= percent <= high:
         return ""
     return "low" if percent < low else "high"
+
+
+_PARITY = (*WRENCH_COLUMNS, "area_m2", "peak_pressure_Pa")
+#: Most samples of a compartment in a figure; of more, every k-th is drawn.
+_MOST = 400
+
+
+def parity_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield predicted over true loads of the held-out samples, a picture per quantity."""
+    table = files.predictions
+    drawn = {
+        name: rows.iloc[:: -(-len(rows) // _MOST)]
+        for name, rows in table.groupby("compartment", sort=False)
+    }
+    for column in (c for c in _PARITY if QUANTITIES[c].name not in files.hidden):
+        quantity = QUANTITIES[column]
+        truth, predicted = (
+            {str(name): quantity.for_people(rows[c]) for name, rows in drawn.items()}
+            for c in (column, f"predicted_{column}")
+        )
+        text = f"Surrogate over original: {quantity.label}"
+        yield parity_chart(f"parity-{column}", text, truth, predicted, axis_label(quantity))

@@ -22,6 +22,7 @@ from pipeline.store.run_documents import (
     PRESSURES,
     CombinationResult,
     Combinations,
+    Cost,
     Difference,
     Part,
     Simulation,
@@ -122,6 +123,7 @@ class Gait(Part):
 
     models: list[str] = Field(default_factory=list)
     differences: list[dict[str, Any]] = Field(default_factory=list)
+    statistics: dict[str, dict[str, Any]] = Field(default_factory=dict)
     speed: dict[str, float | None] | None = None
     flags: list[dict[str, str]] = Field(default_factory=list)
     not_trusted: str | None = None
@@ -139,10 +141,13 @@ def gait_of(files: RunFiles) -> Gait:
     """Return the section on the gait cycle of the report of a run."""
     if (simulation := files.simulation) is None:
         return Gait().whole()
+    costs = {name: simulation.statistics.get(name) for name in MODELS}
+    statistics = {name: _cost(cost) for name, cost in costs.items() if cost is not None}
     worn, varied = worn_files(files), files.combinations
     return Gait(
-        models=[name for name in MODELS if name in simulation.statistics],
+        models=list(statistics),
         differences=[_difference(*row) for row in simulation.differences.items()],
+        statistics=statistics,
         speed=_speed(simulation),
         flags=[
             {"model": model, "message": message}
@@ -180,6 +185,12 @@ def _difference(column: str, row: Difference) -> dict[str, Any]:
     share = percent(row.rms, row.range)
     head = {"column": column, "quantity": label, "unit": unit}
     return {**head, **figures, "rms_over_range_percent": share}
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    """Return a cost of `simulation.json`."""
+    content = cost.content()
+    return {"elapsed_s": content.pop("elapsed"), **content}
 
 
 def _speed(simulation: Simulation) -> dict[str, float | None] | None:

@@ -16,7 +16,7 @@ import surrogates
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.gait_cycle import Frames, PressureMaps, WearOfCycle, shapes_of
+from pipeline.stages.gait_cycle import Frames, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -48,6 +48,10 @@ _CYCLE_COLUMNS = (
     *POSE_COLUMNS,
     *(f"{where}_{c}" for where in (*COMPARTMENTS, "total") for c in LOAD_COLUMNS),
 )
+_PREDICTED_COLUMNS = (
+    *("compartment", *POSE_COLUMNS, *LOAD_COLUMNS),
+    *(f"predicted_{c}" for c in LOAD_COLUMNS),
+)
 #: Columns with differences over the cycle that the headline of the report shows.
 HEADLINE_COLUMNS = (
     *("medial_force_y_N", "anterior_m"),
@@ -57,7 +61,7 @@ HEADLINE_COLUMNS = (
 PEAK_COLUMNS = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
 _RESULT = ("compartment", "status", "reason")
 
-Arrays = TypeVar("Arrays", PressureMaps, Frames, WearOfCycle)
+Arrays = TypeVar("Arrays", Frames, WearOfCycle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +77,8 @@ class RunFiles:
     screened: pd.DataFrame
     kept: pd.DataFrame
     held_out: pd.DataFrame
+    predictions: pd.DataFrame
     cycle: pd.DataFrame | None
-    maps: PressureMaps | None = None
     frames: Frames | None = None
     wear: WearOfCycle | None = None
     combinations: Combinations | None = None
@@ -92,7 +96,7 @@ class RunFiles:
     @property
     def compartments(self) -> tuple[str, ...]:
         """Names of the compartments."""
-        return tuple(self.config["knee"]["compartments"])
+        return _names(self.config)
 
     @cached_property
     def fields(self) -> ContactFields | None:
@@ -141,19 +145,23 @@ def read_run(folder: Path) -> RunFiles:
     }
     for name, file in (("first", "first"), ("kept", "kept"), ("held_out", "heldout")):
         content[name] = _table(folder / f"samples/{file}.parquet", _RESULT)
+    predictions = folder / "samples/heldout_prediction.parquet"
+    compartments = ("compartment", _names(config))
+    content["predictions"] = _table(predictions, _PREDICTED_COLUMNS, compartments)
     if simulated:
         content["simulation"] = read_document(folder / "simulation.json", Simulation)
         models = ("model", MODELS if modelled else MODELS[1:])
         content["cycle"] = _table(folder / "simulation.parquet", _CYCLE_COLUMNS, models)
-    if modelled and simulated:
-        maps = folder / "pressure_maps.npz"
-        content["maps"] = _arrays(maps, PressureMaps, {"faces": "vertices"})
     for name, (file, read) in _OPTIONAL.items():
         if (folder / file).exists():
             content[name] = read(folder / file)
     files = RunFiles(config=config, **content)
     _check_together(folder, files, modelled=modelled)
     return files
+
+
+def _names(config: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(config["knee"]["compartments"])
 
 
 def _surrogate(path: Path) -> ContactSurrogate:
@@ -204,10 +212,14 @@ def _frames(path: Path) -> Frames:
     return _arrays(path, Frames, faces, undefined=("centre_m",))
 
 
+def _wear(path: Path) -> WearOfCycle:
+    return _arrays(path, WearOfCycle, {"faces": "vertices"}, undefined=("footprint",))
+
+
 #: Files that a run may lack.
 _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "frames": ("frames.npz", _frames),
-    "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {}, undefined=("footprint",))),
+    "wear": ("wear.npz", _wear),
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
     "knee": ("knee.npz", _surrogate),
     "layer": (ELASTIC_LAYER, lambda path: read_document(path, ElasticLayer)),
@@ -239,7 +251,3 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
     wrong = [name for name in HEADLINE_COLUMNS if (name in columns) != modelled]
     if wrong or bool(columns) != modelled:
         raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {wrong}")
-    if files.maps is not None and files.wear is not None:
-        expected, depths = len(files.maps.faces), files.wear.depth_m.shape[1]
-        if depths != expected:
-            raise damaged(folder / "wear.npz", f"expected {expected} depths, found {depths}")

@@ -24,6 +24,7 @@ from pipeline.reports.accuracy import (
     accuracy_of,
     domain_of,
     model_row,
+    parity_pictures,
 )
 from pipeline.reports.contact_figures import contact_of, contact_pictures
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
@@ -44,6 +45,7 @@ from pipeline.reports.tiles import knee_tiles, surrogate_tiles
 from pipeline.reports.units import shown_name
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.simulation import GaitSimulation
+from pipeline.stages.run_folder import read_path
 from pipeline.store.job import flat_keys
 from pipeline.store.run_documents import LEVELS, MODELS, FromTable, Part, StoredFinding, Verdict
 
@@ -125,7 +127,7 @@ def _live(files: RunFiles, folder: Path) -> dict[str, Any] | None:
     if files.knee is None or not files.cycles:
         return None
     try:
-        gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, files.path.path)
+        gait = GaitSimulation.of(load_config(folder / "config.toml").simulation, read_path(folder))
         return live_section(files.knee, lambda _: gait)
     except InputError:  # a table of the cycle is no longer there
         return None
@@ -187,7 +189,7 @@ def _changed_keys(config: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _pictures(files: RunFiles) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    drawn: dict[str, Any] = {}
+    drawn = {"parity": parity_pictures(files)}
     if files.cycles:
         for section in pictures.OVER_CYCLE:
             drawn[section] = pictures.cycle_pictures(files, section)
