@@ -54,6 +54,9 @@ _AHEAD, _BESIDE, _ABOVE = 20e-3, 15e-3, (10e-3, 45e-3)
 #: Least difference of medial and lateral parts that tells the side, and that is certain
 #: (`trochlear_lead`, `shaft_lean` and `Shape.medial_left`).
 _LIKELY, _CERTAIN = 0.04, 0.2
+#: Largest extent of a tibia over the width of the femur below which it is one plateau (measured:
+#: one 0.55 to 0.68, both 0.94 to 1.06).
+_ONE_PLATEAU = 0.8
 #: Falls of a plateau towards posterior [deg].
 _SLOPES = (-20.0, 30.0)
 #: Largest angle of a stated direction to the anterior axis [deg]: signed axes are at most 55 off.
@@ -202,6 +205,7 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
             [found for found in check_mesh(mesh) if found.is_error and found.code not in known]
         )
     report_findings(check_same(meshes))
+    _check_plateaus(meshes)
     shapes, holes = dict(meshes), list[Finding]()
     for body in meshes:
         # A body without a bearing surface is checked as a whole, which tells what it is instead.
@@ -213,6 +217,32 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
             holes += hole_findings(mesh, bears)
     report_findings([finding for finding in holes if finding.is_error])
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
+
+
+def _check_plateaus(meshes: Mapping[str, TriangleMesh]) -> None:
+    """Raise `MeshError` if a tibia [m] is one plateau alone, which is named if its place tells."""
+    tibia = meshes["tibia"]
+    try:
+        bearing = bearing_of(meshes, "femur")
+        frame = bearing.frame or femoral_frame(bearing.mesh)
+    except MeshError:  # reported by the checks of the shapes
+        return
+    width = float(np.ptp(bearing.mesh.vertices @ frame.rotation[2]))
+    points = tibia.vertices - tibia.vertices.mean(axis=0)
+    length = float(np.ptp(points @ np.linalg.eigh(points.T @ points)[1][:, 2]))
+    if length > _ONE_PLATEAU * width:
+        return
+    x, y, z = frame.of(0.5 * (tibia.vertices.min(axis=0) + tibia.vertices.max(axis=0))[None])[0]
+    beside = abs(x) < 2.0 * _AHEAD and -y > _ABOVE[0] and _BESIDE < 2.0 * abs(z) < 2.0 * width
+    lead = _femoral_side(frame, bearing.mesh, meshes["femur"], bearing.kind).score
+    which = "one plateau"
+    if beside and abs(lead) > _LIKELY:
+        which = f"the {'lateral' if z * lead > 0.0 else 'medial'} plateau"
+    raise MeshError(
+        f"{tibia.name}: the tibia has {which} alone, {1e3 * length:.0f} mm long below a femur "
+        f"{1e3 * width:.0f} mm wide; give the files of both plateaus (init --tibia FILE --tibia "
+        "FILE)"
+    )
 
 
 def placed_parts(
