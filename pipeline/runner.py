@@ -195,8 +195,10 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
-    judged = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
-    rounds = [assess(fitted.knee, held_out, feasibility) for fitted in sampled.fits]
+    judged, rounds = (
+        [assess(fitted.knee, held_out, feasibility) for fitted in fits]
+        for fits in (trained, sampled.fits)
+    )
     points = [*sampled.curve, learning_point(trained[0], sampled.training)]
     curve, largest = [*rounds, judged[0]], float(trained[0].knee.spaces[0].load[1])
     judged.append(rounds[-1])

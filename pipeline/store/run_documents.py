@@ -193,6 +193,17 @@ class NodeSpacing(Part):
     reason: str = ""
 
 
+class Resolution(Part):
+    """Resolution of the pressure by the tibial mesh, where the pressure is highest.
+
+    `across` are edges of triangles across the contact patch, the roughness is the RMS deviation of
+    nearby pressures from a smooth surface, over the highest pressure.
+    """
+
+    across: Number
+    roughness_percent: Number
+
+
 class Simulation(Part):
     """`simulation.json`: cost of the gait cycle and differences of the models."""
 
@@ -205,6 +216,7 @@ class Simulation(Part):
     speed: Speed | None
     # None with springs.
     node_spacing: NodeSpacing | None = None
+    resolution: dict[str, Resolution] = Field(default_factory=dict)
 
 
 class Triangles(Part):

@@ -6,6 +6,7 @@ struct of the library, `surrogates.core.packing.PackedCompartment`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -246,12 +247,19 @@ def casadi_knee(parts: Sequence[PackedCompartment]) -> Any:
 def jax_knee(parts: Sequence[PackedCompartment]) -> Callable[..., tuple[Any, Any]]:
     """Return the loads of a knee as a pure function of JAX arrays, as of `ContactSurrogate.jax`."""
     jnp = jax().numpy
+    with_points = any(len(part.data.points) for each in parts for part in each.fields["parts"])
 
     def knee(pose: Any) -> tuple[Any, Any]:
         whole = jnp.asarray(pose)
         if whole.shape != (6,):
             raise InputError(
                 f"pose: expected shape (6,), found {whole.shape}; use jax.vmap for rows of poses"
+            )
+        if with_points and jnp.finfo(whole.dtype).bits < 64:
+            warnings.warn(
+                "knee.jax: loads of Kriging are off by some per cent in single precision, since "
+                'its large weights cancel; call jax.config.update("jax_enable_x64", True) first',
+                stacklevel=2,
             )
         loads, domain = loads_and_criteria(JaxFunctions(whole.dtype), parts, whole)
         return jnp.stack(loads), jnp.stack(domain)

@@ -91,7 +91,7 @@ def content(run, name):
 def test_run_has_what_a_run_has_but_the_original_s(run):
     for name in ("config.toml", "knee.npz", "report.html", "simulation.parquet", "path.json"):
         assert (run / name).is_file(), name
-    for name in ("pressure_maps.npz", "frames.npz", "wear.npz", "combinations.json"):
+    for name in ("frames.npz", "wear.npz", "combinations.json"):
         assert not (run / name).exists(), name
     report = content(run, "report")
     original = report["overview"]["original"]

@@ -75,6 +75,14 @@ def test_a_number_that_is_not_finite_gives_no_loads(formulation, family, width, 
         assert np.isfinite(rows[6, :9]).all()
 
 
+def test_kriging_in_single_precision_is_told():
+    pair = pair_of("inverted", "kriging", 0.005)
+    pose = made_knees.poses_about(pair.parts[0], 2)[0].astype(np.float32)
+    with pytest.warns(UserWarning, match=r"Kriging are off .*jax_enable_x64"):
+        jax.eval_shape(pair.jax(), pose)
+    jax.eval_shape(pair_of("direct", "polynomial").jax(), pose)  # A warning would be an error.
+
+
 def knee_of(formulation, family, width):
     """A knee of two compartments."""
     parts = [made_knees.compartment(formulation, family, seed) for seed in (1, 2)]
