@@ -154,7 +154,7 @@ class Assembly:
         check_fields(self, gravity=(2,))
         _ = self.tree, self._ends  # raise here if a segment is wrong
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names `chain.segment` of all segments."""
         return tuple(

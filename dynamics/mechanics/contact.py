@@ -208,12 +208,9 @@ class ContactProblem:
         """Return the motion at times (T,) [s] from free coordinates (F,) [rad, m] and rates."""
         # Tolerances are of coordinates and rates; the last one holds for deflections and works as
         # well.
-        count, half = len(self.contacts.names), len(self.assembly.coordinate_names)
-        q, v = (
-            check_array("position", position, (half,)),
-            check_array("velocity", velocity, (half,)),
-        )
-        state = np.concatenate([q, v, np.zeros(count + 2)])
+        count, shape = len(self.contacts.names), (len(self.assembly.coordinate_names),)
+        start = check_array("position", position, shape), check_array("velocity", velocity, shape)
+        state = np.concatenate([*start, np.zeros(count + 2)])
         tolerance = np.full(len(state), np.atleast_1d(atol)[-1])
         tolerance[: np.size(atol)] = atol
         self.mode = Mode(np.zeros(count, dtype=bool), np.zeros(count))

@@ -255,7 +255,7 @@ def simulate_planar_knee(
     """Simulate the motion of the tibia from a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s].
 
     `step` is the largest distance of the instants of the result [s], `tolerance` the relative one
-    of the integrator (DOP853).
+    of the integrator (LSODA).
     """
     start = check_array("initial", initial, (6,))
     check_number("duration", duration, above=0.0, unit="s")
@@ -263,7 +263,7 @@ def simulate_planar_knee(
     instants = np.linspace(0.0, duration, max(math.ceil(duration / step - 1e-9), 1) + 1)
     fine = 0.3 * tolerance  # the norm of the error is a mean over entries that stay zero, too
     result = knee.problem().simulate(
-        start[:3][_TO_TREE], start[3:][_TO_TREE], instants, method="DOP853",
+        start[:3][_TO_TREE], start[3:][_TO_TREE], instants, method="LSODA",
         rtol=fine, atol=fine * _SCALES,
     )  # fmt: skip
     at = result.position[:, _FROM_TREE]
