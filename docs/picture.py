@@ -9,12 +9,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 
+#: Instants of the cycle [%].
+INSTANTS = (13.0, 25.0, 45.0, 70.0)
+
 
 def draw(folder: Path, target: Path) -> None:
     """Draw the original model's pressure on the plateau at the four instants of a run."""
-    with np.load(folder / "pressure_maps.npz", allow_pickle=False) as maps:
-        vertices, faces = 1e3 * maps["vertices"], maps["faces"]
-        percent, pressure = maps["gait_percent"], 1e-6 * maps["pressure_Pa"][0]
+    with np.load(folder / "frames.npz", allow_pickle=False) as frames:
+        vertices, faces = 1e3 * frames["tibia_vertices"], frames["tibia_faces"]
+        at, values = frames["gait_percent"], 1e-6 * frames["pressure_Pa"]
+    chosen = [int(np.abs(at - instant).argmin()) for instant in INSTANTS]
+    percent, pressure = at[chosen], values[chosen]
     figure = Figure(figsize=(10.0, 2.6), layout="constrained", dpi=110)
     panels = figure.subplots(1, len(percent), sharex=True, sharey=True)
     mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)

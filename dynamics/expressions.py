@@ -24,7 +24,6 @@ __all__ = [
     "Elementary",
     "KneeExpressions",
     "ligament_forces",
-    "ligament_tensions",
     "line_forces",
     "plus",
     "wrench_forces",
@@ -72,9 +71,7 @@ class KneeExpressions:
         """Return the pose [rad, m] of six scalars at which the contact is evaluated."""
         return [pose[k] + float(offset) for k, offset in enumerate(self.problem.offset)]
 
-    def forces(
-        self, pose: Vector, applied: Vector, wrench: Vector, *, stiffness: Vector | None = None
-    ) -> list[Scalar]:
+    def forces(self, pose: Vector, applied: Vector, wrench: Vector) -> list[Scalar]:
         """Return six generalised forces of contact, applied loads, springs, ligaments [N m, N]."""
         # Loads are in the order of `APPLIED_COLUMNS` [N, N m]; the wrench on the femur is that at
         # `contact_pose` about the tibial origin [N, N m].
@@ -84,9 +81,7 @@ class KneeExpressions:
             wrench_forces(f, self.contact_pose(pose), [factor * wrench[k] for k in range(6)]),
             _applied_forces(f, pose, applied, problem),
             _restraint_forces(f, pose, problem, smoothing),
-            ligament_forces(
-                f, pose, problem.ligaments, smoothing=smoothing, stiffness=stiffness
-            ),
+            ligament_forces(f, pose, problem.ligaments, smoothing=smoothing),
         )  # fmt: skip
         return [sum(column[1:], column[0]) for column in zip(*parts, strict=True)]
 
@@ -185,58 +180,25 @@ def ligament_forces(
     ligaments: LigamentArguments,
     *,
     smoothing: float = 0.0,
-    stiffness: Vector | None = None,
 ) -> list[Scalar]:
     """Return the six generalised forces [N m, N] of bundles at a pose [rad, m].
 
-    The bundles are those of `dynamics.ligaments.bundles.pack`, and so is the stiffness (L,) by
-    default [N/m, N/m² or N by law], else a column of CasADi or an array. `smoothing` is the strain
-    by which a kink of a law is rounded to either side [1], at most half the transition strain: with
-    more than 0 the tension is three times continuously differentiable.
+    The bundles are those of `dynamics.ligaments.bundles.pack`. `smoothing` is the strain by which a
+    kink of a law is rounded to either side [1], at most half the transition strain: with more than
+    0 the tension is three times continuously differentiable.
     """
     total = [0.0 * pose[0]] * 6
-    for rows, slopes, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
-        for k, slope in enumerate(slopes):
-            pull = -tension * slope
-            summed = pull.sum() if functions.arrays else sum(pull[i] for i in range(len(rows)))
-            total[k] = total[k] + summed
-    return total
-
-
-def ligament_tensions(
-    functions: Elementary,
-    pose: Vector,
-    ligaments: LigamentArguments,
-    *,
-    smoothing: float = 0.0,
-    stiffness: Vector | None = None,
-) -> list[Scalar]:
-    """Return the tension of every bundle [N], >= 0; parameters as of `ligament_forces`."""
-    tensions: list[Scalar] = [0.0] * len(ligaments.rest_length)
-    for rows, _, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
-        for k, row in enumerate(rows):
-            tensions[row] = tension[k]
-    return tensions
-
-
-def _pulls(
-    functions: Elementary,
-    pose: Vector,
-    ligaments: LigamentArguments,
-    smoothing: float,
-    stiffness: Vector | None,
-) -> list[tuple[list[int], list[Scalar], Scalar]]:
-    """Return indices, slopes of the lengths and tensions of all bundles of each law."""
-    pulls = []
     for kind in np.unique(ligaments.kind):
-        rows = np.flatnonzero(ligaments.kind == kind).tolist()
+        rows = np.flatnonzero(ligaments.kind == kind)
         femoral, tibial = ligaments.femoral[rows].T, ligaments.tibial[rows].T
         length, slopes = _line(functions, pose, femoral, tibial)
         rest, transition = ligaments.rest_length[rows], ligaments.transition[rows]
-        factor = ligaments.stiffness if stiffness is None else stiffness
         law = _law(functions, kind, length, rest, transition, smoothing)
-        pulls.append((rows, slopes, factor[np.array(rows) if functions.arrays else rows] * law))
-    return pulls
+        for k, slope in enumerate(slopes):
+            pull = -ligaments.stiffness[rows] * law * slope
+            summed = pull.sum() if functions.arrays else sum(pull[i] for i in range(len(rows)))
+            total[k] = total[k] + summed
+    return total
 
 
 def _law(

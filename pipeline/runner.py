@@ -123,7 +123,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -
             main = _with_fields(run, main, original, sampled.training, held_out)
     run.save(main)
     hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
-    description = original.describe(space, main)
+    description = original.describe(space)
     provenance = _provenance(run, original, sampled, hashes, description, findings)
     run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":
@@ -195,8 +195,10 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
-    judged = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
-    rounds = [assess(fitted.knee, held_out, feasibility) for fitted in sampled.fits]
+    judged, rounds = (
+        [assess(fitted.knee, held_out, feasibility) for fitted in fits]
+        for fits in (trained, sampled.fits)
+    )
     points = [*sampled.curve, learning_point(trained[0], sampled.training)]
     curve, largest = [*rounds, judged[0]], float(trained[0].knee.spaces[0].load[1])
     judged.append(rounds[-1])

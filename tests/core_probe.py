@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from dynamics.core.rosenbrock import CONTACT_FUNCTION, function_address
+from dynamics.ligaments.bundles import pack
 from foundation.core import building
-from foundation.core.library import SCRATCH, STRUCTS, Record, address, open_library
+from foundation.core.library import CORE, SCRATCH, STRUCTS, Record, Struct, address, open_library
 
 _SOURCE = Path(__file__).parent / "surrogates" / "core" / "probe.c"
 BUILDS = building.builds()[: open_library("plain").knee_level() + 1]
@@ -126,3 +128,29 @@ def size_of(name):
 def size_in_python(name):
     """Bytes of a struct as `ctypes` lays it out."""
     return ctypes.sizeof(STRUCTS[name])
+
+
+def bundle_forces(ligaments, pose):
+    """Return generalised forces (6,) [N m, N] of bundles and their derivatives (6, 6)."""
+    force, jacobian = np.zeros(6), np.zeros((6, 6))
+    packed, at = pack(ligaments).packed(), pose.array
+    CORE.add_ligaments(packed.address, address(at), 1, address(force), address(jacobian))
+    return force, jacobian
+
+
+def equations_of_motion(problem, contact, time, state):
+    """Return f (n,) of y' = f(t, y), its slopes (n, n) and by time (n,), with contact in Python."""
+
+    def fill(_, time, pose, wanted, wrench, by_pose):
+        loads = contact(time, np.array(pose[:6]), True)
+        for place, found in zip((wrench, by_pose), loads, strict=True):
+            ctypes.memmove(place, address(found), found.nbytes)
+        return 1
+
+    function, n = CONTACT_FUNCTION(fill), len(state)
+    fields = {"contact": function_address(function), "of_contact": None}
+    motion = Struct("knee_motion", {"problem": problem.packed, **fields})
+    f, by_state, by_time = np.empty(n), np.empty((n, n)), np.empty(n)
+    state, filled = np.ascontiguousarray(state), map(address, (f, by_state, by_time))
+    assert CORE.knee_derivative(motion.address, time, address(state), 1, *filled)
+    return f, by_state, by_time

@@ -161,13 +161,12 @@ static void add_wrench(const double *pose, const double *wrench, const double *b
             jacobian[6 * k + i] += dot_product(f.axes[k], cross_product(moment, f.axes[i]));
 }
 
-/* Add the forces of the springs and, if wanted, their derivatives; return the stored energy. */
-static double add_restraint(const simulation *s, const double *pose, double *force, double *jacobian)
+/* Add the forces of the springs and, if wanted, their derivatives. */
+static void add_restraint(const simulation *s, const double *pose, double *force, double *jacobian)
 {
     const path *p = &s->neutral;
     const int piece = piece_at(p->count + 1, p->flexion, pose[0]), stride = 5 * p->count;
     const double t = pose[0] - p->flexion[piece], *q = p->pieces + 5 * piece;
-    double energy = 0.0;
     int k;
     for (k = 1; k < 6; k++, q++) {
         const double stiffness = s->stiffness[k], gap = s->gap[k];
@@ -177,13 +176,11 @@ static double add_restraint(const simulation *s, const double *pose, double *for
         if (stiffness == 0.0 || fabs(away) < gap)
             continue;
         force[k] -= stiffness * stretch;
-        energy += 0.5 * stiffness * stretch * stretch;
         if (!jacobian)
             continue;
         jacobian[7 * k] -= stiffness;
         jacobian[6 * k] += stiffness * ((3.0 * a * t + 2.0 * b) * t + c);
     }
-    return energy;
 }
 
 /* Add the forces of the four loads and, if wanted, their derivatives: rates of the loads give rates. */
@@ -197,10 +194,10 @@ static void add_loads(const simulation *s, const double *pose, const double *loa
     force[3] -= loads[AP - AXIAL];
 }
 
-double forces_at(const simulation *s, const double *pose, const double *loads, const double *wrench,
-                 const double *by_pose, int wanted, double *force, double *jacobian)
+void forces_at(const simulation *s, const double *pose, const double *loads, const double *wrench,
+               const double *by_pose, int wanted, double *force, double *jacobian)
 {
-    double shifted[6], *const slopes = wanted ? jacobian : 0, energy;
+    double shifted[6], *const slopes = wanted ? jacobian : 0;
     int k;
     clear(6, force);
     if (wanted)
@@ -209,8 +206,8 @@ double forces_at(const simulation *s, const double *pose, const double *loads, c
         shifted[k] = pose[k] + s->offset[k];
     add_wrench(shifted, wrench, by_pose, s->factor, force, slopes);
     add_loads(s, pose, loads, force, slopes);
-    energy = add_restraint(s, pose, force, slopes);
-    return energy + add_ligaments(&s->bundles, pose, wanted, force, jacobian);
+    add_restraint(s, pose, force, slopes);
+    add_ligaments(&s->bundles, pose, wanted, force, jacobian);
 }
 
 void forces_by_time(const simulation *s, const double *pose, const double *rates, const double *jacobian,
@@ -263,36 +260,6 @@ static void fill_derivatives(const simulation *s, const double *jacobian, const 
     }
 }
 
-/* As assemble, at a known pose and inputs. */
-static void assemble_at(const simulation *s, const double *pose, const double *inputs, const double *rates,
-                        const double *state, const double *wrench, const double *by_pose, int wanted,
-                        double *f, double *by_state, double *by_time)
-{
-    double force[6], jacobian[36], change[6];
-    int row = 0, rate = free_count(s), k;
-    forces_at(s, pose, inputs + AXIAL, wrench, by_pose, wanted, force, jacobian);
-    for (k = 0; k < 6; k++) {
-        if (s->roles[k] == PRESCRIBED)
-            continue;
-        f[row++] = state[rate];
-        f[rate] = (force[k] - s->damping[k] * state[rate]) / s->inertia[k];
-        rate++;
-    }
-    if (wanted) {
-        forces_by_time(s, pose, rates, jacobian, change);
-        fill_derivatives(s, jacobian, change, by_state, by_time);
-    }
-}
-
-void assemble(const simulation *s, double time, const double *state, const double *wrench,
-              const double *by_pose, int wanted, double *f, double *by_state, double *by_time)
-{
-    double inputs[INPUTS], rates[INPUTS], pose[6];
-    inputs_at(s, time, inputs, rates);
-    pose_of(s, inputs, state, pose);
-    assemble_at(s, pose, inputs, rates, state, wrench, by_pose, wanted, f, by_state, by_time);
-}
-
 int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,
                     double *by_pose)
 {
@@ -322,13 +289,25 @@ int knee_derivative(const void *of, double time, const double *state, int wanted
     const knee_motion *const m = of;
     const simulation *const s = m->problem;
     double inputs[INPUTS], rates[INPUTS], pose[6], shifted[6], wrench[6], by_pose[36];
-    int k;
+    double force[6], jacobian[36], change[6];
+    int row = 0, rate = free_count(s), k;
     inputs_at(s, time, inputs, rates);
     pose_of(s, inputs, state, pose);
     for (k = 0; k < 6; k++)
         shifted[k] = pose[k] + s->offset[k];
     if (!m->contact(m->of_contact, time, shifted, wanted, wrench, by_pose))
         return 0;
-    assemble_at(s, pose, inputs, rates, state, wrench, by_pose, wanted, f, by_state, by_time);
+    forces_at(s, pose, inputs + AXIAL, wrench, by_pose, wanted, force, jacobian);
+    for (k = 0; k < 6; k++) {
+        if (s->roles[k] == PRESCRIBED)
+            continue;
+        f[row++] = state[rate];
+        f[rate] = (force[k] - s->damping[k] * state[rate]) / s->inertia[k];
+        rate++;
+    }
+    if (wanted) {
+        forces_by_time(s, pose, rates, jacobian, change);
+        fill_derivatives(s, jacobian, change, by_state, by_time);
+    }
     return 1;
 }

@@ -1,4 +1,4 @@
-/* Tension-only bundles: energy, generalised forces and their exact derivatives (docs/theory.md).
+/* Tension-only bundles: generalised forces and their exact derivatives (docs/theory.md).
 
    With the direction u of a bundle, the axes w_k of the angles and r = R a, the velocity of the femoral end
    for a unit rate of an angle is v_k = w_k x r, and g_k = u . v_k. */
@@ -46,31 +46,27 @@ static cord cord_of(const femoral_frame *f, const ligaments *l, int bundle)
     return c;
 }
 
-/* Energy, tension, and its derivative by the length; zeros when slack. */
-typedef struct { double energy, tension, slope; } pull;
+/* Tension, and its derivative by the length; zeros when slack. */
+typedef struct { double tension, slope; } pull;
 
 static pull pull_of(const ligaments *l, int bundle, double length)
 {
     const double rest = l->rest_length[bundle], k = l->stiffness[bundle], stretch = length - rest;
     const double strain = stretch / rest, transition = l->transition[bundle];
-    pull p = {0.0, 0.0, 0.0};
+    pull p = {0.0, 0.0};
     if (stretch <= 0.0) /* not NaN */
         return p;
     if (l->kinds[bundle] == LINEAR) {
         p.tension = k * stretch;
-        p.energy = 0.5 * p.tension * stretch;
         p.slope = k;
     } else if (l->kinds[bundle] == QUADRATIC) {
         p.tension = k * stretch * stretch;
-        p.energy = p.tension * stretch / 3.0;
         p.slope = 2.0 * k * stretch;
     } else if (strain < transition) {
         p.tension = 0.5 * k * strain * strain / transition;
-        p.energy = p.tension * stretch / 3.0;
         p.slope = k * strain / (transition * rest);
     } else {
         p.tension = k * (strain - 0.5 * transition);
-        p.energy = k * rest * (transition * transition / 6.0 + 0.5 * strain * (strain - transition));
         p.slope = k / rest;
     }
     return p;
@@ -101,10 +97,9 @@ static void add_bundle_stiffness(const femoral_frame *f, const cord *c, pull p, 
         }
 }
 
-double add_ligaments(const ligaments *l, const double *pose, int wanted, double *force, double *jacobian)
+void add_ligaments(const ligaments *l, const double *pose, int wanted, double *force, double *jacobian)
 {
     const femoral_frame f = frame_at(pose);
-    double energy = 0.0;
     int bundle, k;
     for (bundle = 0; bundle < l->bundles; bundle++) {
         const cord c = cord_of(&f, l, bundle);
@@ -113,7 +108,6 @@ double add_ligaments(const ligaments *l, const double *pose, int wanted, double 
         vector3 velocities[3];
         if (p.tension == 0.0)
             continue;
-        energy += p.energy;
         for (k = 0; k < 3; k++) {
             velocities[k] = cross_product(f.axes[k], c.arm);
             gradient[k] = dot_product(c.direction, velocities[k]);
@@ -126,7 +120,6 @@ double add_ligaments(const ligaments *l, const double *pose, int wanted, double 
         if (wanted)
             add_bundle_stiffness(&f, &c, p, velocities, gradient, jacobian);
     }
-    return energy;
 }
 
 void measure_ligaments(const ligaments *l, ptrdiff_t rows, const double *poses, double *lengths,

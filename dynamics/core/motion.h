@@ -104,10 +104,9 @@ typedef struct {
     int max_steps;             /* that are tried */
 } step_limits;
 
-/* Add the generalised forces (6) of bundles at a pose and, if wanted, their derivatives (6 x 6); return
-   the energy [J]. */
-KNEE_API double add_ligaments(const ligaments *l, const double *pose, int wanted, double *force,
-                              double *jacobian);
+/* Add the generalised forces (6) of bundles at a pose and, if wanted, their derivatives (6 x 6). */
+KNEE_API void add_ligaments(const ligaments *l, const double *pose, int wanted, double *force,
+                            double *jacobian);
 
 /* Fill lengths [m] and tensions [N] of bundles (rows x bundles). */
 KNEE_API void measure_ligaments(const ligaments *l, ptrdiff_t rows, const double *poses, double *lengths,
@@ -120,19 +119,15 @@ KNEE_API void inputs_over_time(const simulation *s, ptrdiff_t count, const doubl
 /* Fill the coordinates of the pose of a state. */
 KNEE_API void pose_at(const simulation *s, double time, const double *state, double *pose);
 
-/* Fill Q (6) and, if wanted, dQ/dq (6 x 6) of contact, the four loads and restraints; return the energy of
-   the restraints [J]. The wrench and its derivatives are those of the contact at the pose plus the offset. */
-KNEE_API double forces_at(const simulation *s, const double *pose, const double *loads,
-                          const double *wrench, const double *by_pose, int wanted, double *force,
-                          double *jacobian);
+/* Fill Q (6) and, if wanted, dQ/dq (6 x 6) of contact, the four loads and restraints. The wrench and its
+   derivatives are those of the contact at the pose plus the offset. */
+KNEE_API void forces_at(const simulation *s, const double *pose, const double *loads,
+                        const double *wrench, const double *by_pose, int wanted, double *force,
+                        double *jacobian);
 
 /* Fill the derivatives of Q (6) by time at a constant state, from dQ/dq and the rates of the inputs. */
 KNEE_API void forces_by_time(const simulation *s, const double *pose, const double *rates,
                              const double *jacobian, double *change);
-
-/* Fill f and, if wanted, its derivatives at a state with a contact wrench, see forces_at. */
-KNEE_API void assemble(const simulation *s, double time, const double *state, const double *wrench,
-                       const double *by_pose, int wanted, double *f, double *by_state, double *by_time);
 
 /* A contact_function of trained, and a derivative of knee_motion. */
 KNEE_API int trained_contact(const void *of, double time, const double *pose, int wanted, double *wrench,

@@ -107,15 +107,3 @@ class Problem:
             self.packed.address, address(pose), address(rates), address(jacobian), address(change)
         )
         return change
-
-    def equations(
-        self, time: float, state: FloatArray, wrench: FloatArray, by_pose: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f (n,) of y' = f(t, y), its slopes (n, n) and by time (n,) [rad, m, s, N]."""
-        n = len(state)
-        f, by_state, by_time = np.empty(n), np.empty((n, n)), np.empty(n)
-        CORE.assemble(
-            self.packed.address, time, address(state), address(wrench), address(by_pose), 1,
-            address(f), address(by_state), address(by_time),
-        )  # fmt: skip
-        return f, by_state, by_time

@@ -27,7 +27,8 @@ STEPS, REJECTED, EVALUATIONS, JACOBIANS = (
     int(CONSTANTS[name]) for name in ("STEPS", "REJECTED", "EVALUATIONS", "JACOBIANS")
 )
 _NUMBERS = ctypes.POINTER(ctypes.c_double)
-_CONTACT = ctypes.CFUNCTYPE(
+#: A `contact_function` of motion.h.
+CONTACT_FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_double, _NUMBERS, ctypes.c_int, *[ctypes.c_void_p] * 2
 )
 #: Wrench (6,) and, if wanted, its derivatives (6, 6) of a time [s], a pose (6,) [rad, m] and that.
@@ -107,7 +108,7 @@ def integrate_called(
                 ctypes.memmove(by_pose, address(slopes), slopes.nbytes)
         return kept.raised is None
 
-    function = _CONTACT(fill)
+    function = CONTACT_FUNCTION(fill)
     place = function_address(function)
     done = _integrated(problem, place, None, limits, state, times)
     if kept.raised is not None:

@@ -140,16 +140,6 @@ def ligament_strains(ligaments: Sequence[Ligament], poses: ArrayLike) -> FloatAr
     return strains
 
 
-def ligament_potential(
-    ligaments: Sequence[Ligament], pose: Pose
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return energy [J], generalised forces (6,) [N m, N], symmetric stiffness (6, 6)."""
-    force, jacobian = np.zeros(6), np.zeros((6, 6))
-    bundles, at = _packed(tuple(ligaments)), pose.array
-    energy = CORE.add_ligaments(bundles.address, address(at), 1, address(force), address(jacobian))
-    return energy, force, jacobian
-
-
 def ligament_forces(ligaments: Sequence[Ligament], poses: Pose | ArrayLike) -> FloatArray:
     """Return the tensions of bundles.
 

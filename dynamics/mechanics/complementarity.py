@@ -1,4 +1,4 @@
-"""Linear complementarity problems: Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0, with equalities beside.
+"""Linear complementarity problems: Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
 
 An exclusion interchanges x and y of a row; the free terms follow from the active subsystem,
 x_a = -A_aa⁻¹ B_a and y_i = A_ia x_a + B_i. The fast rule takes the row with the most negative free
@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.checks import FloatArray, IntArray, check_array, frozen
-from foundation.base.errors import InputError
+from foundation.base.checks import FloatArray, check_array, frozen
 
 #: Exclusions, in rows, after which Lemke's method follows.
 _MOST = 100
@@ -44,38 +43,23 @@ class PivotError(ArithmeticError):
 class Complementarity:
     """A solution of Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0."""
 
-    #: x, y (n,) [1]: one of each pair exactly zero; the x of an equality has either sign.
+    #: x, y (n,) [1]: one of each pair exactly zero.
     x: FloatArray
     y: FloatArray
-    #: Rows with basic x, y = 0 (n,); not equalities that depend on others, x = y = 0.
+    #: Rows with basic x, y = 0 (n,).
     active: BoolArray
-    #: Rows in the order in which the fast rule switched them, without equalities.
+    #: Rows in the order in which the fast rule switched them.
     exclusions: tuple[int, ...]
     #: Whether Lemke's method has the solution.
     by_lemke: bool
 
 
-def solve_complementarity(
-    matrix: ArrayLike, constant: ArrayLike, *, equalities: ArrayLike = ()
-) -> Complementarity:
-    """Solve Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0 [1]; (k,) or (n,) equalities: Y = 0, any X."""
-    # The unique solution for a P-matrix A (n, n), such as a positive-definite one; a solution, if
-    # any, for a positive-semidefinite one, else `ComplementarityError`.
+def solve_complementarity(matrix: ArrayLike, constant: ArrayLike) -> Complementarity:
+    """Solve Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0 [1] of A (n, n) and B (n,)."""
+    # The unique solution for a P-matrix, such as a positive-definite one; a solution, if any, for a
+    # positive-semidefinite one, else `ComplementarityError`.
     b = check_array("constant", constant, (None,))
-    a = check_array("matrix", matrix, (b.size, b.size))
-    return _Problem(a, b, row_mask("equalities", equalities, b.size)).solve()
-
-
-def row_mask(name: str, rows: ArrayLike, n: int) -> BoolArray:
-    """Return indices (k,) or truth values (n,) of rows as truth values (n,) [1], or raise."""
-    given, mask = np.asarray(rows), np.zeros(n, dtype=np.bool_)
-    try:
-        mask[given if given.size else []] = True
-    except IndexError as error:
-        raise InputError(
-            f"{name}: expected indices from 0 to {n - 1}, or {n} truth values, found {rows!r}"
-        ) from error
-    return mask
+    return _Problem(check_array("matrix", matrix, (b.size, b.size)), b).solve()
 
 
 def free_terms(matrix: FloatArray, constant: FloatArray, active: BoolArray) -> FloatArray:
@@ -91,9 +75,8 @@ def free_terms(matrix: FloatArray, constant: FloatArray, active: BoolArray) -> F
 class _Problem:
     """A problem and the rows that the fast rule has switched."""
 
-    def __init__(self, a: FloatArray, b: FloatArray, equalities: BoolArray) -> None:
-        self._a, self._b, self._equalities = a, b, equalities
-        self._size, self._exclusions = np.abs(a), list[int]()
+    def __init__(self, a: FloatArray, b: FloatArray) -> None:
+        self._a, self._b, self._size, self._exclusions = a, b, np.abs(a), list[int]()
 
     def solve(self) -> Complementarity:
         """Return the solution by the fast rule, else by Lemke's method."""
@@ -103,8 +86,7 @@ class _Problem:
         except PivotError:
             by_lemke, (active, free) = True, self._by_lemke()
         # Values within rounding of zero are zero.
-        beyond = (free > self._limits(active, free)) | (self._equalities & active)
-        value = np.where(beyond, free, 0.0)
+        value = np.where(free > self._limits(active, free), free, 0.0)
         x, y = np.where(active, value, 0.0), np.where(active, 0.0, value)
         rows = tuple(self._exclusions)
         return Complementarity(frozen(x), frozen(y), frozen(active), rows, by_lemke)
@@ -120,16 +102,11 @@ class _Problem:
         own = np.where(diagonal > 0.0, noise / root**2, largest)
         return np.where(active, own + floor / root, noise + floor * root)
 
-    def _negative(self, active: BoolArray, free: FloatArray) -> IntArray:
-        """Return the rows whose free term is negative beyond rounding, but for equalities."""
-        negative = (free < -self._limits(active, free)) & ~self._equalities
-        return np.asarray(negative.nonzero()[0], dtype=np.int64)
-
     def _by_rows(self) -> tuple[BoolArray, FloatArray]:
         """Switch the most negative row until none is; return active rows (n,), free terms (n,)."""
-        active, seen = self._equalities.copy(), set[bytes]()
+        active, seen = np.zeros(self._b.size, dtype=np.bool_), set[bytes]()
         free = free_terms(self._a, self._b, active)
-        while (negative := self._negative(active, free)).size:
+        while (negative := np.flatnonzero(free < -self._limits(active, free))).size:
             if active.tobytes() in seen or len(self._exclusions) > _MOST * self._b.size:
                 raise PivotError("the fast rule does not end")
             seen.add(active.tobytes())
@@ -148,28 +125,20 @@ class _Problem:
 
     def _by_lemke(self) -> tuple[BoolArray, FloatArray]:
         """Return active rows (n,) and free terms (n,) by Lemke's method."""
-        a, b, equal = self._a, self._b, self._equalities
-        rows = np.flatnonzero(equal)  # an equality is a pair of inequalities
-        wide = np.block([[a, -a[:, rows]], [-a[rows], a[np.ix_(rows, rows)]]])
-        active = lemke(wide, np.concatenate([b, -b[rows]]))
+        active = lemke(self._a, self._b)
         if active is None:
             raise ComplementarityError(
-                f"no solution of the complementarity problem of {b.size} rows was found: Lemke's "
-                "method ended on a ray (for a positive-semidefinite matrix: no solution exists)"
+                f"no solution of the complementarity problem of {self._b.size} rows was found: "
+                "Lemke's method ended on a ray (for a positive-semidefinite matrix: no solution "
+                "exists)"
             )
-        active[rows] |= active[b.size :]
-        active = active[: b.size]
-        # Equalities that depend on other rows hold with x = 0.
-        for tried in (active | equal, active):
-            try:
-                free = free_terms(a, b, tried)
-            except PivotError:
-                continue
-            beyond = 1e3 * self._limits(tried, free)
-            missed = np.where(equal, ~tried & (np.abs(free) > beyond), free < -beyond)
-            if not missed.any():
-                return tried, free
-        raise ComplementarityError("Lemke's method lost the solution in rounding")
+        try:
+            free = free_terms(self._a, self._b, active)
+        except PivotError as error:
+            raise ComplementarityError("Lemke's method lost the solution in rounding") from error
+        if (free < -1e3 * self._limits(active, free)).any():
+            raise ComplementarityError("Lemke's method lost the solution in rounding")
+        return active, free
 
 
 def lemke(matrix: FloatArray, constant: FloatArray) -> BoolArray | None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains import Assembly, Terms
 from dynamics.mechanics.planar import ComplexArray, PointMotion, Pose
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, IntArray, check_number
+from foundation.base.checks import FloatArray, IntArray, check_array, check_number
 from foundation.contact_laws.normal import CompliantFriction, ContactLaw
 
 BoolArray = NDArray[np.bool_]
@@ -198,8 +198,8 @@ class ContactProblem:
 
     def simulate(
         self,
-        position: FloatArray,
-        velocity: FloatArray,
+        position: ArrayLike,
+        velocity: ArrayLike,
         times: FloatArray,
         *,
         atol: float | FloatArray,
@@ -208,8 +208,12 @@ class ContactProblem:
         """Return the motion at times (T,) [s] from free coordinates (F,) [rad, m] and rates."""
         # Tolerances are of coordinates and rates; the last one holds for deflections and works as
         # well.
-        count = len(self.contacts.names)
-        state = np.concatenate([position, velocity, np.zeros(count + 2)])
+        count, half = len(self.contacts.names), len(self.assembly.coordinate_names)
+        q, v = (
+            check_array("position", position, (half,)),
+            check_array("velocity", velocity, (half,)),
+        )
+        state = np.concatenate([q, v, np.zeros(count + 2)])
         tolerance = np.full(len(state), np.atleast_1d(atol)[-1])
         tolerance[: np.size(atol)] = atol
         self.mode = Mode(np.zeros(count, dtype=bool), np.zeros(count))

@@ -131,27 +131,18 @@ def simulate_strike(
     """
     check_number("duration", duration, above=0.0, unit="s")
     times = np.linspace(0.0, duration, check_count("samples", samples, at_least=2))
-    start = coordinates(assembly, position, velocity)
     problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
-    return problem.simulate(*start, times, atol=1e-10, rtol=1e-9, method="LSODA")
+    return problem.simulate(position, velocity, times, atol=1e-10, rtol=1e-9, method="LSODA")
 
 
-def coordinates(
-    assembly: Assembly, position: ArrayLike, velocity: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """Return checked free coordinates and rates, (F,) each [rad, m]."""
-    count = len(assembly.coordinate_names)
-    q = check_array("position", position, (count,))
-    return q, check_array("velocity", velocity, (count,))
-
-
-def check_free(assembly: Assembly) -> None:
-    """Raise an InputError unless impulses move every coordinate."""
+def check_free(assembly: Assembly, position: ArrayLike, velocity: ArrayLike) -> FloatArray:
+    """Return M (F, F) [kg m², kg], or raise an InputError unless impulses move all coordinates."""
     if assembly.closures or not assembly.free.all():
         raise InputError(
             "assembly: expected free chains without closures under impulses, found closures or "
             "prescribed angles; simulate them with `simulate_strike`"
         )
+    return assembly.terms(0.0, position, velocity)[0]
 
 
 def standing_start(
@@ -160,7 +151,7 @@ def standing_start(
     ground: CompliantGround,
     position: ArrayLike,
     velocity: ArrayLike,
-    standing: str | Sequence[str],
+    standing: Sequence[str],
 ) -> tuple[FloatArray, FloatArray]:
     """Return position and rates (F,) [m, rad] with points at rest on the ground under the weight.
 
@@ -168,15 +159,12 @@ def standing_start(
     rates become those after impulses that stop the points, v - M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v: of all rates
     with the points at rest the nearest in kinetic energy.
     """
-    q, v = coordinates(assembly, position, velocity)
-    check_free(assembly)
+    mass, names = check_free(assembly, position, velocity), [each.name for each in points]
+    q, v = np.array(position), np.asarray(velocity)
     if not assembly.coordinate_names[-1].endswith(" base y"):
         raise InputError("assembly: expected a free hip, found a pinned one; leave out `anchor`")
-    names = [each.name for each in points]
-    wanted = [standing] if isinstance(standing, str) else list(standing)
-    if not wanted:
-        raise InputError("standing: expected at least one point, found none")
-    rests = np.isin(names, [check_in("standing", each, names) for each in wanted])
+    check_unique("standing", standing, some=True)
+    rests = np.isin(names, [check_in("standing", each, names) for each in standing])
     contacts = GroundContacts(assembly, points)
     share = assembly.weight / rests.sum() / ground.normal.stiffness
     depth = share ** (1.0 / ground.normal.exponent)
@@ -189,7 +177,7 @@ def standing_start(
             f"{np.round(1e3 * heights, 3).tolist()} mm of {names}; change the angles or `standing`"
         )
     rows = at.part(rests).rows()[2]
-    to_velocity = np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T)
+    to_velocity = np.linalg.solve(mass, rows.T)
     # The points of one rigid foot have dependent rows: the shortest solution is that of all.
     impulse = np.linalg.lstsq(rows @ to_velocity, rows @ v)[0]
     return q, v - to_velocity @ impulse
@@ -226,10 +214,10 @@ def newton_impact(
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)
-    check_free(assembly)
-    q, v = coordinates(assembly, position, velocity)
+    mass = check_free(assembly, position, velocity)
+    q, v = np.asarray(position), np.asarray(velocity)
     rows = GroundContacts(assembly, points).at(q, v).rows()[2]
-    to_velocity = np.asarray(np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T), np.float64)
+    to_velocity = np.asarray(np.linalg.solve(mass, rows.T), dtype=np.float64)
     return jump(rows, to_velocity, v, v, restitution, friction)
 
 
@@ -303,27 +291,26 @@ def striking_legs(
     limb, points = _limb(body_mass, height, check_in("ankle", ankle, ANKLES))
     rest = body_mass - len(sides) * sum(each.mass for each in limb)
     check_number("mass of the body less that of the legs", rest, at_least=0.0, unit="kg")
-    laws = np.stack([
-        _of_joints("joint_stiffness", joint_stiffness, len(sides), len(limb)),
-        _of_joints("joint_damping", joint_damping, len(sides), len(limb)),
-        _of_joints("joint_rest", joint_rest, len(sides), len(limb)),
-    ], axis=-1)  # fmt: skip
+    given = {"stiffness": joint_stiffness, "damping": joint_damping, "rest": joint_rest}
+    shape = len(sides), len(limb)
+    laws = np.stack([_of_joints(f"joint_{k}", v, shape) for k, v in given.items()], axis=-1)
+    first = limb[0]
+    heavy = _joined(
+        "thigh", first.length, (first.mass, first.inertia, first.centre), (rest, 0.0, np.zeros(2))
+    )
     chains, hips = [], []
     for k, side in enumerate(sides):
-        segments = limb
-        base: FreeBase | Attachment | FloatArray = Attachment(sides[0], "thigh", np.zeros(2))
-        if k == 0 and anchor is None:
-            base, segments = FreeBase(), (_with_mass(limb[0], rest), *limb[1:])
-        elif k == 0 and anchor is not None:
-            base = check_array("anchor", anchor, (2,))
-        joints = [Joint(*law.tolist()) for law in laws[k]]
-        if k > 0:  # the hip turns against the upright trunk, not against the first leg
-            stiffness, damping, neutral = laws[k, 0].tolist()
-            joints[0], thigh = Joint(), (side, "thigh")
-            hips.append(ViscoelasticLink(
-                f"{side} hip", GROUND, np.zeros(2), thigh, np.zeros(2), 0.0, kind="bushing",
-                rotational_stiffness=stiffness, rotational_damping=damping, rest_angle=neutral,
-            ))  # fmt: skip
+        base: FreeBase | Attachment | ArrayLike = FreeBase() if anchor is None else anchor
+        if k > 0:
+            base = Attachment(sides[0], "thigh", np.zeros(2))
+        segments = (heavy, *limb[1:]) if k == 0 and anchor is None else limb
+        joints = [Joint(), *(Joint(*law) for law in laws[k, 1:].tolist())]
+        # The hip turns against the upright trunk, not against the first leg.
+        stiffness, damping, neutral = laws[k, 0].tolist()
+        hips.append(ViscoelasticLink(
+            f"{side} hip", GROUND, np.zeros(2), (side, "thigh"), np.zeros(2), 0.0, kind="bushing",
+            rotational_stiffness=stiffness, rotational_damping=damping, rest_angle=neutral,
+        ))  # fmt: skip
         chains.append(Chain(side, segments, base, tuple(joints)))
     contacts = (
         ContactPoint(f"{side} {name}", (side, limb[-1].name), place)
@@ -333,20 +320,20 @@ def striking_legs(
     return Assembly(tuple(chains), tuple(hips), gravity=(0.0, -GRAVITY)), tuple(contacts)
 
 
-def _of_joints(name: str, values: ArrayLike, sides: int, count: int) -> FloatArray:
-    """Return a law (sides, n) of all joints."""
+def _of_joints(name: str, values: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Return a law (sides, n) of all joints [N m/rad, N m s/rad or rad]."""
     rows = np.asarray(values)
-    if rows.shape in ((), (count,)):
-        rows = np.broadcast_to(rows, (sides, count))
-    return check_array(name, rows, (sides, count), at_least=None if "rest" in name else 0.0)
+    if rows.shape in ((), shape[1:]):
+        rows = np.broadcast_to(rows, shape)
+    return check_array(name, rows, shape)
 
 
-def _with_mass(segment: ChainSegment, mass: float) -> ChainSegment:
-    """Return a segment with a point mass [kg] at its proximal joint: the same motion."""
-    whole = segment.mass + mass
-    share = segment.mass * mass / whole * float(np.dot(segment.centre, segment.centre))
-    centre = np.asarray(segment.centre) * segment.mass / whole
-    return ChainSegment(segment.name, segment.length, whole, segment.inertia + share, centre)
+def _joined(name: str, end: ArrayLike, *parts: tuple[float, float, FloatArray]) -> ChainSegment:
+    """Return one segment to an end (2,) [m] of masses [kg], inertias [kg m²], centres (2,) [m]."""
+    masses, inertias, centres = (np.array(each) for each in zip(*parts, strict=True))
+    centre = masses @ centres / masses.sum()
+    inertia = inertias.sum() + masses @ ((centres - centre) ** 2).sum(axis=1)
+    return ChainSegment(name, end, float(masses.sum()), float(inertia), centre)
 
 
 def _limb(
@@ -357,13 +344,12 @@ def _limb(
     heel, ball = height * np.array(HEEL_FRACTION), np.asarray(foot.length)
     if ankle == "hinged":
         return (thigh, shank, foot), {"heel": heel, "ball": ball}
-    # Shank and foot as one rigid segment.
-    end, masses = np.asarray(shank.length), np.array([shank.mass, foot.mass])
-    centres = np.array([shank.centre, end + foot.centre])
-    centre = masses @ centres / masses.sum()
-    inertia = shank.inertia + foot.inertia + masses @ ((centres - centre) ** 2).sum(axis=1)
-    joined = ChainSegment("shank", end, float(masses.sum()), float(inertia), centre)
-    return (thigh, joined), {"heel": end + heel, "ball": end + ball}
+    end = np.asarray(shank.length)
+    locked = _joined(
+        "shank", end, (shank.mass, shank.inertia, shank.centre),
+        (foot.mass, foot.inertia, end + foot.centre),
+    )  # fmt: skip
+    return (thigh, locked), {"heel": end + heel, "ball": end + ball}
 
 
 def leg_segments(mass: float, height: float) -> tuple[ChainSegment, ...]:

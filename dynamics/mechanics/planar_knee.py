@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,7 +45,13 @@ from dynamics.mechanics.profiles import (
     PolarProfile,
     ProfileContact,
 )
-from foundation.base.checks import FloatArray, check_array, check_in, check_number, check_numbers
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_number,
+    check_numbers,
+)
 from foundation.base.errors import InputError
 from foundation.contact_laws.hertz import sphere_stiffness
 from foundation.contact_laws.normal import (
@@ -117,7 +121,10 @@ class Pull:
     #: td [s], > 0. Beyond td the force is less than 0.11 % of A.
     duration: float = 0.05
     #: (2,) in the global frame [1]: cos 35.21° and sin 35.21° by default.
-    direction: FloatArray = PROXIMAL  # type: ignore[assignment]
+    direction: ArrayLike = PROXIMAL
+
+    def __post_init__(self) -> None:
+        check_fields(self, "pull ", direction=(2,))
 
     def magnitude(self, time: float) -> float:
         """Return the force [N] at a time [s], along the direction; zero before t = 0."""
@@ -125,16 +132,6 @@ class Pull:
             return 0.0
         s = time / self.duration
         return self.amplitude * math.exp(-4.73 * s * s) * math.sin(math.pi * s)
-
-
-class ContactState(NamedTuple):
-    """Contact at one instant."""
-
-    point: ContactLocation
-    #: Rate of the indentation [m/s].
-    rate: float
-    #: Velocity of the tibia along the femur's tangent, the normal turned counterclockwise [m/s].
-    sliding: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,16 +169,6 @@ class PlanarKnee:
     def contact(self, state: FloatArray, start: Angles | None = None) -> ContactLocation:
         """Return the contact point in a state that begins with x, y, φ, (3 or more,) [m, rad]."""
         return self.geometry.contact(complex(*state[:2]), cmath.exp(1j * state[2]), start)
-
-    def contact_state(self, state: FloatArray) -> ContactState:
-        """Return the contact for a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s]."""
-        x, y, _, v_x, v_y, spin = state.tolist()
-        at = self.contact(state)
-        # A point of the common normal has one normal velocity, but the tibia's surface is the gap
-        # away from the femur's.
-        moved = complex(v_x, v_y) + 1j * spin * (at.on_tibia - complex(x, y))
-        velocity = at.normal.conjugate() * moved
-        return ContactState(at, -velocity.real, velocity.imag)
 
     def load(self, time: float) -> FloatArray:
         """Return the pull as a load (3,) [N m, N, N] on φ, x and y."""
@@ -299,13 +286,6 @@ _TABLES = Path(__file__).with_name("tables")
 #: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
-_DISSIPATIVE: dict[str, Callable[[float, float], ContactLaw]] = {
-    "hunt-crossley": HuntCrossleyLaw,
-    "lankarani-nikravesh": LankaraniNikraveshLaw,
-    "flores": FloresLaw,
-}
-#: Names of the contact laws, those of figure 8 of Lehtoranta (2011).
-MACHADO_LAWS = ("hertz", *_DISSIPATIVE)
 
 
 def machado_data() -> dict[str, float]:
@@ -345,7 +325,7 @@ def machado_state() -> FloatArray:
 def machado_laws(
     socket_radius: float | None = None, restitution: float | None = None
 ) -> dict[str, ContactLaw]:
-    """Return the laws of `MACHADO_LAWS` for the cartilage, by name, for a socket radius [m]."""
+    """Return the laws of figure 8 of Lehtoranta (2011) for the cartilage and a socket's radius."""
     # Without a radius, the tibia is a plane; by default, the restitution is that of the paper,
     # 0.30.
     data = machado_data()
@@ -353,65 +333,51 @@ def machado_laws(
     tibia = None if socket_radius is None else -socket_radius
     stiffness = sphere_stiffness(data["femur_radius_m"], tibia, *cartilage, *cartilage)
     returned = data["restitution"] if restitution is None else restitution
-    dissipative = {name: law(stiffness, returned) for name, law in _DISSIPATIVE.items()}
-    return {"hertz": HertzLaw(stiffness), **dissipative}
+    return {
+        "hertz": HertzLaw(stiffness),
+        "hunt-crossley": HuntCrossleyLaw(stiffness, returned),
+        "lankarani-nikravesh": LankaraniNikraveshLaw(stiffness, returned),
+        "flores": FloresLaw(stiffness, returned),
+    }
 
 
 def machado_knee(
     pull: float = 50.0,
-    law: str | ContactLaw = "hertz",
+    law: ContactLaw | None = None,
     kind: str = "pchip",
     *,
     direction: ArrayLike = PROXIMAL,
 ) -> PlanarKnee:
     """Return the knee with free contact under a pull [N] along a direction (2,) [1].
 
-    A law by name, of `MACHADO_LAWS`, has the stiffness of a sphere on a plane. The profiles have
-    shape-preserving splines by default, as the paper elects (section 6), and the pull is proximal.
+    The law is by default that of Hertz for a sphere on a plane. The profiles have shape-preserving
+    splines by default, as the paper elects (section 6), and the pull is proximal.
     """
-    radius = machado_data()["femur_radius_m"]
-    femur = PolarProfile.circle(radius, kind=kind)
+    femur = PolarProfile.circle(machado_data()["femur_radius_m"], kind=kind)
     tibia = PolarProfile.line(PLANE_DISTANCE, _HALF_ANGLE, kind=kind)
     contact = ProfileContact(femur, tibia)
-    return _knee(pull, direction, law, None, contact, machado_ligaments())
+    return _knee(contact, law or machado_laws()["hertz"], Pull(pull, direction=direction))
 
 
-def machado_clearance_knee(
-    clearance: float = 0.2,
-    pull: float = 50.0,
-    law: str | ContactLaw = "hertz",
-    *,
-    ligaments: bool = True,
-    direction: ArrayLike = PROXIMAL,
-) -> PlanarKnee:
+def machado_clearance_knee(clearance: float = 0.2, pull: float = 50.0) -> PlanarKnee:
     """Return the knee with a revolute joint with clearance [m] instead of the free contact.
 
     The femoral circle is the journal in a socket of the tibia. At the start the wall of the socket
     touches the plane of the free knee where the journal is closest: an infinite clearance is the
-    free contact. The law has the stiffness of a sphere in this socket. The paper keeps the
+    free contact. The law is that of Hertz for a sphere in this socket. The paper keeps the
     ligaments (figure 18); in a narrow socket they prevent a rotation about its centre, and without
-    them the knee hyperextends. The pull [N] has a direction (2,) [1].
+    them the knee hyperextends.
     """
     radius = machado_data()["femur_radius_m"]
     x, y, angle = machado_state()[:3]
-    c, s = math.cos(angle), math.sin(angle)
     # Upright above the plane, at the height of the femur's centre.
-    centre = complex(PLANE_DISTANCE + radius + clearance, s * x - c * y)
-    joint = ClearanceJoint(radius, clearance, centre)
-    bundles = machado_ligaments() if ligaments else ()
-    return _knee(pull, direction, law, radius + clearance, joint, bundles)
+    across = -(complex(x, y) * cmath.exp(-1j * angle)).imag
+    joint = ClearanceJoint(radius, clearance, complex(PLANE_DISTANCE + radius + clearance, across))
+    return _knee(joint, machado_laws(radius + clearance)["hertz"], Pull(pull))
 
 
-def _knee(
-    pull: float,
-    direction: ArrayLike,
-    law: str | ContactLaw,
-    socket: float | None,
-    geometry: ContactGeometry,
-    ligaments: tuple[PlanarLigament, ...],
-) -> PlanarKnee:
+def _knee(geometry: ContactGeometry, law: ContactLaw, pull: Pull) -> PlanarKnee:
     data = machado_data()
-    if not isinstance(law, ContactLaw):
-        law = machado_laws(socket)[check_in("law", law, MACHADO_LAWS)]
-    load = Pull(pull, direction=check_array("direction", direction, (2,)))
-    return PlanarKnee(data["mass_kg"], data["inertia_kg_m2"], geometry, law, ligaments, load)
+    return PlanarKnee(
+        data["mass_kg"], data["inertia_kg_m2"], geometry, law, machado_ligaments(), pull
+    )

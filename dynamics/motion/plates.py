@@ -1,6 +1,4 @@
 """Force plates of a table, and the contacts, heel strikes and toe-offs on them."""
-# Names that programs write are `ground_force_vx`, `1_ground_force_vx`, `ground_force_1_vx`,
-# `ground_force_r_vx`, `ground_force_vx_r` and `FP1_Fx`.
 
 from __future__ import annotations
 
@@ -23,13 +21,13 @@ SHORTEST = 0.1
 FARTHEST = 0.35
 #: A point this far outside the points of a loaded plate is a stray [m].
 _STRAY = 1.0
-_FORCE = re.compile(r"(.*?)([vVfF])([xyz]|[XYZ])(_[A-Za-z0-9]+)?")
-_TORQUES = (("force", "torque"), ("force", "moment"), ("Force", "Torque"), ("Force", "Moment"))
+#: Names of forces in OpenSim's tables, such as 1_ground_force_vx and ground_force_1_vx.
+_FORCE = re.compile(r"(.*ground_force_(?:\w+_)?)v[xyz]")
 
 
 @dataclass(frozen=True, eq=False)
 class Plate:
-    """Force, point and torque of one plate, (N, 3) each [N, m, N m], and its force columns."""
+    """Force, point and torque of one plate, (N, 3) each [N, m, N m]; head of its columns."""
 
     name: str
     force: FloatArray
@@ -49,18 +47,20 @@ class Contact:
 
 def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
     """Return the plates whose columns a table has, in the order of the table, at least one."""
-    plates: list[Plate] = []
-    for head, letter, axes, tail in _forces(ground):
-        forces = [f"{head}{letter}{axis}{tail}" for axis in axes]
-        points = _points(ground, _choices(head, axes, tail))
-        if points is None:
-            continue
-        plate = f"{head}{letter}*{tail}"
-        _check_complete(ground, plate, [*forces, *points])
-        torques = _torque_columns(ground, head, axes, tail)
-        force, point = (np.column_stack([ground.column(n) for n in c]) for c in (forces, points))
-        torque = np.column_stack([_or_zero(ground, n) for n in torques])
-        plates.append(_without_strays(Plate(plate, force, point, torque)))
+    plates, zero = [], np.zeros(len(ground.time))
+    for head in dict.fromkeys(m[1] for name in ground.names if (m := _FORCE.fullmatch(name))):
+        heads = f"{head}v", f"{head}p", head.replace("force", "torque")
+        absent = [f"{h}{axis}" for h in heads[:2] for axis in "xyz" if h + axis not in ground.names]
+        if absent:
+            raise InputError(
+                f"{ground.source}: expected force and point of each plate along x, y and z, found "
+                f"no {', '.join(absent)}; add the columns, or give ExternalLoads (.xml), which "
+                "name those of the plate under the foot"
+            )
+        vectors = (
+            [ground.column(h + a) if h + a in ground.names else zero for a in "xyz"] for h in heads
+        )
+        plates.append(_without_strays(Plate(head, *map(np.column_stack, vectors))))
     if not plates:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
@@ -68,39 +68,6 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
             "ExternalLoads (.xml), which name them"
         )
     return tuple(plates)
-
-
-def _forces(ground: MotionTable) -> list[tuple[str, str, str, str]]:
-    """Return what the columns of forces begin with, their letter, axes and ending, by plate."""
-    found: dict[tuple[str, str, str, str], None] = {}
-    for name in ground.names:
-        match = _FORCE.fullmatch(name)
-        if match is not None:
-            axes = "xyz" if match[3].islower() else "XYZ"
-            found[match[1], match[2], axes, match[4] or ""] = None
-    return list(found)
-
-
-def _choices(head: str, axes: str, tail: str) -> list[list[str]]:
-    """Return what the columns of the point of a plate may be named."""
-    return [[f"{head}{p}{axis}{tail}" for axis in axes] for p in ("p", "P", "COP")]
-
-
-def _points(ground: MotionTable, choices: Sequence[list[str]]) -> list[str] | None:
-    """Return the names of which a table has most; None if it has none."""
-    best = max(choices, key=lambda names: len(set(names) & set(ground.names)))
-    return best if set(best) & set(ground.names) else None
-
-
-def _check_complete(ground: MotionTable, plate: str, names: Sequence[str]) -> None:
-    """Raise an `InputError` if a table lacks one of the columns of force and point of a plate."""
-    absent = [name for name in names if name not in ground.names]
-    if absent:
-        raise InputError(
-            f"{ground.source}: expected force and point of each plate along x, y and z, found a "
-            f"plate that has columns {plate} but no {', '.join(absent)}; add the columns, or give "
-            "ExternalLoads (.xml), which name those of the plate under the foot"
-        )
 
 
 def _without_strays(plate: Plate) -> Plate:
@@ -117,22 +84,6 @@ def _without_strays(plate: Plate) -> Plate:
     point = np.column_stack([np.interp(rows, kept, p) for p in plate.point[kept].T])
     force, torque = (np.where(strays[:, None], 0.0, v) for v in (plate.force, plate.torque))
     return Plate(plate.name, force, point, torque)
-
-
-def _torque_columns(ground: MotionTable, head: str, axes: str, tail: str) -> list[str]:
-    """Return the names of the torques; columns that the table lacks are zero."""
-    heads = [head.replace(old, new) for old, new in _TORQUES if old in head]
-    stems = [each + letter for each in heads for letter in ("", "m", "t")]
-    stems += [head + letter for letter in "mMtT"]
-    for stem in stems:
-        names = [f"{stem}{axis}{tail}" for axis in axes]
-        if names[1] in ground.names:
-            return names
-    return [f"{head}m{axis}{tail}" for axis in axes]
-
-
-def _or_zero(ground: MotionTable, name: str) -> FloatArray:
-    return ground.column(name) if name in ground.names else np.zeros(len(ground.time))
 
 
 def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...]:

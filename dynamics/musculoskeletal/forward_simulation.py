@@ -257,9 +257,6 @@ def settle(
 
 
 KINDS = ("dynamic", "equilibrium")
-#: Step in time with which an equilibrium is found that Newton's method does not find [s], most
-#: steps, and change of a step below which the coordinates rest [rad, m].
-_REST_STEP, _REST_STEPS, _AT_REST = 0.01, 500, 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -284,15 +281,14 @@ def simulate_forward(
 
     Muscles pull by constant activations (M,) [1], in proportion to their largest forces or to the
     forces of their fibres. An "equilibrium" at each frame has no speeds
-    (`CoordinateMotion.resting`); one that is lost, such as that of a patella that tilts over, goes
-    on as a motion at rest of all other coordinates, which ends in another equilibrium.
+    (`CoordinateMotion.resting`).
     The frames end where no balance is found; a `PoseError` names the first frame without one.
     """
     check_in("kind", kind, KINDS)
     plant = contacts.plant
     motion = plant.motion
     used = check_array("activations", activations, (len(plant.muscles.names),), at_least=0.0)
-    solver = _Stepper(contacts, kind)
+    solver = SecondaryMotion(contacts, None if kind == "equilibrium" else motion.step)
     start = check_array("start", start, (len(plant.secondary),))
     found = SecondaryStep(start, np.zeros_like(start), np.zeros_like(start))
     rows, loads, failure = [], [], None
@@ -302,7 +298,7 @@ def simulate_forward(
             pulls = _fibre_pull(plant, frame, used)
         if frame or kind == "equilibrium":
             try:
-                found = solver.step(frame, pulls, found)
+                found = solver.step(frame, pulls, found.values, found.speeds)
             except PoseError as error:
                 failure = f"{motion.time[frame]:g} s: {error}"
                 if not frame:
@@ -327,42 +323,6 @@ def simulate_forward(
         imbalance=imbalance,
         failure=failure,
     )
-
-
-class _Stepper:
-    """Steps of a kind of simulation."""
-
-    def __init__(self, contacts: PlantContacts, kind: str) -> None:
-        motion = contacts.plant.motion
-        self._equilibria = kind == "equilibrium"
-        self._solver = SecondaryMotion(contacts, None if self._equilibria else motion.step)
-        self._resting = SecondaryMotion(contacts, _REST_STEP)
-
-    def step(self, frame: int, tensions: Tensions, last: SecondaryStep) -> SecondaryStep:
-        """Return the secondary coordinates at a frame; a `PoseError` if no balance is found."""
-        try:
-            return self._solver.step(frame, tensions, last.values, last.speeds)
-        except PoseError:
-            if not self._equilibria:
-                raise
-        rested = self._rest(frame, tensions, last.values)
-        try:
-            return self._solver.step(frame, tensions, rested.values, np.zeros_like(rested.values))
-        except PoseError:
-            return rested._replace(speeds=np.zeros_like(rested.values))
-
-    def _rest(self, frame: int, tensions: Tensions, values: FloatArray) -> SecondaryStep:
-        """Return where the coordinates come to rest at a frame from values (S,)."""
-        found = SecondaryStep(values, np.zeros_like(values), np.zeros_like(values))
-        for _ in range(_REST_STEPS):
-            before = found.values
-            found = self._resting.step(frame, tensions, before, found.speeds)
-            if np.abs(found.values - before).max() < _AT_REST:
-                return found
-        raise PoseError(
-            f"no equilibrium found; the coordinates do not come to rest within "
-            f"{_REST_STEP * _REST_STEPS:g} s"
-        )
 
 
 def _fibre_pull(plant: OpenSimPlant, frame: int, activations: FloatArray) -> Tensions:

@@ -143,15 +143,8 @@ def _nowhere(rests: Sequence[HeldRest], simulator: KneeSimulator) -> str:
     """Return the text on a sweep without an equilibrium."""
     low, high = (1e3 * rests[k].pose.anterior for k in (0, -1))
     text = f"held at AP positions from {low:.1f} to {high:.1f} mm, "
-    signs = {rest.ap_force > 0.0 for rest in rests}
-    if len(signs) == 2:
-        text += "the femur is pushed away from the middle on both sides"
-    else:
-        least = min(rests, key=lambda rest: abs(rest.ap_force))
-        text += (
-            f"the femur is pushed {'anteriorly' if signs.pop() else 'posteriorly'} by "
-            f"{abs(least.ap_force):.0f} N or more (least at {1e3 * least.pose.anterior:.1f} mm)"
-        )
+    forces = [rest.ap_force for rest in rests]
+    text += f"the femur is pushed anteriorly by {min(forces):.0f} to {max(forces):.0f} N"
     slopes = [
         (b.ap_force - a.ap_force) / (b.pose.anterior - a.pose.anterior) for a, b in pairwise(rests)
     ]

@@ -85,11 +85,6 @@ class KneeEquations:
             self._progress(time)
         return wrench, by_pose
 
-    def filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f (n,) and its derivatives by state (n, n) and time (n,) [rad, m, s]."""
-        state = np.ascontiguousarray(state)
-        return self.problem.equations(time, state, *self._at_state(time, state)[1:])
-
     def resting_rates(self, time: float, state: FloatArray) -> FloatArray:
         """Return the rates (F,) [rad/s, m/s] at which an equilibrium follows the inputs."""
         inputs, rates = self.problem.inputs(np.array([time]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,11 +36,8 @@ class CreepLaw:
         return max(self.compliance + self.per_decade * float(decades), 0.0) if time > 0.0 else 0.0
 
 
-Contact = TypeVar("Contact", bound=SpringContact)
-
-
 @dataclass(frozen=True, eq=False)
-class LifetimeWear(Generic[Contact]):
+class LifetimeWear:
     """Wear and creep of many cycles in B blocks."""
 
     #: Number of cycles at the end of each block, from 0 (B + 1,) [1].
@@ -53,19 +50,19 @@ class LifetimeWear(Generic[Contact]):
     #: Wear of one cycle at the start of each block.
     blocks: tuple[Wear, ...]
     #: Contact of the worn insert.
-    model: Contact
+    model: SpringContact
 
 
 def extrapolate_wear(
-    model: Contact,
-    simulate_cycle: Callable[[Contact], SimulationResult],
-    lower_surface: Callable[[Contact, FloatArray], Contact],
+    model: SpringContact,
+    simulate_cycle: Callable[[Any], SimulationResult],
+    lower_surface: Callable[[Any, FloatArray], Any],
     law: WearLaw,
     cycles: float,
     blocks: int,
     creep: CreepLaw | None = None,
     thickness: ArrayLike = 0.0,
-) -> LifetimeWear[Contact]:
+) -> LifetimeWear:
     """Return the wear of cycles in equal blocks, the surface lowered (F,) [m] after each block."""
     # The wear of one cycle at the start of a block represents the whole block; the layer, of
     # `thickness` (F,) [m], creeps by the mean pressure of that cycle. `InputError` names the block

@@ -33,10 +33,10 @@ def main() -> dict[str, float]:
     reactions = muscles.joint_reactions(found.forces)
     print("reactions of the joints:", np.round(reactions, 3).tolist())
     print("rotations [rad]      :", np.round(found.displacement[:2], 4))
-    # The same without a load: muscles 1 and 2 contract by 0.05 each, half activated.
+    # The same without a load: all are pretensioned, and muscles 1 and 2 half activated.
     active = solve_structure(
-        muscles.balance, muscles.stiffness, 4 * [0.0], contraction=[0.05, 0.05, 0, 0, 0],
-        pretension=[0.0, 0.0, 0.02, 0.02, 0.02], activation=[0.5, 0.5, 1, 1, 1],
+        muscles.balance, muscles.stiffness, 4 * [0.0], activation=[0.5, 0.5, 1, 1, 1],
+        pretension=[0.025, 0.025, 0.02, 0.02, 0.02],
     )  # fmt: skip
     print("contracting, without load:", np.round(active.forces, 3))
     return {

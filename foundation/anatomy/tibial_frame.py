@@ -75,7 +75,7 @@ def tibial_frame(
         raise MeshError(
             f"{mesh.name}: no two plateaus beside each other: the surface is {high:.0f} mm wide, "
             f"{middle:.0f} mm long and {low:.0f} mm high (expected flat, wider than long, 50 mm or "
-            "more): check the unit, and that the file is a tibia with both plateaus"
+            "more): check the unit, and give both plateaus, in one file or in several"
         )
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     up = axes[0] * np.sign(axes[0] @ mean)

@@ -34,7 +34,6 @@ class LaxityTestConfig(Section):
     measured_deg: tuple[Finite, ...] = Field((), description="the same for the other tests")
     error_mm: Positive = Field(0.5, description="standard deviation of a measured displacement")
     error_deg: Positive = Field(1.0, description="the same for the other tests")
-    held_out: bool = Field(False, description="whether the test is predicted, but not fitted")
 
     @property
     def loads(self) -> tuple[float, ...]:
@@ -149,8 +148,6 @@ class LaxityConfig(Section):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InputError(f"test: expected each name once, found {', '.join(twice)} again")
-        if all(test.held_out for test in self.test if test.measured) and self.calibrated:
-            raise InputError("test: expected a measured test that is not held out, found none")
         return self
 
     @property

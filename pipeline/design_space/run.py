@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from dataclasses import replace as replaced
 from importlib.metadata import version
@@ -45,7 +45,6 @@ from pipeline.design_space.sampling import (
     design_paths,
     fit_designs,
     parametric_space,
-    path_errors,
     sample_designs,
     unlearnt_samples,
 )
@@ -55,15 +54,13 @@ from pipeline.originals.contact_original import build_knee, preparation_of
 from pipeline.preparation.expected_time import seconds_per_evaluation
 from pipeline.preparation.findings import Findings
 from pipeline.progress import Stage, StageCounter, rounded
-from pipeline.reports.charts import parity_chart
-from pipeline.reports.figures import Picture
 from pipeline.reports.live_knee import live_section
 from pipeline.reports.pages import write_page
-from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, GaitSimulation
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.assessment import learn_domain
 from pipeline.stages.run_folder import Run
 from pipeline.store.job import configuration_digest
-from pipeline.store.run_documents import MODELS, Computed
+from pipeline.store.run_documents import Computed
 from pipeline.store.samples import digest, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -180,7 +177,6 @@ class DesignsDocument(Computed):
     drawn: int
     dropped: dict[str, int]
     counts: dict[str, int]
-    path_errors: dict[str, float]
     family: str
     unseen: list[DesignOutcome]
     held_out: list[DesignOutcome]
@@ -253,7 +249,6 @@ def write_designs_page(
             ("told by the surrogate", "told"),
         ],
         parameters=[(row["name"], row) for row in document.parameters],
-        pictures=list(_parity(document)),
         live=live_designs(knee, config),
         config_text=dump_config(config),
     )
@@ -268,16 +263,6 @@ def _row(design: DesignOutcome) -> dict[str, Any]:
     ]
     errors = dict.fromkeys(ERRORS) | design.errors
     return errors | design.values | {"told": "; ".join(told) or "nothing"}
-
-
-def _parity(document: DesignsDocument) -> Iterator[Picture]:
-    """Yield the key outputs of the surrogate over those of the original model."""
-    cycles = [each.outputs for each in document.held_out if not each.failures]
-    for name in KEY_OUTPUTS if cycles else ():
-        truth, other = (np.array([c[m][name] for c in cycles]) for m in MODELS)
-        text = f"{OUTPUTS[name].label} of held-out designs, surrogate over original"
-        found = {"designs": truth}, {"designs": other}
-        yield parity_chart(f"parity-{name}", text, *found, OUTPUTS[name].axis)
 
 
 def _domain(
@@ -365,8 +350,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     tables = {"training": training, "unseen": unseen, "held_out": held_out}
     knee = _with_header(run, knee, tables, judged)
     run.save(knee)
-    away = path_errors(config, designs, paths, space)
-    document = _document(run, drawn, evaluated, away, knee, judged_unseen, judged)
+    document = _document(run, drawn, evaluated, knee, judged_unseen, judged)
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, config, knee)
     return document
@@ -395,7 +379,6 @@ def _document(
     run: Run,
     drawn: Drawn,
     evaluated: pd.DataFrame,
-    away: dict[str, float],
     knee: ContactSurrogate,
     unseen: list[DesignOutcome],
     judged: list[DesignOutcome],
@@ -408,7 +391,6 @@ def _document(
         drawn=drawn.drawn,
         dropped=drawn.dropped,
         counts=counts_of(evaluated, config),
-        path_errors=away,
         family=str(knee.header["family"]),
         unseen=unseen,
         held_out=judged,

@@ -167,19 +167,6 @@ def parametric_space(config: Config, designs: pd.DataFrame, paths: pd.DataFrame)
     return sample_space(config, ReferencePath.over_designs(z, found))
 
 
-def path_errors(
-    config: Config, designs: pd.DataFrame, paths: pd.DataFrame, space: SampleSpace
-) -> dict[str, float]:
-    """Return the largest distance [mm] and angle [deg] of settled paths from the smooth path."""
-    z = dict(zip(designs["design"], scaled_designs(config, designs), strict=True))
-    away = np.zeros(2)
-    for number, rows in paths[paths["status"] == OK].groupby("design"):
-        poses = poses_of(rows)
-        miss = np.abs(space.path.at(z[number]).poses(poses[:, 0]) - poses)
-        away = np.maximum(away, [1e3 * miss[:, 3:].max(), np.degrees(miss[:, 1:3].max())])
-    return {"distance_mm": float(away[0]), "angle_deg": float(away[1])}
-
-
 #: Candidates within a design for each sample, of which predicted infeasible ones are left out.
 _CANDIDATES_EACH = 1.5
 #: Samples within a design that is not learnt, over those of one that is, and the least number.

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.leg_sides import LegSide, leg_side
@@ -24,6 +23,7 @@ from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.femur_patches import LineTracer
 from foundation.surfaces.mesh import read_surface
 from foundation.surfaces.smooth_surface import flat_surface
+from foundation.surfaces.thickness import filled_from_nearest
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from pipeline.originals.layer_checks import unusual_modulus
 
@@ -136,7 +136,6 @@ class ContactSurfaces:
                 f"none under {missed.sum()} of {len(missed)} triangles; check mesh_back_file and "
                 "its frame"
             )
-        thickness = hits.distance.copy()
         if missed.any():
             warnings.warn(
                 f"{mesh.name}: no bone under {missed.sum()} triangles; these triangles get the "
@@ -144,8 +143,7 @@ class ContactSurfaces:
                 MeshWarning,
                 stacklevel=2,
             )
-            _, nearest = KDTree(surface.centroids[~missed]).query(surface.centroids[missed])
-            thickness[missed] = thickness[~missed][nearest]
+        thickness = filled_from_nearest(surface.centroids, hits.distance, ~missed)
         return np.clip(thickness, *mesh.thickness_range)
 
 

@@ -29,7 +29,6 @@ from pipeline.progress import without_warnings
 from pipeline.store.run_documents import FromModel, FromTable
 from pipeline.store.sample_store import Evaluation
 from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
-from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Takes a line on the progress of a preparation.
@@ -72,7 +71,7 @@ class OriginalModel(Protocol):
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
 
-    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel | FromTable:
+    def describe(self, space: SampleSpace) -> FromModel | FromTable:
         """Return the entry `original` of `run.json`."""
 
 
@@ -206,9 +205,9 @@ class Knee:
         found = ("superior_m",) if follow == "load" else ()
         return Evaluation(function, (self.model,), source, found)
 
-    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel:
+    def describe(self, space: SampleSpace) -> FromModel:
         """Return the entry `original` of `run.json`."""
-        del space, surrogate
+        del space
         return FromModel(kind="model")
 
 

@@ -25,12 +25,9 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Evaluation, OriginalModel, Progress
 from pipeline.originals.pose_load_table import PoseLoads, TableError, read_pose_loads
 from pipeline.originals.reference_path import tabulated_path
-from pipeline.store.run_documents import FromTable, RowErrors
+from pipeline.store.run_documents import FromTable
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
-from surrogates.families.kriging import SAFETY
 from surrogates.families.registry import FAMILIES
-from surrogates.families.regressor import Regressor
-from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 
 #: Part of the rows that is held out if the configuration does not say how many.
@@ -119,7 +116,7 @@ class TableOriginal(PoseLoads):
             candidates.append(kept.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
-    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromTable:
+    def describe(self, space: SampleSpace) -> FromTable:
         """Return the entry `original` of `run.json`."""
         in_contact = self.rows["compartment"].value_counts()
         return FromTable(
@@ -132,34 +129,7 @@ class TableOriginal(PoseLoads):
             outside_space=len(self.rows) - len(self.inside(space)),
             not_given=list(self.not_given),
             ignored_columns=list(self.ignored),
-            errors_found=errors_found(surrogate),
         )
-
-
-def errors_found(knee: ContactSurrogate) -> dict[str, RowErrors] | None:
-    """Return the errors of a table's rows that Kriging by load found, by compartment, else None."""
-    found = {}
-    for name in COMPARTMENTS:
-        part = knee.compartment(name)
-        if not part.learns_heights:
-            return None
-        height, ratios, _ = part.regressors
-        if not len(height.points):
-            return None
-        found[name] = RowErrors(
-            height_m=_row_error(height, 0),
-            force_x_over_axial=_row_error(ratios, 0),
-            force_z_over_axial=_row_error(ratios, 1),
-        )
-    return found
-
-
-def _row_error(part: Regressor, output: int) -> float:
-    """Return the standard deviation of the errors of an output [unit of the output].
-
-    The nugget is the errors' part of the variance, which is calibrated with some safety.
-    """
-    return float(np.sqrt(part.nugget * part.variance[output])) / SAFETY
 
 
 def build_original(config: Config, folder: Path | None = None) -> OriginalModel:

@@ -46,8 +46,6 @@ _TIMED = 4
 _MANY, _MOST = 0.25, 0.7
 #: Fraction of the axial force that one compartment may carry.
 _SHARE = 0.8
-#: Usual durations of a cycle [s], from running to slow tests on a machine.
-_PERIODS_S = (0.3, 20.0)
 
 
 def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) -> dict[str, Any]:
@@ -306,12 +304,6 @@ def _check_waveforms(config: Config, findings: Findings) -> None:
     cycle = findings.attempt("simulation.waveforms", gait_cycle, config.simulation)
     if cycle is None:
         return
-    period = config.simulation.period_s
-    if not _PERIODS_S[0] <= period <= _PERIODS_S[1]:
-        findings.warning(
-            "simulation.period_s",
-            f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit",
-        )
     low, high = config.space.flexion_deg
     least, most = np.degrees([cycle.flexion.min(), cycle.flexion.max()])
     if least < low or most > high:

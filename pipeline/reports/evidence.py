@@ -14,7 +14,6 @@ from pipeline.reports.inputs import RunFiles
 from pipeline.reports.model_section import (
     layer_keys,
     layer_of_run,
-    mesh_resolution,
     model_of,
 )
 from pipeline.reports.units import largest, percent
@@ -34,7 +33,7 @@ def evidence_of(files: RunFiles, gait: Gait, domain: dict[str, Any] | None = Non
         differences=differences,
         peak_difference_percent=_peak_difference(files) if differences else None,
         held_out_percent=worst_load(files.validation.figures).displayed["value"],
-        resolution=mesh_resolution(files),
+        resolution={} if files.simulation is None else files.simulation.resolution,
         least_across=TRIANGLES_ACROSS[contact["surface"]],
         flagged=sum(flag["model"] == "surrogate" for flag in gait.flags),
         failed=0 if varied is None else len(varied["failures"]),

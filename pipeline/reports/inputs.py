@@ -16,7 +16,7 @@ import surrogates
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.reports.pressure_field import ContactFields, contact_fields
-from pipeline.stages.gait_cycle import Frames, PressureMaps, WearOfCycle, shapes_of
+from pipeline.stages.gait_cycle import Frames, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -61,7 +61,7 @@ HEADLINE_COLUMNS = (
 PEAK_COLUMNS = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
 _RESULT = ("compartment", "status", "reason")
 
-Arrays = TypeVar("Arrays", PressureMaps, Frames, WearOfCycle)
+Arrays = TypeVar("Arrays", Frames, WearOfCycle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,6 @@ class RunFiles:
     held_out: pd.DataFrame
     predictions: pd.DataFrame
     cycle: pd.DataFrame | None
-    maps: PressureMaps | None = None
     frames: Frames | None = None
     wear: WearOfCycle | None = None
     combinations: Combinations | None = None
@@ -153,9 +152,6 @@ def read_run(folder: Path) -> RunFiles:
         content["simulation"] = read_document(folder / "simulation.json", Simulation)
         models = ("model", MODELS if modelled else MODELS[1:])
         content["cycle"] = _table(folder / "simulation.parquet", _CYCLE_COLUMNS, models)
-    if modelled and simulated:
-        maps = folder / "pressure_maps.npz"
-        content["maps"] = _arrays(maps, PressureMaps, {"faces": "vertices"})
     for name, (file, read) in _OPTIONAL.items():
         if (folder / file).exists():
             content[name] = read(folder / file)
@@ -216,10 +212,14 @@ def _frames(path: Path) -> Frames:
     return _arrays(path, Frames, faces, undefined=("centre_m",))
 
 
+def _wear(path: Path) -> WearOfCycle:
+    return _arrays(path, WearOfCycle, {"faces": "vertices"}, undefined=("footprint",))
+
+
 #: Files that a run may lack.
 _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "frames": ("frames.npz", _frames),
-    "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {}, undefined=("footprint",))),
+    "wear": ("wear.npz", _wear),
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
     "knee": ("knee.npz", _surrogate),
     "layer": (ELASTIC_LAYER, lambda path: read_document(path, ElasticLayer)),
@@ -251,7 +251,3 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
     wrong = [name for name in HEADLINE_COLUMNS if (name in columns) != modelled]
     if wrong or bool(columns) != modelled:
         raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {wrong}")
-    if files.maps is not None and files.wear is not None:
-        expected, depths = len(files.maps.faces), files.wear.depth_m.shape[1]
-        if depths != expected:
-            raise damaged(folder / "wear.npz", f"expected {expected} depths, found {depths}")

@@ -148,18 +148,9 @@ def joint(judged: Mapping[str, Judgement | None]) -> Judgement | None:
         worst.model,
         parts,
         worst.next,
-        [error for name, found in known.items() for error in _of_contact(name, found)],
+        [],
         [text for found in known.values() for text in found.warnings],
     )
-
-
-def _of_contact(name: str, found: Judgement) -> list[OwnError]:
-    """Return the errors of the peak pressures of a contact, with its name in the columns."""
-    own = [error for error in found.errors if error.column.endswith(_PRESSURE_COLUMN)]
-    total = [error.model_copy(update={"column": f"total{_PRESSURE_COLUMN}"}) for error in own[:1]]
-    return [
-        error.model_copy(update={"column": f"{name}_{error.column}"}) for error in (*own, *total)
-    ]
 
 
 def judgement_lines(found: Judgement | None) -> list[str]:

@@ -122,19 +122,6 @@ def warning_lines(run: RunRecord) -> Iterator[str]:
             yield f"warning: {remark.words.translate(ASCII)}"
 
 
-def table_line(table: FromTable) -> str:
-    """Return the line of the terminal on a table."""
-    text = f"original: table {table.file}, {table.rows} rows"
-    parts = to_display(table.errors_found or {}).values()
-    if not parts:
-        return text
-    height, ap, ml = (number(max(part[key] for part in parts)) for key in next(iter(parts)))
-    return (
-        f"{text}; errors found in them: height {height} um, AP and ML force {ap} % and {ml} % of "
-        "the axial force"
-    )
-
-
 class Stages(Part):
     """Samples through the stages."""
 

@@ -65,9 +65,9 @@ def peaks_picture(files: RunFiles) -> Picture:
 
 def wear_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield maps of the depth of wear per million cycles by both models."""
-    if files.wear is None or files.maps is None:
+    if files.wear is None:
         return
-    surface = files.maps.vertices, files.maps.faces
+    surface = files.wear.vertices, files.wear.faces
     depths = 1e12 * files.wear.depth_m
     for name, depth in zip(MODELS, depths, strict=True):
         text = f"Depth of wear per million cycles, {name}"

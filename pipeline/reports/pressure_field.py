@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,9 @@ from pipeline.stages.gait_cycle import Frames
 #: Most bands of a scale.
 _BANDS = 14
 _STEPS = (1.0, 2.0, 2.5, 5.0)
+#: Part of the variances of places that pulls slopes of planes to zero; part of the largest pressure
+#: by which the field is negative beyond the patch, at least; a number that is no 0.
+_RIDGE, _LEAST, _TINY = 1e-3, 1e-3, 1e-300
 
 
 def vertex_pressures(
@@ -29,18 +33,49 @@ def vertex_pressures(
 ) -> FloatArray:
     """Return pressures (K, V) at vertices (V, 3) from those (K, F) in triangles (F, 3) [any unit].
 
-    A vertex has the mean pressure of its triangles in contact. Each triangle out of contact counts
-    as the negative of this mean, so that the edge of the patch cuts the triangles.
+    Inside the patch, the mean of the triangles of a vertex; at its edge and beyond, a plane that
+    is fitted to the triangles in contact of two rings. Outside the patch the value is negative,
+    so that the edge of the patch cuts the triangles; its size has no other meaning.
     """
-    given = np.asarray(pressure, dtype=np.float64)
-    corners = csr_array(
+    given = np.asarray(pressure, dtype=np.float64).T
+    corners: Any = csr_array(
         (np.ones(faces.size), (faces.reshape(-1), np.repeat(np.arange(len(faces)), 3))),
         shape=(len(vertices), len(faces)),
     )
-    touching, count = (corners @ (given > 0.0).T).T, np.maximum(corners.sum(axis=1), 1.0)
-    mean = (corners @ given.T).T / np.maximum(touching, 1.0)
-    outside = -max(float(given.max(initial=0.0)), 1e-300)
-    return np.where(touching > 0.0, mean * (2.0 * touching - count) / count, outside)
+    on, count = (given > 0.0).astype(np.float64), corners.sum(axis=1)[:, None]
+    touching, most = corners @ on, max(float(given.max(initial=0.0)), _TINY)
+    inside, mean = touching == count, corners @ given / np.maximum(count, 1.0)
+    values = np.where(inside, mean, _planes(vertices, faces, corners, given, on))
+    values = np.where(touching > 0.0, values, np.minimum(values, -_LEAST * most))
+    return np.where(corners @ (corners.T @ touching) > 0.0, values, -most).T
+
+
+def _planes(
+    vertices: FloatArray, faces: NDArray[np.int64], corners: Any, given: FloatArray, on: FloatArray
+) -> FloatArray:
+    """Return least-squares planes at the vertices, (V, K) [unit of `given`].
+
+    Through pressures (F, K) of the triangles `on` (F, K) that share a vertex with those at the
+    vertex, over the two widest directions x and z of the surface; `corners` (V, F) are 1 at the
+    corners of triangles.
+    """
+    rings: Any = csr_array(corners @ corners.T @ corners)
+    rings.data[:] = 1.0
+    number = np.maximum(rings @ on, 1.0)
+    places = vertices - vertices.mean(axis=0)
+    places = places @ np.linalg.svd(places, full_matrices=False)[2][:2].T
+    x, z = (places[faces][:, :, axis].mean(axis=1)[:, None] for axis in (0, 1))
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.asarray(rings @ (on * values) / number)
+
+    mx, mz, mp = mean(x), mean(z), mean(given)
+    xx, xz, zz = mean(x * x) - mx * mx, mean(x * z) - mx * mz, mean(z * z) - mz * mz
+    xp, zp = mean(x * given) - mx * mp, mean(z * given) - mz * mp
+    ridge = _RIDGE * (xx + zz)  # of triangles on a line
+    xx, zz = xx + ridge, zz + ridge
+    along = (zz * xp - xz * zp) * (places[:, :1] - mx) + (xx * zp - xz * xp) * (places[:, 1:] - mz)
+    return np.asarray(mp + along / np.maximum(xx * zz - xz * xz, _TINY))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,6 @@ from pipeline.reports.overview_section import (
     Stages,
     overview_of,
     stages_of,
-    table_line,
     warning_lines,
 )
 from pipeline.reports.pages import GLOSSARY, write_page
@@ -144,7 +143,11 @@ def report_of(files: RunFiles) -> Report:
     judged.errors = own_errors(files, gait, judged)
     return Report(
         summary=[
-            *([table_line(run.original)] if isinstance(run.original, FromTable) else []),
+            *(
+                [f"original: table {run.original.file}, {run.original.rows} rows"]
+                if isinstance(run.original, FromTable)
+                else []
+            ),
             *(tile.line for tile in knee_tiles(knee, evidence.layer)),
             *(tile.line for tile in surrogate_tiles(files, gait)),
             *([f"notes: {len(overview.notes)}, see the top of the report"] * bool(overview.notes)),

@@ -18,13 +18,13 @@ from pipeline.advice import FOLDER, command_line
 from pipeline.originals.finite_element_layer import COUPLED_SPRINGS
 from pipeline.reports.model_section import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
-from pipeline.stages.elastic_layer import Resolution
 from pipeline.store.run_documents import (
     LEVELS,
     JudgedPart,
     Judgement,
     Level,
     NextStep,
+    Resolution,
     RuleFinding,
     Verdict,
 )

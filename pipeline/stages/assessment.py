@@ -26,17 +26,14 @@ from pipeline.stages.run_folder import Run
 from pipeline.store.figures import (
     AT_LOAD,
     AT_POSE,
-    AT_POSE_ALL,
-    CROSS_VALIDATION,
     Figure,
     Figures,
     FrontRow,
     of_model,
 )
-from pipeline.store.quantities import OUTPUTS
 from pipeline.store.run_documents import Speed
 from pipeline.store.samples import OK, loads_of, poses_of, usable
-from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
+from surrogates.families.cross_validation import NORMAL_95
 from surrogates.fields.field_fit import FieldSamples, Places, fit_fields
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import NO_LIMIT, Domain
@@ -227,10 +224,7 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
 
 
 def assess(
-    knee: ContactSurrogate,
-    held_out: pd.DataFrame,
-    feasibility: FeasibilityConfig,
-    checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
+    knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> Figures:
     """Return the held-out errors of a surrogate, per compartment, load and quantity."""
     figures: list[Figure] = []
@@ -247,15 +241,11 @@ def assess(
         truth, poses = loads_of(inside), poses_of(inside)
         predicted = predict_at_pose(surrogate, poses)
         expected = surrogate.standard_error(poses)
-        errors = {
-            AT_POSE: errors_at_pose(surrogate, poses, truth),
-            AT_POSE_ALL: errors_at_pose(surrogate, poses_of(rows), loads_of(rows)),
-        }
+        errors = {AT_POSE: errors_at_pose(surrogate, poses, truth)}
         if surrogate.learns_heights:
             errors[AT_LOAD] = errors_at_load(surrogate, poses, truth)
         figures.extend(_errors(name, errors))
         figures.extend(_coverage(name, truth - predicted, expected))
-        figures.extend(_cross_validation(name, {} if checks is None else checks[name]))
     return Figures(figures)
 
 
@@ -305,20 +295,6 @@ def _coverage(name: str, residuals: FloatArray, errors: FloatArray) -> Iterator[
         rows = known[:, k]
         value = float(inside[rows, k].mean()) if rows.any() else np.nan
         yield Figure.of(AT_POSE, name, column, "coverage", value, int(rows.sum()))
-
-
-def _cross_validation(name: str, checks: Mapping[str, CrossCheck]) -> Iterator[Figure]:
-    """Yield RMSE and interval coverage of the residuals of each output, by kind of check."""
-    for key, check in checks.items():
-        columns = [column for group in key.split("+") for column in OUTPUTS[group]]
-        about = f"{CROSS_VALIDATION}{check.kind}"
-        found = {
-            "rmse": np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
-            "coverage": coverage(check).tolist(),
-        }
-        for statistic, values in found.items():
-            for column, value in zip(columns, values, strict=True):
-                yield Figure.of(about, name, column, statistic, value, len(check.rows))
 
 
 def held_out_point(judged: Figures, largest: float) -> dict[str, float | None]:

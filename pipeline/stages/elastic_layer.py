@@ -31,6 +31,7 @@ from pipeline.store.run_documents import (
     LayerCompartment,
     LayerFigures,
     NodeSpacing,
+    Resolution,
     SpacingErrors,
 )
 
@@ -318,15 +319,6 @@ _FITTED = 20
 _TERMS = 6
 
 
-class Resolution(NamedTuple):
-    """Resolution of the pressure by the tibial mesh, where the pressure is highest."""
-
-    #: Edges of triangles across the contact patch [1].
-    across: float
-    #: RMS deviation of nearby pressures from a smooth surface, over the highest pressure [%].
-    roughness_percent: float
-
-
 def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolution | None:
     """Return how well a mesh of vertices (V, 3) [m] resolves pressures (F,) [Pa], None untold."""
     corners = vertices[faces]
@@ -348,4 +340,5 @@ def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolu
     # The edge of an equilateral triangle of the mean area.
     edge = np.sqrt(areas[loaded].mean() * 4.0 / np.sqrt(3.0))
     across = np.sqrt(areas[loaded].sum() * 4.0 / np.pi) / edge
-    return Resolution(float(across), float(100.0 * deviation / values[top]))
+    rough = 100.0 * deviation / values[top]
+    return Resolution(across=float(across), roughness_percent=float(rough))

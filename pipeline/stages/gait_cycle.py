@@ -44,7 +44,7 @@ from pipeline.simulation import (
     simulation_table,
 )
 from pipeline.stages.assessment import speed
-from pipeline.stages.elastic_layer import elastic_layer, node_spacing
+from pipeline.stages.elastic_layer import elastic_layer, node_spacing, resolution
 from pipeline.stages.run_folder import Run
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import (
@@ -56,6 +56,7 @@ from pipeline.store.run_documents import (
     Difference,
     Failure,
     NodeSpacing,
+    Resolution,
     Simulation,
     Speed,
 )
@@ -68,19 +69,6 @@ FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())
 #: A femur, and a plateau, with more triangles are simplified.
 MOST_TRIANGLES, MOST_OF_PLATEAU = 12000, 20000
 _PEAK, _CENTRE = LOAD_COLUMNS.index("peak_pressure_Pa"), LOAD_COLUMNS.index("cop_x_m")
-
-
-@dataclass(frozen=True, eq=False)
-class PressureMaps:
-    """Pressures (2, K, F) [Pa] on the plateau at a few instants, `pressure_maps.npz`."""
-
-    #: Vertices of the plateau, tibial frame [m].
-    vertices: Annotated[FloatArray, ("V", 3)]
-    faces: Annotated[NDArray[np.int64], ("F", 3)]
-    #: Instants [% of the cycle].
-    gait_percent: Annotated[FloatArray, ("K",)]
-    #: Pressures at the poses of the original and of the surrogate.
-    pressure_Pa: Annotated[FloatArray, (2, "K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +95,9 @@ class Frames:
 class WearOfCycle:
     """Wear (2, 2) [m³] of one cycle by both models, each on its own motion, `wear.npz`."""
 
+    #: Vertices and triangles of the plateau, tibial frame [m].
+    vertices: Annotated[FloatArray, ("V", 3)]
+    faces: Annotated[NDArray[np.int64], ("F", 3)]
     #: Wear factor and what cross-shear adds [1/Pa], wear coefficient and what it adds [1].
     law: Annotated[FloatArray, (4,)]
     density_kg_per_m3: Annotated[FloatArray, ()]
@@ -173,6 +164,8 @@ def wear_of_cycle(
         surrogate = bed_wear(contact, results["surrogate"], law)
     both = original, surrogate
     return WearOfCycle(
+        vertices=model.tibia.vertices,
+        faces=model.tibia.faces,
         law=np.array(law.constants),
         density_kg_per_m3=np.array(law.density),
         volume_m3=np.array([each.volume for each in both]),
@@ -185,13 +178,13 @@ def wear_of_cycle(
     )
 
 
-def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shape]:
+def shapes_of(kind: type[Frames | WearOfCycle]) -> dict[str, Shape]:
     """Return the shapes of the arrays of a dataclass by the names of its fields."""
     hints = get_type_hints(kind, include_extras=True)
     return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
 
 
-def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:
+def write_arrays(path: Path, content: Frames | WearOfCycle) -> None:
     """Write the arrays of a dataclass under the names of its fields, except those that are None."""
     write_npz(path, **{name: array for name, array in vars(content).items() if array is not None})
 
@@ -202,6 +195,26 @@ def nearest_faces(mesh: TriangleMesh, coarse: TriangleMesh) -> NDArray[np.int64]
         return np.arange(len(mesh.faces))
     fine, few = (np.asarray(m.vertices)[np.asarray(m.faces)].mean(axis=1) for m in (mesh, coarse))
     return np.asarray(cKDTree(fine).query(few)[1], dtype=np.int64)
+
+
+#: Instants at which the mesh is judged [% of the cycle], and least part of their highest pressure.
+_JUDGED, _NEAR_PEAK = (13.0, 25.0, 45.0, 70.0), 0.8
+
+
+def mesh_resolution(model: SurfaceContact, result: SimulationResult) -> dict[str, Resolution]:
+    """Return the resolution of each compartment in contact, the worst of instants near the peak."""
+    chosen = [int(np.argmin(np.abs(result.gait_percent - instant))) for instant in _JUDGED]
+    pressure, found = plateau_pressures(model, result.poses[chosen]), {}
+    for side, name in enumerate(model.compartment_names):
+        own = np.where(np.asarray(model.compartments) == side, pressure, 0.0)
+        peaks = own.max(axis=1)
+        judged = own[(peaks > 0.0) & (peaks >= _NEAR_PEAK * peaks.max())]
+        each = [resolution(model.tibia.vertices, model.tibia.faces, row) for row in judged]
+        if known := [item for item in each if item is not None]:
+            roughest = max(item.roughness_percent for item in known)
+            across = min(item.across for item in known)
+            found[name] = Resolution(across=across, roughness_percent=roughest)
+    return found
 
 
 # A cycle may prescribe a motion in place of a load.
@@ -332,8 +345,6 @@ _ALONE = (
     "the errors of the surrogate, and that the table covers the poses and loads of the cycle"
 )
 _OF_COMBINATIONS = "h: combinations of inputs"
-#: Instants of the pressure maps [% of the cycle].
-MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
 
 def simulate_cycle(
@@ -366,7 +377,6 @@ def _simulate_both(
         "original": _simulated(gait, model, "original", _ADVICE),
     }
     write_table(simulation_table(results), run.folder / "simulation.parquet")
-    write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
     fields, start = None if surrogate.fields is None else surrogate, time.perf_counter()
     wear = wear_of_cycle(model, results, gait.wear_law, fields)
@@ -378,7 +388,8 @@ def _simulate_both(
     say("  contact model against the elastic layer, at equal loads")
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
     differences = cycle_differences(*(results[name] for name in MODELS))
-    _write(run, results, differences, times, spacing)
+    found = mesh_resolution(model, results["original"])
+    _write(run, results, differences, times, spacing, found)
     return results, wear
 
 
@@ -396,6 +407,7 @@ def _write(
     differences: dict[str, Difference],
     times: Speed | None,
     spacing: NodeSpacing | None = None,
+    found: dict[str, Resolution] | None = None,
 ) -> None:
     """Write `simulation.json`."""
     content = Simulation(
@@ -406,6 +418,7 @@ def _write(
         differences=differences,
         speed=times,
         node_spacing=spacing,
+        resolution=found or {},
     )
     run.write_json("simulation.json", content)
 
@@ -449,16 +462,3 @@ def _combinations(
         )
     content = Combinations(wear_factor_per_Pa=law.factor, combinations=rows)
     run.write_json("combinations.json", content)
-
-
-def _maps(model: SurfaceContact, results: dict[str, SimulationResult]) -> PressureMaps:
-    """Return the pressures on the plateau at a few instants, at the poses of each model."""
-    percent = results["original"].gait_percent
-    chosen = [int(np.argmin(np.abs(percent - instant))) for instant in MAP_INSTANTS]
-    poses = [results[name].poses[chosen] for name in ("original", "surrogate")]
-    return PressureMaps(
-        vertices=model.tibia.vertices,
-        faces=model.tibia.faces,
-        gait_percent=percent[chosen],
-        pressure_Pa=np.array([plateau_pressures(model, each) for each in poses]),
-    )

@@ -59,7 +59,7 @@ _PACKAGES = ("numpy", "scipy", "trimesh", "pandas", "knee-contact")
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
-    "report.json", "run.json", "pressure_maps.npz", "frames.npz", "wear.npz",
+    "report.json", "run.json", "frames.npz", "wear.npz",
     "combinations.json", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/*.parquet",
 )  # fmt: skip

@@ -16,10 +16,6 @@ from pipeline.store.run_documents import Count, Number, Optional, Part
 
 #: What the figures of a surrogate are about: its errors at samples that no fit has seen.
 AT_POSE, AT_LOAD = "pose given", "load given"
-#: The same of all samples, also those outside the bounds of stage e.
-AT_POSE_ALL = "pose given, all samples"
-#: Errors of the fit at training samples that were left out; the kind follows.
-CROSS_VALIDATION = "cross-validation: "
 #: Statistics that are shares of the quantity, or have no unit.
 _SHARES, _PURE = frozenset({"nrmse", "coverage"}), frozenset({"q2"})
 
@@ -106,10 +102,6 @@ class Figures(RootModel[list[Figure]]):
         """Return the quantities with figures about something."""
         known = (row for row in self.root if (row.about, row.part) == (about, part))
         return list(dict.fromkeys(row.quantity for row in known))
-
-    def about(self, beginning: str, part: str) -> list[Figure]:
-        """Return the figures of a part that are about something that begins so."""
-        return [row for row in self.root if row.part == part and row.about.startswith(beginning)]
 
     def points(self, about: str, part: str) -> int:
         """Return the number of samples of the axial force; 0 without any."""

@@ -33,25 +33,11 @@ _DERIVED = {
         Quantity("height", "", "m", "µm", 1e6, "height", 3),
         Quantity("force_x_over_axial", "", "", "%", 100.0, "AP force over axial force", 3),
         Quantity("force_z_over_axial", "", "", "%", 100.0, "ML force over axial force", 3),
-        *(
-            Quantity(
-                f"moment_{k}_over_axial", "", "m", "mm", 1e3, f"moment {k} over axial force", 3
-            )
-            for k in "xyz"
-        ),
         Quantity("cop_distance", "", "m", "mm", 1e3, "centre of pressure, distance", 3),
     )
 }
 #: The quantities of all figures by column.
 CATALOGUE = QUANTITIES | {quantity.column: quantity for quantity in OTHERS.values()} | _DERIVED
-#: Columns of the outputs of a formulation, by the name of their group in the cross-validation.
-OUTPUTS = {
-    "height": ("height_m",),
-    "ratios": tuple(column for column in _DERIVED if column.endswith(("_axial", "_axial_m"))),
-    # Area and pressures are learnt over a power of the load's root, which is 1 at the largest load.
-    "quantities": LOAD_COLUMNS[6:],
-    "loads": LOAD_COLUMNS,
-}
 #: Units in which people read SI units: end of a key, end and factor of the key in those units.
 _DISPLAY = {
     "m": ("mm", 1e3),

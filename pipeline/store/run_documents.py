@@ -193,6 +193,17 @@ class NodeSpacing(Part):
     reason: str = ""
 
 
+class Resolution(Part):
+    """Resolution of the pressure by the tibial mesh, where the pressure is highest.
+
+    `across` are edges of triangles across the contact patch, the roughness is the RMS deviation of
+    nearby pressures from a smooth surface, over the highest pressure.
+    """
+
+    across: Number
+    roughness_percent: Number
+
+
 class Simulation(Part):
     """`simulation.json`: cost of the gait cycle and differences of the models."""
 
@@ -205,6 +216,7 @@ class Simulation(Part):
     speed: Speed | None
     # None with springs.
     node_spacing: NodeSpacing | None = None
+    resolution: dict[str, Resolution] = Field(default_factory=dict)
 
 
 class Triangles(Part):
@@ -236,14 +248,6 @@ class FromModel(Part):
     kind: Literal["model"] = "model"
 
 
-class RowErrors(Part):
-    """Standard deviations of the errors that the fit found in the rows of a table."""
-
-    height_m: Number
-    force_x_over_axial: Number
-    force_z_over_axial: Number
-
-
 def _quantities(names: list[str]) -> list[str]:
     for name in names:
         if name not in CATALOGUE:
@@ -263,7 +267,6 @@ class FromTable(Part):
     outside_space: Count
     not_given: Annotated[list[str], AfterValidator(_quantities)]
     ignored_columns: list[str]
-    errors_found: Annotated[dict[str, RowErrors], keys(*COMPARTMENTS)] | None
 
 
 class RunRecord(Part):

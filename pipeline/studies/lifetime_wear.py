@@ -114,9 +114,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     return insert
 
 
-def _blocks(
-    worn: LifetimeWear[ElasticFoundation], unworn: ElasticFoundation
-) -> list[dict[str, float]]:
+def _blocks(worn: LifetimeWear, unworn: ElasticFoundation) -> list[dict[str, float]]:
     """Return the rows of the table of blocks."""
     total = worn.volume.sum(axis=1)
     values = np.column_stack([
@@ -141,7 +139,7 @@ def _thickness(bed: ElasticFoundation) -> FloatArray:
     return thickness[faces].mean(axis=1) if by_vertex else np.broadcast_to(thickness, len(faces))
 
 
-def _pictures(worn: LifetimeWear[ElasticFoundation], tibia: TriangleMesh) -> Iterator[Picture]:
+def _pictures(worn: LifetimeWear, tibia: TriangleMesh) -> Iterator[Picture]:
     """Yield volumes over cycles and the depths by wear and by creep."""
     volumes = 1e9 * np.column_stack([worn.volume, worn.volume.sum(axis=1)])
     lines = lines_of(dict(zip((*COMPARTMENTS, "total"), volumes.T, strict=True)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from core_probe import equations_of_motion
 from lazily import casadi
 from numpy.testing import assert_allclose
 from some_slow import some_slow
@@ -9,7 +10,7 @@ from some_slow import some_slow
 from dynamics.expressions import (
     Elementary,
     KneeExpressions,
-    ligament_tensions,
+    ligament_forces,
 )
 from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
@@ -109,17 +110,6 @@ def test_forces_are_those_of_the_library(package, problem):
     assert seen.min() > 1.0
 
 
-def test_stretched_and_slack_bundles_have_the_tension_of_the_library():
-    ligaments = simulator().ligaments
-    packed = bundles.pack(ligaments)
-    everywhere = poses(30, seed=2)
-    expected = bundles.ligament_forces(ligaments, everywhere)
-    evaluate = in_numpy(lambda functions, pose: ligament_tensions(functions, pose, packed))
-    found = np.array([evaluate(pose) for pose in everywhere])
-    assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
-    assert 0.2 < (expected > 0.0).mean() < 0.95
-
-
 def test_equations_of_motion_are_those_of_the_library(waves):
     each = simulator(anterior_damping=100.0)
     for motions in ({}, {"rotation": 0.05}):
@@ -128,7 +118,8 @@ def test_equations_of_motion_are_those_of_the_library(waves):
         knee = KneeExpressions(Elementary.of(np), problem)
         free, rng = len(knee.free), np.random.default_rng(4)
         state, wrench = rng.uniform(-1.0, 1.0, 2 * free) * 1e-3, rng.normal(size=6) * 100.0
-        f, _, _ = problem.equations(0.3, state, wrench, np.zeros((6, 6)))
+        contact = wrench, np.zeros((6, 6))
+        f, _, _ = equations_of_motion(problem, lambda *_, found=contact: found, 0.3, state)
         inputs = knee.inputs([0.3])[0][0]
         force = knee.forces(knee.pose(state, inputs), inputs[6:], wrench)
         assert_allclose(f[:free], state[free:], rtol=0.0)
@@ -143,7 +134,7 @@ def test_smoothed_laws_keep_their_tension_away_from_kinks(kind):
     def tension(length, smoothing):
         pose = [0.0, 0.0, 0.0, 0.0, length, 0.0]
         functions = Elementary.of(np)
-        return float(ligament_tensions(functions, pose, packed, smoothing=smoothing)[0])
+        return -float(ligament_forces(functions, pose, packed, smoothing=smoothing)[4])
 
     # Beyond the width from a kink the laws agree, but for the constant of the toe between kinks.
     assert tension(0.04 * 0.98, 0.01) == 0.0

@@ -25,7 +25,7 @@ from pipeline.stages.run_folder import Run, TrainedRun
 FILES = {
     *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
     *("run.json", "samples", "samples.sqlite"),
-    *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
+    *("simulation.json", "simulation.parquet", "validation.json"),
     *("combinations.json", "frames.npz", "wear.npz"),
     *("report.html", "report.json"),
 }

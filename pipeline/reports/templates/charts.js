@@ -30,12 +30,9 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
     const about = ([low, high], room) => [0.5 * (low + high - scale * room), 0.5 * (low + high + scale * room)];
     return { x: about(x, WIDE - LEFT - RIGHT), y: about(y, TALL - TOP - BOTTOM) };
   };
-  let whole = wholeOf(), limits = whole;
+  let limits = wholeOf();
   const px = (value) => LEFT + ((value - limits.x[0]) / (limits.x[1] - limits.x[0])) * (WIDE - LEFT - RIGHT);
   const py = (value) => TALL - BOTTOM - ((value - limits.y[0]) / (limits.y[1] - limits.y[0])) * (TALL - TOP - BOTTOM);
-  const fromPx = (x, y) => [
-    limits.x[0] + ((x - LEFT) / (WIDE - LEFT - RIGHT)) * (limits.x[1] - limits.x[0]),
-    limits.y[0] + ((TALL - BOTTOM - y) / (TALL - TOP - BOTTOM)) * (limits.y[1] - limits.y[0])];
 
   // ---- drawing ------------------------------------------------------------------------------
   const area = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "area", tabindex: 0, role: "img", "aria-label": spec.text });
@@ -92,7 +89,7 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
   // ---- values under the pointer -------------------------------------------------------------
   const told = figure.querySelector("output");
   // The first figure of a group tells how all of them are used.
-  const rest = figure.matches(":first-child") ? "Point for values; drag to enlarge, double click for all." : "";
+  const rest = figure.matches(":first-child") ? "Point for values." : "";
   let pinned = null;
   const still = () => {
     told.textContent = rest;
@@ -144,33 +141,10 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
     if (best[1]) tellPoint(best[1], best[2]);
   };
 
-  // ---- zoom ---------------------------------------------------------------------------------
-  let start = null;
-  area.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse") { start = inArea(event); area.setPointerCapture(event.pointerId); }
-    nearest(event);
-  });
-  area.addEventListener("pointermove", (event) => {
-    if (!start) { nearest(event); return; }
-    const [[x0, y0], [x1, y1]] = [start, inArea(event)];
-    over.replaceChildren(svg("rect", {
-      x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0), class: "chosen" }));
-  });
-  area.addEventListener("pointerup", (event) => {
-    const [from, to] = [start, inArea(event)];
-    start = null;
-    if (!from || Math.abs(to[0] - from[0]) < 8 || Math.abs(to[1] - from[1]) < 8) {
-      figure.dispatchEvent(new CustomEvent("pick", { detail: chosen }));
-      return;
-    }
-    const [a, b] = [fromPx(...from), fromPx(...to)];
-    const ordered = (k) => [Math.min(a[k], b[k]), Math.max(a[k], b[k])];
-    limits = { x: ordered(0), y: ordered(1) };
-    figure.dataset.zoomed = "";
-    draw();
-  });
-  area.addEventListener("dblclick", () => { limits = whole; delete figure.dataset.zoomed; draw(); });
-  area.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse" && !start) still(); });
+  area.addEventListener("pointerdown", nearest);
+  area.addEventListener("pointermove", nearest);
+  area.addEventListener("click", () => figure.dispatchEvent(new CustomEvent("pick", { detail: chosen })));
+  area.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") still(); });
   area.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by || !shared) return;
@@ -198,10 +172,9 @@ const lineChart = (figure, spec = JSON.parse(figure.querySelector("script").text
   // Keeps the values at an instant, unless the pointer is elsewhere.
   figure.pin = (k) => { pinned = k; still(); };
 
-  // Draws changed lines; an enlarged part stays.
+  // Draws changed lines.
   figure.redraw = () => {
-    whole = wholeOf();
-    if (!("zoomed" in figure.dataset)) limits = whole;
+    limits = wholeOf();
     draw();
     still();
   };

@@ -135,7 +135,7 @@ const kneeViewer = (() => {
   middle[1] += 0.13 * span;
   // Azimuth 0 looks from the lateral side, 90° from the front [rad].
   const VIEWS = { oblique: [0.75, 0.7], above: [-Math.PI / 2, Math.PI / 2], front: [Math.PI / 2, 0.12], side: [0, 0.12] };
-  const now = { frame: 0, femur: "clear", view: "oblique", zoom: 1, moved: [0, 0], drag: "turn" };
+  const now = { frame: 0, femur: "clear", view: "oblique", zoom: 1, moved: [0, 0] };
   const axes = () => {
     const [ca, sa, ce, se] = [Math.cos(now.turn), Math.sin(now.turn), Math.cos(now.raise), Math.sin(now.raise)];
     // From above the lateral side lies to the right, as in the maps.
@@ -274,14 +274,10 @@ const kneeViewer = (() => {
     Object.assign(now, { zoom: 1, moved: [0, 0] });
     redraw();
   };
-  const mover = find("[data-drag=move]");
   find(".onpicture").addEventListener("click", ({ target }) => {
     if (target.dataset.view) now.view = target.dataset.view;
     if (target.dataset.zoom) zoom(Number(target.dataset.zoom));
-    else if (target === mover) {
-      now.drag = now.drag === "move" ? "turn" : "move";
-      mover.setAttribute("aria-pressed", now.drag === "move");
-    } else if (target.matches("button")) reset();
+    else if (target.matches("button")) reset();
   });
 
   // ---- value under the pointer ------------------------------------------------------------------
@@ -343,7 +339,7 @@ const kneeViewer = (() => {
       const [clientX, clientY] = [0, 1].map((k) => 0.5 * (after[k] + other[k]));
       zoom(apart(after) / apart(before), inPicture({ clientX, clientY }));
       move(0.5 * dx, 0.5 * dy);
-    } else if (now.drag === "move" || event.shiftKey || event.buttons & 6) {
+    } else if (event.shiftKey || event.buttons & 6) {
       move(dx, dy);
     } else {
       rotate(0.008 * dx, 0.008 * dy);

@@ -14,7 +14,6 @@ class TestedLaxity(Computed):
     flexion_deg: float
     least_load: float
     largest_load: float
-    held_out: bool
     #: With the ligaments of the table, and with the calibrated ones.
     given: float
     calibrated: float | None = None

@@ -51,11 +51,6 @@ class LaxitySetup:
         return np.array([bool(test.measured) for test in self.tests])
 
     @cached_property
-    def fitted(self) -> NDArray[np.bool_]:
-        """Whether each test is fitted, (T,)."""
-        return self.measured & [not test.held_out for test in self.tests]
-
-    @cached_property
     def flexion(self) -> FloatArray:
         """Mean flexion of each test, (T,) [deg]."""
         return np.array([np.degrees(test.flexion.mean()) for test in self.model.tests])

@@ -105,9 +105,9 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
 
 
 def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
-    settings, known = setup.settings, setup.fitted[setup.test_of]
-    say(f"ligaments fitted to {setup.fitted.sum()} tests")
-    model, measured = setup.model_of(setup.fitted), setup.measurements.rows(known)
+    settings, known = setup.settings, setup.measured[setup.test_of]
+    say(f"ligaments fitted to {setup.measured.sum()} tests")
+    model, measured = setup.model_of(setup.measured), setup.measurements.rows(known)
     found = fit(model, measured)
     answer = setup.model(found.answer.z)
     predicted = _predicted(setup, found, answer, known)
@@ -358,8 +358,8 @@ def _test(
     row = TestedLaxity(
         name=test.title, direction=test.direction, unit=DIRECTIONS[test.direction].unit,
         flexion_deg=float(np.degrees(states.test.flexion.mean())), least_load=test.loads[0],
-        largest_load=test.loads[-1], held_out=test.held_out, given=states.laxity,
-        secant=0.0, tangent_first=0.0, tangent_last=0.0,
+        largest_load=test.loads[-1], given=states.laxity, secant=0.0, tangent_first=0.0,
+        tangent_last=0.0,
     )  # fmt: skip
     if test.measured:
         row.measured = test.measured[-1] - test.measured[0]
@@ -415,8 +415,8 @@ def _parameters(setup: LaxitySetup, found: Fit, deviation: FloatArray) -> list[P
 
 def _information(setup: LaxitySetup, found: Fit) -> list[Information]:
     """Return what each fitted test would teach alone, for a linear model at the fit."""
-    known, information = setup.test_of[setup.fitted[setup.test_of]], []
-    for k in np.flatnonzero(setup.fitted):
+    known, information = setup.test_of[setup.measured[setup.test_of]], []
+    for k in np.flatnonzero(setup.measured):
         test, slope = setup.tests[k], found.answer.jacobian[known == k]
         measured = setup.measurements.rows(setup.test_of == k)
         own = linear_covariance(slope, measured.covariance(found.model_errors))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_probe import bundle_forces
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, DotProduct
@@ -12,7 +13,6 @@ from dynamics import AppliedLoads, EquilibriumError, Ligament, settle
 from dynamics.laxity.parameters import Answer, LaxityModel, Spreads, UncertainKnee, groups_of
 from dynamics.laxity.posterior import Measured, draw, fit, linear_covariance, predict
 from dynamics.laxity.states import LaxityKnee, LaxityTest
-from dynamics.ligaments.bundles import ligament_potential
 from dynamics.ligaments.derivatives import FEMORAL, REST, STIFFNESS, TIBIAL, force_derivatives
 from foundation.base.errors import InputError
 from foundation.base.pose import ANTERIOR, Pose
@@ -88,7 +88,7 @@ def test_force_derivatives_are_those_of_differences(bundle):
     assert np.abs(exact).max() > 0.0
 
     def force(**changes):
-        return ligament_potential([replace(bundle, **changes)], pose)[1]
+        return bundle_forces([replace(bundle, **changes)], pose)[0]
 
     for column, name, step in ((REST, "rest_length", 1e-7), (STIFFNESS, "stiffness", 1e-1)):
         value = getattr(bundle, name)

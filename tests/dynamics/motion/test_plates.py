@@ -47,14 +47,7 @@ STYLES = {
     "sides first": lambda n: re.sub(
         r"^(1_)?ground_", lambda m: f"{'l' if m[1] else 'r'}_ground_", n
     ),
-    "sides last": lambda n: f"{n.removeprefix('1_')}{'_l' if n.startswith('1_') else '_r'}",
-    "moments": lambda n: re.sub(r"torque_([xyz])$", r"moment_m\1", n),
-    "capitals": lambda n: re.sub(
-        r"^(1_)?ground_(force_([vp])|torque_)([xyz])$",
-        lambda m: f"FP{2 if m[1] else 1}_{ {'v': 'F', 'p': 'P', None: 'M'}[m[3]] }{m[4].upper()}",
-        n,
-    ),
-}  # fmt: skip
+}
 
 
 def renamed(table, change):

@@ -202,28 +202,6 @@ def test_a_jump_of_forces_is_where_they_change_sign(kind, jump):
         assert (np.abs(found.imbalance) > 0.49 * jump).all()
 
 
-def test_an_equilibrium_that_is_lost_leads_to_another_one():
-    """Two wells, of which the load empties the first: a snap like that of a tilting patella."""
-    stiffness, width = 8e6, 1e-4
-    loads = np.linspace(-5.0, 5.0, 11)
-    plant = PulledMass(0.1 * np.arange(11.0), np.zeros(11))
-    plant.forces = lambda frame, values, speeds: PlantForces(
-        stiffness * (values**3 - width * values) + DAMPING * speeds - loads[frame],
-        np.array([[ARM]]),
-    )
-    plant.columns = lambda frame, values, *_: -stiffness * np.diag(3.0 * values**2 - width)
-    found = simulate_forward(
-        PlantContacts(plant, ()), np.zeros(1), -0.01 * np.ones(1), kind="equilibrium"
-    )
-    assert found.failure is None
-    assert_allclose(found.imbalance, 0.0)
-    assert (np.diff(found.values[:, 0]) > 0.0).all()
-    assert (found.values[:8] < 0.0).all()
-    assert (found.values[9:] > 0.01).all()
-    left = stiffness * (found.values[:, 0] ** 3 - width * found.values[:, 0]) - loads
-    assert_allclose(left, 0.0, atol=1e-3)
-
-
 def equilibrium(forces, slopes, start):
     """Return the equilibrium of a mass on a spring with a force (1,) [N] of its place."""
     plant = PulledMass([0.0, 0.1], [0.0, 0.0])

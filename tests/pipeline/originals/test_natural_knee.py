@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from core_probe import bundle_forces
 from studies import ROOT
 
 from dynamics import AppliedLoads, GaitCycle
-from dynamics.ligaments.bundles import ligament_potential
 from dynamics.motion.knee_motion import read_knee_poses
 from dynamics.simulator.equilibrium import settle
 from dynamics.simulator.integrator import simulate
@@ -147,7 +147,7 @@ def test_rests_near_its_passive_path(natural, degrees):
     away = np.abs(PEOPLE * (rest.array - natural.on_path(degrees).array)[1:])
     assert (away < [2.0, 3.0, 3.0, 1.0, 1.5]).all(), away
     loads = natural.model.loads(rest)
-    pull = ligament_potential(natural.simulator.ligaments, rest)[1][4]
+    pull = bundle_forces(natural.simulator.ligaments, rest)[0][4]
     assert loads.force[1] == pytest.approx(500.0 - pull, rel=1e-4)
     assert pull < 0.0
     assert min(loads.medial.force[1], loads.lateral.force[1]) > 100.0

@@ -91,7 +91,7 @@ def content(run, name):
 def test_run_has_what_a_run_has_but_the_original_s(run):
     for name in ("config.toml", "knee.npz", "report.html", "simulation.parquet", "path.json"):
         assert (run / name).is_file(), name
-    for name in ("pressure_maps.npz", "frames.npz", "wear.npz", "combinations.json"):
+    for name in ("frames.npz", "wear.npz", "combinations.json"):
         assert not (run / name).exists(), name
     report = content(run, "report")
     original = report["overview"]["original"]
@@ -124,12 +124,11 @@ def test_rows_are_split_looked_up_and_all_used(run, noisy):
     assert counts["left"] == 0
 
 
-def test_errors_of_the_rows_are_smoothed_and_found(run, truth, noisy, knee, space):
+def test_errors_of_the_rows_are_smoothed(run, truth, noisy, knee, space):
     """Against poses without errors the surrogate is better than against rows with them."""
     surrogate, config = surrogates.load(run / "knee.npz"), load_config(run / "config.toml")
     unseen = true_table(knee, space, 120, seed=2)
     held_out = read_table(run / "samples" / "heldout.parquet")
-    found = content(run, "run")["original"]["errors_found"]
     for name in COMPARTMENTS:
         part = surrogate.compartment(name)
         assert part.regressors[1].nugget > 1e-5
@@ -139,10 +138,6 @@ def test_errors_of_the_rows_are_smoothed_and_found(run, truth, noisy, knee, spac
             figures = errors_at_load(part, poses_of(rows), loads_of(rows))
             errors[key] = figures["superior_m"].rmse
         assert errors["truth"] < 0.8 * errors["rows"]
-        # ERRORS times 5 um of the height and 0.01 deg of adduction at 22 mm, 25 um, and slopes.
-        assert 0.8 * 25e-6 < found[name]["height_m"] < 2.0 * 25e-6
-        # 4 % of AP forces of up to 0.3 of the axial one, and of the latter.
-        assert 1e-3 < found[name]["force_x_over_axial"] < 2e-2
     errors = Figures.model_validate(content(run, "validation")["figures"])
     assert 0.85 <= errors.value(AT_POSE, "medial", "force_y_N", "coverage") <= 1.0
 

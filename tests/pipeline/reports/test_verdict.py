@@ -14,8 +14,7 @@ from pipeline.config.reading import dump_config, load_config
 from pipeline.reports.evidence import more_samples
 from pipeline.reports.model_section import layer_of
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict
-from pipeline.stages.elastic_layer import Resolution
-from pipeline.store.run_documents import LEVELS, ElasticLayer
+from pipeline.store.run_documents import LEVELS, ElasticLayer, Resolution
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
@@ -128,7 +127,7 @@ def test_ridges_of_the_mesh_are_named_before_the_surrogate():
 
 
 def test_coarse_mesh_needs_care():
-    found = judged(resolution={"medial": Resolution(4.2, 0.1)})
+    found = judged(resolution={"medial": Resolution(across=4.2, roughness_percent=0.1)})
     assert levels(found) == ["trust", "care"]
     (reason,) = found.parts[1].reasons
     assert reason == "coarse mesh: 4.2 triangles across the medial contact, expected at least 6"
@@ -151,7 +150,7 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait():
         {},
         {"flagged": 1},
         {"held_out_percent": 15.0},
-        {"resolution": {"medial": Resolution(12.0, 9.0)}},
+        {"resolution": {"medial": Resolution(across=12.0, roughness_percent=9.0)}},
         {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
         {"node_spacing": spacing(1.0, None)},
         {"layer": LAYER, "coupled_keys": ("contact.law=coupled",)},
