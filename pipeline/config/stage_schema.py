@@ -228,7 +228,6 @@ class NetworkConfig(Section):
 
     hidden: int = Field(64, ge=4, le=512, description="units of each layer")
     networks: int = Field(4, ge=1, le=8, description="number of networks, for auto the largest")
-    terms: int = Field(126, ge=0, description="products of the spline-polynomial; none over designs")
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 

@@ -115,7 +115,7 @@ def designs_fitter(settings: SurrogateConfig, seed: int) -> Fitter:
     if settings.family not in (AUTO, "network"):
         return family_fitter(settings, settings.family, seed)
     alike = family_fitter(settings, "network", seed)
-    chosen = NetworkSettings(**settings.network.model_dump() | {"terms": 0})
+    chosen = NetworkSettings(**settings.network.model_dump(), terms=0)
     return alike._replace(
         fit=lambda x, y, w: fit_network(x, y, chosen, np.random.default_rng(seed), w)
     )

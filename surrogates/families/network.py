@@ -120,8 +120,8 @@ _MOST_PASSES = 250
 #: Penalty on squared coefficients of the polynomial, over the number of samples, times the square
 #: of one plus the degree.
 _RIDGE = 1e-7
-#: Highest degree of the products of the spline-polynomial at most, and pieces of its splines.
-_MOST_DEGREE, _SPLINE_PIECES = 8, 8
+#: Highest degree of the products of the spline-polynomial, and pieces of its splines.
+_SPLINE_DEGREE, _SPLINE_PIECES = 4, 8
 #: Fraction of the samples, drawn at random, that is kept for the check [1].
 _HELD_BACK = 0.05
 
@@ -314,10 +314,7 @@ def _beside(
     rng: np.random.Generator,
 ) -> tuple[FloatArray, SplineFit]:
     """Return shear and least squares of a spline-polynomial and the outer units of networks."""
-    degree = 1  # the least one with as many products
-    while degree < _MOST_DEGREE and len(polynomial_exponents(z.shape[1] - 1, degree)) < most:
-        degree += 1
-    settings = SplineSettings(most, degree, _SPLINE_PIECES)
+    settings = SplineSettings(most, _SPLINE_DEGREE, _SPLINE_PIECES)
     shear = found_shear(z, y, w, settings, rng)
     terms = kept_terms(*ordered_terms(z, y, w, shear, settings), settings.terms)
     units = _outer_units(z, nets)
