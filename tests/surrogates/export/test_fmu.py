@@ -224,12 +224,11 @@ def test_start_and_reset(slave):
     assert slave.get(_INPUTS + _OUTPUTS) == [*start, *before]
 
 
-def test_states_are_kept_and_serialised(slave):
+def test_states_are_kept(slave):
     names = ["getFMUState", "setFMUState", "freeFMUState", "serializeFMUState"]
-    names.append("deserializeFMUState")
     if slave.version == "2.0":
-        names = [n.replace("State", "state").replace("deser", "deSer") for n in names]
-    take, put, free, serialise, restore = (getattr(slave, name) for name in names)
+        names = [n.replace("State", "state") for n in names]
+    take, put, free, serialise = (getattr(slave, name) for name in names)
     first, second = touching_poses(2)
     slave.put(_INPUTS, first)
     slave.doStep(0.0, 0.25)
@@ -237,23 +236,14 @@ def test_states_are_kept_and_serialised(slave):
     assert kept[:7] == [0.25, *first]
     assert all(kept[7:])
     state = take()
-    content = serialise(state)
     slave.put(_INPUTS, second)
     slave.doStep(0.25, 0.25)
     assert not set(slave.get(_OUTPUTS)) & set(kept)
     put(state)
     assert slave.get([0, *_INPUTS, *_OUTPUTS]) == kept
+    with pytest.raises(Exception, match=r"[sS]eriali[sz]e"):
+        serialise(state)
     free(state)
-    slave.reset()
-    again = restore(content)
-    put(again)
-    assert slave.get([0, *_INPUTS, *_OUTPUTS]) == kept
-    free(again)
-    broken = np.frombuffer(content, dtype=float).copy()
-    broken[3] = np.nan
-    for bad in (content[:-1], broken.tobytes()):
-        with pytest.raises(Exception, match=r"[dD]e[sS]erialize"):
-            restore(bad)
 
 
 def refused(call, *arguments):

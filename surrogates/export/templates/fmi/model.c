@@ -307,25 +307,3 @@ static int surrogate_recall(surrogate_instance *m, const void *copy)
     m->evaluated = 0;
     return SURROGATE_DONE;
 }
-
-static int surrogate_serialise(const void *copy, void *bytes, size_t size)
-{
-    if (!copy || size != sizeof(surrogate_memory))
-        return SURROGATE_NO_STATE;
-    memcpy(bytes, copy, size);
-    return SURROGATE_DONE;
-}
-
-static int surrogate_deserialise(const void *bytes, size_t size, void **copy)
-{
-    surrogate_memory memory;
-    int k;
-    if (size != sizeof memory)
-        return SURROGATE_NO_STATE;
-    memcpy(&memory, bytes, size);
-    for (k = 0; k < 6; k++)
-        if (!isfinite(memory.pose[k]))
-            return SURROGATE_NO_STATE;
-    *copy = 0;
-    return surrogate_remember(&memory, copy);
-}
