@@ -8,16 +8,16 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 18_900,
-    "surrogates": 13_010,
-    "dynamics": 17_050,
-    "pipeline": 31_660,
-    "benchmarks": 1_660,
-    "examples": 1_630,
-    "tests": 44_540,
+    "foundation": 18_140,
+    "surrogates": 12_750,
+    "dynamics": 14_780,
+    "pipeline": 28_670,
+    "benchmarks": 1_590,
+    "examples": 1_600,
+    "tests": 42_840,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
-WORDS = 43_300
+WORDS = 42_350
 
 
 def lines_in(folder):
