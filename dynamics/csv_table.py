@@ -81,8 +81,8 @@ def read_text(source: Path) -> str:
     """Return the UTF-8 text of a file; raise an InputError that names a file that is not text."""
     if source.suffix.lower() == ".c3d" and source.is_file():
         raise InputError(
-            f"{source}: expected a table as text, found a C3D file, which has markers and force "
-            "plates; a C3D file can be inverse_kinematics.markers, walk.external_loads and "
+            f"{source}: expected a table as text, found a C3D file; give its markers as "
+            "inverse_kinematics.markers, and its force plates as walk.external_loads or "
             "measured.ground"
         )
     try:

@@ -54,8 +54,8 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
         if absent:
             raise InputError(
                 f"{ground.source}: expected force and point of each plate along x, y and z, found "
-                f"no {', '.join(absent)}; add the columns, or give ExternalLoads (.xml), which "
-                "name those of the plate under the foot"
+                f"no {', '.join(absent)}; add these columns, or give ExternalLoads (.xml) that "
+                "name the columns of the plate under the foot"
             )
         vectors = (
             [ground.column(h + a) if h + a in ground.names else zero for a in "xyz"] for h in heads
@@ -65,7 +65,7 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
             f"ground_force_px, found {', '.join(ground.names)}; rename the columns, or give "
-            "ExternalLoads (.xml), which name them"
+            "ExternalLoads (.xml) that name them"
         )
     return tuple(plates)
 

@@ -272,9 +272,9 @@ def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
         for part in parameter.element:
             if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
                 raise InputError(
-                    f"{parameter.where}: expected actuator and weight, found "
-                    f"{part.get('name') or part.tag}; muscles have the bounds of the model, and "
-                    "activations alone cost"
+                    f"{parameter.where}: expected actuator and weight only, found "
+                    f"{part.get('name') or part.tag}; remove it: the model gives the bounds of "
+                    "muscles, and only activations have a cost"
                 )
         element = parameter.value("weight")
         line = None if element is None else read_function(parameter.of(element)).line

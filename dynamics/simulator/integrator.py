@@ -273,8 +273,8 @@ def gait(
     if simulator is None:
         if not hasattr(model, "reference_pose"):
             raise InputError(
-                f"simulator: expected one for a {type(model).__name__}, which has no reference "
-                "path, found None; for example KneeSimulator(neutral=pose), pose near contact"
+                f"simulator: expected a KneeSimulator, as {type(model).__name__} has no reference "
+                "path, found None; give KneeSimulator(neutral=pose) with a pose near contact"
             )
         neutral = model.reference_pose(0.0)
         simulator = KneeSimulator(neutral=replace(neutral, adduction=0.0, rotation=0.0))

@@ -202,8 +202,8 @@ def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> We
         for i, pose in enumerate(result.poses)
     )
     fields = ((at, pressure[at]) for pressure in pressures for at in [np.flatnonzero(pressure)])
-    both = _integrals(_tangent_lines(tibia), result, np.arange(len(result.poses)), fields)
-    return _worn(law, tibia, [np.where(sides == side, both, 0.0) for side in range(2)])
+    integrals = _integrals(_tangent_lines(tibia), result, np.arange(len(result.poses)), fields)
+    return _worn(law, tibia, [np.where(sides == side, integrals, 0.0) for side in range(2)])
 
 
 def surrogate_wear(

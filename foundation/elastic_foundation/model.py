@@ -362,12 +362,13 @@ class ElasticFoundation(SurfaceContact):
             return (Flag(FlagKind.THROUGH_WALL, name, values),)
         if not is_lone(loads[PEAK_PRESSURE], loads[MEAN_PRESSURE]):
             return ()
-        alone, middles = replace(self._springs, coupling=None), np.zeros((2, len(self.tibia.faces)))
-        alone.evaluate(pose, self._chosen([side]), field=middles)
-        lengths = middles[0]
-        deepest = int(np.argmax(lengths))
+        uncoupled = replace(self._springs, coupling=None)
+        field = np.zeros((2, len(self.tibia.faces)))
+        uncoupled.evaluate(pose, self._chosen([side]), field=field)
+        indentations = field[0]
+        deepest = int(np.argmax(indentations))
         place = self.tibia.centroids[self._bed.triangle[deepest]]
-        return steep_side(name, self._femur_tree, pose, place, float(lengths[deepest]))
+        return steep_side(name, self._femur_tree, pose, place, float(indentations[deepest]))
 
     @cached_property
     def _wall(self) -> float:

@@ -219,22 +219,22 @@ class CompartmentContact:
         nodes, facets = np.empty((2, count), np.intc)
         (overlaps, weights), places = np.empty((2, count)), np.empty((count, 2))
         gradients, directions, slopes = np.empty((3, count, 6))
-        found = CORE.find_overlaps(
+        hits = CORE.find_overlaps(
             femur.address, bed.address, address(rotation), address(translation), self._reach,
             -MARGIN,
             *addresses(nodes, overlaps, gradients, directions, weights, slopes, facets, places),
             SCRATCH.of(self._size),
         )  # fmt: skip
-        nodes, pairs = nodes[:found], np.empty((found, 2, 2), np.intc)
-        parts, place = np.empty((found, 2)), np.full(count, -1, np.intc)
-        raised, (by_twist, along) = np.empty(found), np.empty((2, found, 6))
+        nodes, pairs = nodes[:hits], np.empty((hits, 2, 2), np.intc)
+        parts, place = np.empty((hits, 2)), np.full(count, -1, np.intc)
+        raised, (by_twist, along) = np.empty(hits), np.empty((2, hits, 6))
         CORE.raise_overlaps(
-            address(self.layer.regular_neighbours), found, address(nodes), -MARGIN,
+            address(self.layer.regular_neighbours), hits, address(nodes), -MARGIN,
             *addresses(overlaps, gradients, directions, weights, slopes, place, pairs, parts),
             *addresses(raised, by_twist, along),
         )  # fmt: skip
-        exits = Exits(overlaps[:found], gradients[:found], facets[:found], places[:found])
-        across = directions[:found, :3]
+        exits = Exits(overlaps[:hits], gradients[:hits], facets[:hits], places[:hits])
+        across = directions[:hits, :3]
         return Overlap(nodes, raised, by_twist, along, across, pairs, parts, exits)
 
     def _add_turns(

@@ -189,11 +189,11 @@ class SurfaceTree:
         self._tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
 
     def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
-        """Return nearest points (N, 3) [any unit] and triangles (N,) of `near` pieces."""
+        """Return nearest points (N, 3) [any unit] and their triangles (N,), of `near` pieces."""
         import trimesh
 
         near = min(near, len(self._triangle))
-        corners, found, chosen = self.corners / self._size, [], []
+        corners, nearest, chosen = self.corners / self._size, [], []
         for block in np.array_split(points / self._size, -(-len(points) * near // _BLOCK)):
             _, index = self._tree.query(block, k=np.arange(1, near + 1), workers=-1)
             triangles = self._triangle[np.asarray(index)]
@@ -202,9 +202,9 @@ class SurfaceTree:
             ).reshape(-1, near, 3)
             rows = np.arange(len(block))
             best = np.linalg.norm(feet - block[:, None], axis=2).argmin(axis=1)
-            found.append(feet[rows, best])
+            nearest.append(feet[rows, best])
             chosen.append(triangles[rows, best])
-        return self._size * np.concatenate(found), np.concatenate(chosen)
+        return self._size * np.concatenate(nearest), np.concatenate(chosen)
 
 
 def _lengths(corners: FloatArray) -> FloatArray:
@@ -213,8 +213,8 @@ def _lengths(corners: FloatArray) -> FloatArray:
 
 
 def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size."""
-    # No large triangle then has its centroid far from its points.
+    """Return centroids (P, 3) [any unit] and triangles (P,) of pieces that halve long edges."""
+    # Each point of a triangle is then close to the centroid of one of its pieces.
     triangle = np.arange(len(corners))
     limit, most = _COMMON * np.median(_lengths(corners)), _MOST_PIECES * len(corners) + _BLOCK
     centroids, owners = [], []

@@ -443,8 +443,8 @@ class TrainedDesigns:
     @classmethod
     def open(cls, folder: Path) -> TrainedDesigns:
         """Open a run directory; raises `RunError` unless it is a finished run over designs."""
-        of = " of a configuration with [design_space]"
-        return cls(folder, *opened(folder, (DESIGNS,), "run over designs", of))
+        origin = " of a configuration with [design_space]"
+        return cls(folder, *opened(folder, (DESIGNS,), "run over designs", origin))
 
     def config_of(self, design: Design) -> Config:
         """Return the configuration of a design, without [design_space]."""

@@ -192,14 +192,14 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
 
 
 def opened(
-    folder: Path, names: Sequence[str], kind: str, of: str = ""
+    folder: Path, names: Sequence[str], kind: str, origin: str = ""
 ) -> tuple[Config, ContactSurrogate]:
-    """Return configuration and surrogate of a run that has finished and was not changed since."""
+    """Return configuration and surrogate of a run folder; a RunError if not finished or changed."""
     for name in ("config.toml", *names, "knee.npz"):
         if not (folder / name).is_file():
             raise RunError(
-                f"{folder}: is not a finished {kind}, {name} is missing; make it with "
-                f"`{make_again(folder / name)}`{of}"
+                f"{folder}: expected a finished {kind}, found no {name}; make it with "
+                f"`{make_again(folder / name)}`{origin}"
             )
     config = load_config(folder / "config.toml")
     check_configuration(folder)

@@ -183,7 +183,7 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
         If the surrogate is over designs, of which `at` gives one, or no name in C can begin so.
     """
     if knee.parameters:
-        raise InputError("knee: expected the surrogate of one design; call `at` with its values")
+        raise InputError("knee: expected one design, found many; call `at` with the values of one")
     n, indent = len(knee.by_name), " " * len(f"int {prefix}_loads(")
     declarations = [
         f"int {prefix}_loads(const double pose[6], double loads[{n}][12],\n{indent}"

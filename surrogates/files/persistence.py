@@ -181,7 +181,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
             raise InputError(f"{member.filename}: unknown .npy version {version}")
         shape, by_column, dtype = _NPY_HEADERS[version](stream)
         if dtype.kind not in _KINDS:
-            raise InputError(f"{member.filename}: expected numbers or a name, found {dtype}")
+            raise InputError(f"{member.filename}: expected numbers or a text, found {dtype}")
         data = stream.read()
     if math.prod(shape) * dtype.itemsize != len(data):
         raise InputError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")

@@ -177,8 +177,8 @@ class CompartmentSurrogate(ArrayRecord):
     def _contact(self) -> PackedContact:
         if self.parameters:
             raise InputError(
-                f"surrogate over designs: expected the surrogate of one design, found "
-                f"{self.parameters} parameters; call `at` first"
+                "expected the surrogate of one design, found one over designs with "
+                f"{self.parameters} parameters; call `at` of the knee's surrogate first"
             )
         return PackedContact([self.packed])
 

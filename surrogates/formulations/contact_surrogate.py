@@ -359,8 +359,8 @@ class ContactSurrogate(ArrayRecord):
     def _check_single(self) -> None:
         if self.parameters:
             raise InputError(
-                "surrogate over designs: expected that of one design; call `at` with the values of "
-                f"{', '.join(self.parameters.names)}"
+                "expected the surrogate of one design, found one over designs; call `at` with the "
+                f"values of {', '.join(self.parameters.names)}"
             )
 
     # ---- pressure fields

@@ -81,8 +81,8 @@ def read_header(content: bytes) -> Header:
         elif words[:1] == ["property"]:
             if not elements:
                 raise InputError(f"no element for {' '.join(words)!r}")
-            own = (*elements[-1].properties, _property(words))
-            elements[-1] = elements[-1]._replace(properties=own)
+            properties = (*elements[-1].properties, _property(words))
+            elements[-1] = elements[-1]._replace(properties=properties)
     if order is None:
         raise InputError("the header states no format")
     return Header(order, tuple(elements), end.end())
@@ -133,7 +133,7 @@ def read_binary(content: bytes, header: Header) -> tuple[dict[str, Columns], tup
             read = _elements(content, at, element, header.order)
         if read is None:
             raise InputError(
-                f"{len(content)} bytes, too few for the {element.number} of element {element.name}"
+                f"{len(content)} bytes, too few for {element.number} rows of element {element.name}"
             )
         tables[element.name], at = read
     return tables, trailing(len(content) - at)
@@ -287,16 +287,16 @@ def _text(text: bytes, header: Header) -> dict[str, Columns]:
     tables: dict[str, Columns] = {}
     start = 0
     for element in header.elements:
-        own = rows[start : start + element.number]
-        if len(own) < element.number:
+        lines = rows[start : start + element.number]
+        if len(lines) < element.number:
             raise InputError(
-                f"{len(own)} of {element.number} lines of element {element.name} that the header "
-                "counts"
+                f"expected {element.number} lines of element {element.name} as in the header, "
+                f"found {len(lines)}"
             )
-        tables[element.name] = _split(own, element)
+        tables[element.name] = _split(lines, element)
         start += element.number
     if len(rows) > declared:
-        raise InputError(f"{len(rows)} lines of elements, expected {declared} as in the header")
+        raise InputError(f"expected {declared} lines of elements, found {len(rows)}")
     return tables
 
 

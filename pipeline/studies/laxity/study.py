@@ -87,19 +87,19 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
         setup.original.prepare(say)
         setup = strained(setup)
         say(f"{len(setup.tests)} laxity tests")
-        given = setup.model.base
+        answer = setup.model.base
         calibration = _calibrated(setup, job) if setup.settings.calibrated else None
-    knees = {"given": Tested(setup.model.uncertain.knee, given)}
-    drawn = np.empty((0, 0))
+    knees = {"given": Tested(setup.model.uncertain.knee, answer)}
+    draws = np.empty((0, 0))
     if calibration is not None:
         knees["calibrated"] = calibration.tested
         if calibration.drawn:
             sizes = setup.model.uncertain.sizes
-            drawn = sizes * [each.z for each in calibration.drawn]
+            draws = sizes * [answer.z for answer in calibration.drawn]
     document = _document(setup, knees, calibration, job)
     tables = _tables(setup, knees, calibration, job)
-    last = list(knees.values())[-1]
-    page = Page(document, setup.tests, *last, drawn)
+    final = calibration.tested if calibration else knees["given"]
+    page = Page(document, setup.tests, final.knee, final.answer, draws)
     shown = {"summary": document, "pictures": pictures(page)}
     return Outcome(document, _lines(document), page=shown, tables=tables)
 

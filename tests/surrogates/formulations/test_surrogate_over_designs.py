@@ -146,7 +146,7 @@ def test_the_path_is_that_of_the_design():
     )
     with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
         knee.path_of([17.0, 5e-3, 13.0])
-    with pytest.raises(InputError, match="surrogate over designs: expected that of one design"):
+    with pytest.raises(InputError, match="expected the surrogate of one design, found one over"):
         knee.reference_pose(20.0)
 
 
