@@ -264,8 +264,8 @@ def check_coordinates(where: str, names: Collection[str], known: Collection[str]
 def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
     """Return the weights [1] that parameters of single muscles state."""
     tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
-    found: dict[str, float] = {}
-    for parameter in (each for tag in tags for each in tool.below(tag)):
+    weights: dict[str, float] = {}
+    for parameter in (parameter for tag in tags for parameter in tool.below(tag)):
         name = parameter.last_name("actuator")
         if not name:
             raise parameter.fault("actuator", "a muscle", "none")
@@ -281,6 +281,6 @@ def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
         if line is None or line[0]:
             kind = "none" if element is None else element.tag
             raise parameter.fault("weight", "a Constant", kind)
-        if found.setdefault(name, line[1]) != line[1]:
+        if weights.setdefault(name, line[1]) != line[1]:
             raise parameter.fault("actuator", "one weight of each muscle", f"two of {name}")
-    return tuple(found.items())
+    return tuple(weights.items())
