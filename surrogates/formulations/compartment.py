@@ -201,10 +201,10 @@ class CompartmentSurrogate(ArrayRecord):
         # the change of the tangent with the other coordinates. Out of contact, loads are zero, the
         # centre of pressure is NaN and the sixth variable is -1.
         rows = pose_array(poses)
-        # The values with and without derivatives differ by rounding.
-        found = self._contact.loads(rows.reshape(-1, 6), max(check_order(order), 1))[1]
+        # Always with derivatives: without them, values would differ by rounding.
+        arrays = self._contact.loads(rows.reshape(-1, 6), max(check_order(order), 1))[1]
         variables, loads, *slopes = (
-            each[:, 0].reshape(*rows.shape[:-1], *each.shape[2:]) for each in found
+            array[:, 0].reshape(*rows.shape[:-1], *array.shape[2:]) for array in arrays
         )
         return CompartmentLoads.trusted(loads, tuple(slopes[:order]), variables)
 
