@@ -99,8 +99,8 @@ def solve_structure(
     root = np.sqrt((a * k)[on])
     # Rows of equal size, so that moments and forces have equal weight in the rank.
     size = _row_sizes(b[:, on] * root)
-    g, pretension = b[:, on] * root / size[:, None], offset[on] * root
-    scaled, potential, exclusions = _solve_scaled(g, q / size, pretension, bars[on], root)
+    g, prestress = b[:, on] * root / size[:, None], offset[on] * root
+    scaled, potential, exclusions = _solve_scaled(g, q / size, prestress, bars[on], root)
     forces[on], potential = root * scaled, potential / size
     _check_balance(b, a * k, forces, a * k * offset, q)
     switched = tuple(int(on[row]) for row in exclusions)
@@ -114,12 +114,12 @@ def _per_member(name: str, value: ArrayLike, n: int) -> FloatArray:
 
 
 def _check_balance(
-    b: FloatArray, k: FloatArray, forces: FloatArray, pretension: FloatArray, q: FloatArray
+    b: FloatArray, k: FloatArray, forces: FloatArray, prestress: FloatArray, q: FloatArray
 ) -> None:
     """Raise `InfeasibleLoadError` unless the forces (m,) balance the load (n,) [any unit]."""
     size = _row_sizes(b * np.sqrt(k))
     rest = (q - b @ forces) / size
-    terms = (np.abs(b) @ (np.abs(forces) + np.abs(pretension)) + np.abs(q)) / size
+    terms = (np.abs(b) @ (np.abs(forces) + np.abs(prestress)) + np.abs(q)) / size
     if (np.abs(rest) > _BALANCED * terms.max(initial=0.0)).any():
         raise InfeasibleLoadError(
             "load: expected a load that members in tension can balance, found "
@@ -150,13 +150,13 @@ def _solve_scaled(
     solution = solve_complementarity(factors, scale * constant[rows])
     taut, slack, forces = bars.copy(), np.zeros(offset.size), np.zeros(offset.size)
     taut[rows], slack[rows] = solution.y > 0.0, scale * solution.x
-    pulling, pretension = g[:, taut], offset[taut]
+    pulling, prestress = g[:, taut], offset[taut]
     to_forces = np.linalg.pinv(pulling, rcond=_RANK)
-    forces[taut] = pretension + to_forces @ (q - pulling @ pretension)
+    forces[taut] = prestress + to_forces @ (q - pulling @ prestress)
     # They are positive but for rounding, as those with the compliance ε are.
     forces = np.where(bars, forces, np.maximum(forces, 0.0))
     potential = inverse @ (matrix @ slack + constant - slack - offset)
-    potential += (forces[taut] - pretension - potential @ pulling) @ to_forces
+    potential += (forces[taut] - prestress - potential @ pulling) @ to_forces
     return forces, potential, [int(rows[row]) for row in solution.exclusions]
 
 

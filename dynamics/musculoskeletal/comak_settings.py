@@ -272,7 +272,7 @@ def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
         for part in parameter.element:
             if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
                 raise InputError(
-                    f"{parameter.where}: expected actuator and weight only, found "
+                    f"{parameter.where}: expected only actuator and weight, found "
                     f"{part.get('name') or part.tag}; remove it: the model gives the bounds of "
                     "muscles, and only activations have a cost"
                 )

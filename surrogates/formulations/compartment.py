@@ -178,7 +178,7 @@ class CompartmentSurrogate(ArrayRecord):
         if self.parameters:
             raise InputError(
                 "expected the surrogate of one design, found one over designs with "
-                f"{self.parameters} parameters; call `at` of the knee's surrogate first"
+                f"{self.parameters} parameters; call `at` first"
             )
         return PackedContact([self.packed])
 

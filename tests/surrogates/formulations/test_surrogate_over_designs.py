@@ -125,7 +125,7 @@ def test_smoothed_slopes_are_differences_also_beyond_the_samples(formulation, fa
 
 def test_loads_over_designs_need_a_design():
     part, poses = made.knee().by_name["medial"], poses_in_contact(1)
-    with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
+    with pytest.raises(InputError, match="over designs with 3 parameters; call `at` first"):
         part.loads(poses)
     for given in (poses, Pose.from_array(poses[0])):
         with pytest.raises(InputError, match="call `at` with the values of stiffness_GN"):
