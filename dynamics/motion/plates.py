@@ -125,8 +125,10 @@ def foot_events(
     # Remove gaps within a contact first, then short contacts: a foot that bounces strikes once.
     for first_rises in (False, True):
         short = (np.diff(crossings) < SHORTEST) & (rising[:-1] == first_rises)
-        stays = ~(np.append(short, False) | np.insert(short, 0, False))[: len(crossings)]
-        crossings, rising = crossings[stays], rising[stays]
+        removed = np.zeros(len(crossings), dtype=np.bool_)
+        removed[:-1] |= short
+        removed[1:] |= short
+        crossings, rising = crossings[~removed], rising[~removed]
     return crossings[rising], crossings[~rising]
 
 
