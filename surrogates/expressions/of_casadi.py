@@ -133,8 +133,8 @@ class CasadiFunctions(Elementary):
     ) -> Expression:
         """Return sums (k,) of products of `factors` at z (d,) [1], with weights (k, T) [any unit].
 
-        The exponents (T, d) choose the factor of each input. A product is computed as one of fewer
-        inputs times one more factor.
+        The exponents (T, d) choose the factor of each input. Products share their first factors,
+        which are computed once.
         """
         table = factors(self, z, int(exponents.max()), wave)
         return self.matmul(weights, self.casadi.vertcat(*_products(table, exponents)))

@@ -189,7 +189,8 @@ def _trivial(setup: LaxitySetup, others: NDArray[np.bool_], k: int) -> float | N
 def _document(
     setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
-    given, (knee, answer) = knees["given"], list(knees.values())[-1]
+    given = knees["given"]
+    knee, answer = calibration.tested if calibration else given
     notes = [*job.notes, *_slack_notes(setup, given.answer.states)]
     contact, model = "contact model", setup.original.model
     if setup.settings.run:
@@ -198,7 +199,7 @@ def _document(
         notes += _surrogate_notes(model, knee, answer.states)
     else:
         notes += _flag_notes(knee, answer.states)
-    notes += [note for each in answer.states for note in _other_rests(knee, each)]
+    notes += [note for states in answer.states for note in _other_rests(knee, states)]
     if model is not None:
         notes += _passing_notes(model, knee, answer.states)
     notes += _wrapping_notes(setup, knee, answer.states)
