@@ -127,14 +127,14 @@ def find_femoral_bearing(mesh: TriangleMesh, tibia: TriangleMesh | None = None) 
     thin: MeshError | None = None
     if is_open or (not is_long(mesh) and fullness(mesh) < FULL):
         try:
-            found = _thin_femur(mesh)
+            thin_bearing = _thin_femur(mesh)
         except MeshError as error:
             thin = error
         else:
-            if found.mesh is mesh:
+            if thin_bearing.mesh is mesh:
                 return FoundBearing(whole, OPEN)
             if not is_open:
-                return found
+                return thin_bearing
     reasons = [] if thin is None else [thin]
     for direction in joint_directions(mesh, tibia):
         try:
