@@ -97,8 +97,8 @@ class PatchState(NamedTuple):
         """Nearest femoral nodes of the points of contact beyond these nodes, (k, 4)."""
         if self.contact is None or self.femoral is None:
             return np.zeros((0, 4), dtype=np.int64)
-        at, active = self.femoral.at, self.contact.active
-        return at.cells[active[at.outside[active]]]
+        points, active = self.femoral.at, self.contact.active
+        return points.cells[active[points.outside[active]]]
 
     @property
     def forces(self) -> FloatArray:
@@ -126,24 +126,24 @@ class PatchState(NamedTuple):
     @property
     def pressures(self) -> FloatArray:
         """Pressure at all candidates, (C,) [Pa]; 0 out of contact."""
-        found = np.zeros(len(self.layer.candidates))
-        found[self.active] = self.layer.pressures(self.active, self.forces)
-        return found
+        pressures = np.zeros(len(self.layer.candidates))
+        pressures[self.active] = self.layer.pressures(self.active, self.forces)
+        return pressures
 
     @property
     def overlaps(self) -> FloatArray:
         """Overlap at all candidates, in contact or not, (C,) [m]; 0 where they are apart."""
-        found = np.zeros(len(self.layer.candidates))
-        found[self.near.nodes] = np.maximum(self.near.overlaps, 0.0)
-        return found
+        overlaps = np.zeros(len(self.layer.candidates))
+        overlaps[self.near.nodes] = np.maximum(self.near.overlaps, 0.0)
+        return overlaps
 
     @property
     def overlaps_in_contact(self) -> FloatArray:
         """Overlap at all candidates, (C,) [m]; 0 out of contact."""
-        found = np.zeros(len(self.layer.candidates))
+        overlaps = np.zeros(len(self.layer.candidates))
         if self.contact is not None:
-            found[self.active] = self.near.overlaps[self.contact.active]
-        return found
+            overlaps[self.active] = self.near.overlaps[self.contact.active]
+        return overlaps
 
 
 def measured_patch(
@@ -156,12 +156,12 @@ def measured_patch(
 ) -> list[float]:
     """Return area [m²], edge [m], peak pressure [Pa], sharpness [1] of points (C, 3) [m]."""
     (level, weight), ring = np.zeros((2, len(points))), np.empty(4 * len(points), np.intc)
-    nodes, found = integers(active), np.empty(4)
+    nodes, measures = integers(active), np.empty(4)
     CORE.measure_patch(
         *addresses(neighbours, quads, quads_at, points), len(nodes), *addresses(nodes, squares),
-        0.5, 0, *addresses(level, weight, ring, found),
+        0.5, 0, *addresses(level, weight, ring, measures),
     )  # fmt: skip
-    return list(found)
+    return list(measures)
 
 
 class CompartmentContact:
@@ -263,13 +263,13 @@ class CompartmentContact:
         femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
-            part = np.zeros((len(rows), len(columns)))
+            matrix = np.zeros((len(rows), len(columns)))
             # Of a symmetric block, the factor reads the lower triangle alone.
             lower = rows is columns
-            add_block(compliance, near.nodes[rows], near.nodes[columns], part, lower=lower)
+            add_block(compliance, near.nodes[rows], near.nodes[columns], matrix, lower=lower)
             if femoral is not None:
-                femoral.add_block(rows, columns, part)
-            return part
+                femoral.add_block(rows, columns, matrix)
+            return matrix
 
         try:
             return solve_contact(block, near.overlaps), femoral
