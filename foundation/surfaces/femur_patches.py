@@ -48,7 +48,7 @@ def femur_patches(
     if fade:
         first, edges = _rim(surface.corners[order], surface.middles[order], neighbour, fade)
         rim = {"normals": surface.normals[order], "rim_first": first, "rim": edges, "fade": fade}
-    found = Record(
+    femur = Record(
         "femur",
         **searched_patches(surface, tree, curved=curved),
         **rim,
@@ -66,12 +66,12 @@ def femur_patches(
     )
     rise = np.zeros(len(points))
     CORE.largest_protrusions(
-        found.address, address(control), len(points), address(points), address(normals), reach,
+        femur.address, address(control), len(points), address(points), address(normals), reach,
         address(rise),
     )  # fmt: skip
     planes[:, 6] = rise
-    CORE.fill_bricks(found.address, address(found.bricks))
-    return found
+    CORE.fill_bricks(femur.address, address(femur.bricks))
+    return femur
 
 
 def searched_patches(surface: SmoothSurface, tree: BoxTree, *, curved: bool) -> dict[str, Any]:
@@ -136,11 +136,11 @@ def _rim(
     # Edges of patches are curved: two straight parts each.
     middle = middles[facet, edge]
     ends = np.concatenate([np.stack(part, axis=1) for part in ((first, middle), (middle, second))])
-    centre, at = corners.mean(axis=1), ends.mean(axis=1)
+    centre, midpoints = corners.mean(axis=1), ends.mean(axis=1)
     half = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     # Patches bulge over their edges by less than half of their radius.
     radius = 1.5 * np.linalg.norm(corners - centre[:, None], axis=2).max(axis=1)
-    tree = KDTree(at) if len(at) else None
+    tree = KDTree(midpoints) if len(midpoints) else None
     reach = width + radius + half.max(initial=0.0)
     near = tree.query_ball_point(centre, reach) if tree else [[] for _ in centre]
     count = np.array([len(edges) for edges in near])

@@ -43,15 +43,15 @@ def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
     """Build a tree of boxes (N, 3) [m] by halving along the largest extent of their centres."""
     order, levels = _halved(0.5 * (low + high), leaf_size)
     index = _depth_first(levels)
-    nodes = sum(len(own) for own in index)
+    nodes = sum(len(numbers) for numbers in index)
     lows, highs = np.empty((2, nodes, 3))
     after, first, count = np.empty((3, nodes), dtype=np.int64)
     children = np.empty(0, dtype=np.int64)
-    for own, level in zip(reversed(index), reversed(levels), strict=True):
-        leaf, inner = own[~level.inner], own[level.inner]
+    for numbers, level in zip(reversed(index), reversed(levels), strict=True):
+        leaf, inner = numbers[~level.inner], numbers[level.inner]
         after[leaf] = leaf + 1
-        count[own] = np.where(level.inner, 0, level.stop - level.start)
-        first[own] = level.start
+        count[numbers] = np.where(level.inner, 0, level.stop - level.start)
+        first[numbers] = level.start
         left, right = children[::2], children[1::2]
         after[inner] = after[right]
         lows[inner] = np.minimum(lows[left], lows[right])
@@ -60,7 +60,7 @@ def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
         begin = np.cumsum(count[leaf]) - count[leaf]
         lows[leaf] = np.minimum.reduceat(low[items], begin) if len(leaf) else 0.0
         highs[leaf] = np.maximum.reduceat(high[items], begin) if len(leaf) else 0.0
-        children = own
+        children = numbers
     return BoxTree(order, lows, highs, after, first, count)
 
 
@@ -118,12 +118,12 @@ def enclosing_discs(
         nodes = elements[begin : begin + size].reshape(-1)
         mean = normals[nodes].sum(axis=0)
         direction[t] = mean / max(float(np.linalg.norm(mean)), 1e-300)
-        at = points[nodes]
-        height = at @ direction[t]
-        middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
+        corners = points[nodes]
+        height = corners @ direction[t]
+        middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
         level = 0.5 * (height.min() + height.max())
         centre[t] = middle + (level - middle @ direction[t]) * direction[t]
-        radius[t] = np.linalg.norm(at - centre[t], axis=1).max()
+        radius[t] = np.linalg.norm(corners - centre[t], axis=1).max()
         thickness[t] = 0.5 * (height.max() - height.min())
     return centre, radius, thickness, direction
 
