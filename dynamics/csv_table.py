@@ -57,8 +57,8 @@ class TextTable(NamedTuple):
     def column(self, name: str) -> FloatArray:
         """Return the finite numbers of a column, (n,) [1], in the unit of the file."""
         self.check_once(name)
-        at = self.names.index(name)
-        cells = ((line, row[at] if at < len(row) else "") for line, row in self.lines)
+        place = self.names.index(name)
+        cells = ((line, row[place] if place < len(row) else "") for line, row in self.lines)
         return np.array([self.number(line, name, cell) for line, cell in cells])
 
     def check_once(self, name: str) -> None:
@@ -73,7 +73,7 @@ class TextTable(NamedTuple):
         """Raise an InputError unless the header has the needed columns and no unknown ones."""
         for name in self.names:
             check_in(f"{self.source}, header", name, (*needed, *optional))
-        for name in (*needed, *(each for each in optional if each in self.names)):
+        for name in (*needed, *(option for option in optional if option in self.names)):
             self.check_once(name)
 
 

@@ -67,8 +67,8 @@ class PackedContact:
 
     def __init__(self, parts: Sequence[PackedCompartment]) -> None:
         self.parts = tuple(parts)
-        self.scratch = max(part.scratch for part in parts)
-        self._pointers = np.array([part.address for part in parts], dtype=np.uintp)
+        self.scratch = max(compartment.scratch for compartment in parts)
+        self._pointers = np.array([compartment.address for compartment in parts], dtype=np.uintp)
         self.address = address(self._pointers)
         parameters = parts[0].value.parameters
         self._inputs, self._outputs = 6 + parameters, _LOADS if parameters else _WRENCH

@@ -84,8 +84,8 @@ class Learner:
         ]
         moving = [0, d - 1] if shear else [d - 1]
         features = [self._correlations(coordinates, moving, exponent, factor)]
-        for net, rest in enumerate(fixed):
-            features.append(self._units(net, rest + f.constant(data.inner[net][-1]) * z))
+        for net, partial_sum in enumerate(fixed):
+            features.append(self._units(net, partial_sum + f.constant(data.inner[net][-1]) * z))
         if data.weights.shape[1] > self._terms:
             total = total + self._weighted(data.weights[:1], features)[0]
         return float(data.y_offset[0]) + float(data.y_scale[0]) * total
@@ -101,9 +101,9 @@ class Learner:
         """Return sums (k',) of correlations and of outer units, with all weights (k', F)."""
         parts = np.split(weights, self._ends, axis=1)[1:-1]
         products = [
-            self.f.matmul(part, feature)
-            for part, feature in zip(parts, features, strict=True)
-            if part.shape[1]
+            self.f.matmul(block, feature)
+            for block, feature in zip(parts, features, strict=True)
+            if block.shape[1]
         ]
         return sum(products[1:], products[0])
 
@@ -191,8 +191,8 @@ def spline_values(f: Functions, knots: FloatArray, x: Expression) -> Expression:
     ends, powers = spline_pieces(knots)
     pieces = len(powers)
     matrix = np.zeros((pieces + SPLINE_ORDER - 1, SPLINE_ORDER, pieces))
-    for piece, own in enumerate(powers):
-        matrix[piece : piece + SPLINE_ORDER, :, piece] = own.T
+    for piece, coefficients in enumerate(powers):
+        matrix[piece : piece + SPLINE_ORDER, :, piece] = coefficients.T
     inner = f.constant(ends[1:-1])
     beyond = [f.where(x >= inner, 1.0 + 0.0 * inner, 0.0 * inner)] if pieces > 1 else []
     inside = f.join([1.0, *beyond]) - f.join([*beyond, 0.0])

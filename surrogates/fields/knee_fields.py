@@ -137,7 +137,7 @@ class LayerResponse(StoredArrays):
     @cached_property
     def packed(self) -> Struct:
         """The field as a struct of the library."""
-        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
         return Struct("layer", named | {"samples": self.points.shape[1]})
 
 
@@ -191,11 +191,11 @@ class SpringResponse(StoredArrays):
         # springs.
         known, number = np.unique(place, return_inverse=True)
         telling = pressure > _LEAST * pressure.max(initial=0.0)
-        at, d, p, count = number[telling], depth[telling], pressure[telling], len(known)
+        springs, d, p, count = number[telling], depth[telling], pressure[telling], len(known)
         moduli = _MODULI * p.max(initial=1e-300)
         error, constants, law = min(
-            _best(lambda share: _power_law(share, at, d, largest[telling], p, count), _SHARES),
-            _best(lambda modulus: _logarithmic_law(modulus, at, d, p, count), moduli),
+            _best(lambda share: _power_law(share, springs, d, largest[telling], p, count), _SHARES),
+            _best(lambda modulus: _logarithmic_law(modulus, springs, d, p, count), moduli),
             key=lambda fitted: fitted[0],
         )
         if not error <= LARGEST_ERROR:
