@@ -122,11 +122,11 @@ def _with_force(function: Command) -> Command:
         with replacing_together(others=force):
             return function(*args, **kwargs)
 
-    own = inspect.signature(function, eval_str=True)
+    original = inspect.signature(function, eval_str=True)
     force = inspect.Parameter(
         "force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=ForceFiles
     )
-    signature = own.replace(parameters=[*own.parameters.values(), force])
+    signature = original.replace(parameters=[*original.parameters.values(), force])
     carry_out.__signature__ = signature  # type: ignore[attr-defined]
     return carry_out
 

@@ -68,7 +68,7 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     findings, figures = check_study(file, overrides, deep=deep)
     findings = with_designs_checked(file, overrides, findings, figures)
     stored = [StoredFinding.of(finding) for finding in findings]
-    counts = {level: sum(each.level == level for each in stored) for level in LEVELS}
+    counts = {level: sum(remark.level == level for remark in stored) for level in LEVELS}
     ready = counts["error"] == 0
     verdict = counted(counts["warning"], "warning")
     if ready:
@@ -76,7 +76,7 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
         verdict = f"ready: {verdict}; next: {command_line('run', file, *options)}"
     else:
         verdict = f"not ready: {counted(counts['error'], 'error')}, {verdict}"
-    lines = [f"{each.level}: {each.words}" for each in stored]
+    lines = [f"{remark.level}: {remark.words}" for remark in stored]
     content = {
         "file": str(file),
         "ready": ready,

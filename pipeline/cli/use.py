@@ -75,11 +75,11 @@ def design(
 
     run = TrainedDesigns.open(folder)
     chosen = design_values(run, values)
-    found = {name: each.value for name, each in chosen.items()}
-    paths = [str(path) for path in write_design(run, found, out)]
-    outcome = outcome_of(run.config, run.knee, found, BOTH if original else BOTH[1:])
+    numbers = {name: parameter.value for name, parameter in chosen.items()}
+    paths = [str(path) for path in write_design(run, numbers, out)]
+    outcome = outcome_of(run.config, run.knee, numbers, BOTH if original else BOTH[1:])
     lines = [*design_lines(run, chosen, outcome), *paths]
-    content = {"run": str(folder), "infeasible": infeasible(run.config, found), "files": paths}
+    content = {"run": str(folder), "infeasible": infeasible(run.config, numbers), "files": paths}
     return Answer("\n".join(lines), {**outcome.content(), **content})
 
 
@@ -158,12 +158,12 @@ def _judged(
     """Return an answer with the verdict on the model that it was made with."""
     from pipeline.reports.judgement import judgement_lines, stored_judgement
 
-    found = stored_judgement(source, model)
-    told = judgement_lines(found)
-    if found is None and model == "surrogate":
-        told = [f"verdict of {source}: unknown, as no report.json of its run is beside it"]
-    known = {} if found is None else {"verdict": found}
-    return Answer("\n".join([*lines, *told, *last]), {**content, **known})
+    judgement = stored_judgement(source, model)
+    verdict_lines = judgement_lines(judgement)
+    if judgement is None and model == "surrogate":
+        verdict_lines = [f"verdict of {source}: unknown, as no report.json of its run is beside it"]
+    known = {} if judgement is None else {"verdict": judgement}
+    return Answer("\n".join([*lines, *verdict_lines, *last]), {**content, **known})
 
 
 _COLUMNS_HELP = (
@@ -264,18 +264,19 @@ def loads(
         "rows": len(table),
         "flagged": int(table["flagged"].sum()),
         "flags": [
-            {"message": str(each.flag), "time_s": each.time, "rows": each.samples} for each in flags
+            {"message": str(entry.flag), "time_s": entry.time, "rows": entry.samples}
+            for entry in flags
         ],
         "not_trusted": flagged_sentence(
-            int(table["flagged"].sum()), len(table), [each.flag.kind for each in flags]
+            int(table["flagged"].sum()), len(table), [entry.flag.kind for entry in flags]
         ),
         "largest_axial_force_N": float(table["total_force_y_N"].max()),
         "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,
     }
     which = "original" if original else "surrogate"
-    told = [str(content["not_trusted"])] if content["not_trusted"] else []
+    remarks = [str(content["not_trusted"])] if content["not_trusted"] else []
     written = [f"loads: {file}" for file in files]
-    return _judged(_loads_lines(content), content, source, which, *written, *told)
+    return _judged(_loads_lines(content), content, source, which, *written, *remarks)
 
 
 def _loads_lines(content: dict[str, Any]) -> list[str]:
@@ -361,6 +362,6 @@ def tables(
 
     files = export_tables(source, out, wanted=table, people=units == "people")
     paths = [str(path) for path in files]
-    found = stored_judgement(source) if source.is_dir() else None
-    known = {} if found is None else {"verdict": found}
-    return Answer("\n".join([*paths, *judgement_lines(found)]), {"files": paths, **known})
+    judgement = stored_judgement(source) if source.is_dir() else None
+    known = {} if judgement is None else {"verdict": judgement}
+    return Answer("\n".join([*paths, *judgement_lines(judgement)]), {"files": paths, **known})

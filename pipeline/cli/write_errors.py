@@ -37,18 +37,18 @@ def write_error_text(error: OSError, words: Sequence[str], parameters: Sequence[
     otherwise = "the files that were written before are kept"
     if not resumable:
         otherwise = "no file is left half written"
-    kept = getattr(error, "kept", "") or otherwise
+    files_kept = getattr(error, "kept", "") or otherwise
     cure = "free disk space" if error.errno in _OF_SIZE else "make the folder writable"
     if "out" in parameters:
         cure += ", or choose another folder with --out"
     then = f"continue with `{resumed(words)}`" if resumable else f"repeat `{command_line(*words)}`"
-    return f"{_what(error)}; {kept}; {cure}, then {then}"
+    return f"{_what(error)}; {files_kept}; {cure}, then {then}"
 
 
 def resumed(words: Sequence[str]) -> str:
     """Return the command that continues the command with the arguments `words`."""
-    kept = [word for word in words if word not in ("--force", "--resume")]
-    return command_line(*kept, "--resume")
+    arguments = [word for word in words if word not in ("--force", "--resume")]
+    return command_line(*arguments, "--resume")
 
 
 def _what(error: OSError) -> str:

@@ -210,11 +210,11 @@ class ContactConfig(LayerConfig):
 
 def with_model(contact: dict[str, Any], model: str) -> dict[str, Any]:
     """Return a section [contact] with one of `CONTACT_MODELS`, without the keys of the others."""
-    others = _OF_SPRINGS if model != DEFAULT_MODEL else ("finite_element",)
-    kept = _without(contact, others) | {"model": model}
-    if isinstance(femoral := kept.get("femur_layer"), dict):
-        kept["femur_layer"] = _without(femoral, others)
-    return kept
+    idle_keys = _OF_SPRINGS if model != DEFAULT_MODEL else ("finite_element",)
+    section = _without(contact, idle_keys) | {"model": model}
+    if isinstance(femoral := section.get("femur_layer"), dict):
+        section["femur_layer"] = _without(femoral, idle_keys)
+    return section
 
 
 def _without(section: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -55,13 +55,13 @@ def _inside(text: str) -> str | None:
 def _searched(inside: str) -> str:
     """Return which folder was searched, and what it contains."""
     folder = data_folder()
-    given = f"= {folder}" if os.environ.get(DATA_VARIABLE) else f"is not set, so that {folder}"
-    while not (found := (folder / inside).parent).is_dir() and "/" in inside:
+    setting = f"= {folder}" if os.environ.get(DATA_VARIABLE) else f"is not set, so that {folder}"
+    while not (nearest := (folder / inside).parent).is_dir() and "/" in inside:
         inside = inside.rpartition("/")[0]
     return (
         f"${DATA_VARIABLE} is the folder of third-party meshes and motions: the environment "
-        f"variable {DATA_VARIABLE} {given} was searched; {found.resolve()} contains "
-        f"{_contents(found)}"
+        f"variable {DATA_VARIABLE} {setting} was searched; {nearest.resolve()} contains "
+        f"{_contents(nearest)}"
     )
 
 

@@ -39,11 +39,11 @@ def satisfied(text: str, columns: Mapping[str, FloatArray]) -> NDArray[np.bool_]
     """Return which rows of columns (N,) [any unit] satisfy an inequality, (N,) bool."""
     compared = _parsed(text)
     with np.errstate(all="ignore"):
-        values = [_value(each, columns, text) for each in (compared.left, *compared.comparators)]
-        found: Any = True
+        values = [_value(side, columns, text) for side in (compared.left, *compared.comparators)]
+        holds: Any = True
         for sign, left, right in zip(compared.ops, values, values[1:], strict=False):
-            found = found & _COMPARISONS[type(sign)](left, right)
-    return np.asarray(found, dtype=np.bool_)
+            holds = holds & _COMPARISONS[type(sign)](left, right)
+    return np.asarray(holds, dtype=np.bool_)
 
 
 def check_inequality(text: str, names: Collection[str]) -> None:
@@ -55,12 +55,12 @@ def check_inequality(text: str, names: Collection[str]) -> None:
 
 def _parsed(text: str) -> ast.Compare:
     try:
-        found = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"{text!r}: expected an inequality such as a < 0.9 * b") from error
-    if not isinstance(found, ast.Compare) or not all(type(op) in _COMPARISONS for op in found.ops):
+    if not isinstance(tree, ast.Compare) or not all(type(op) in _COMPARISONS for op in tree.ops):
         raise InputError(f"{text!r}: expected an inequality with <, <=, > or >=")
-    return found
+    return tree
 
 
 def _value(node: ast.expr, columns: Mapping[str, FloatArray], text: str) -> Any:
@@ -148,8 +148,8 @@ class DesignSpaceConfig(Section):
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         names, keys = self.names, [parameter.key for parameter in self.parameter]
-        for what, found in (("name", names), ("key", keys)):
-            twice = sorted({each for each in found if found.count(each) > 1})
+        for what, entries in (("name", names), ("key", keys)):
+            twice = sorted({entry for entry in entries if entries.count(entry) > 1})
             if twice:
                 raise InputError(
                     f"parameter: expected each {what} once, found {', '.join(twice)} again; "

@@ -52,11 +52,11 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
 
 def shipped_configs() -> dict[str, Path]:
     """Return the shipped configuration files by name."""
-    here = Path(__file__).parents[1]
+    package = Path(__file__).parents[1]
     # A wheel has the files in the package, the repository has a folder next to the package.
-    for folder in (here / "configs", here.parent / "configs"):
-        if found := sorted(folder.glob("*.toml")):
-            return {file.stem: file for file in found}
+    for folder in (package / "configs", package.parent / "configs"):
+        if files := sorted(folder.glob("*.toml")):
+            return {file.stem: file for file in files}
     return {}
 
 
@@ -82,8 +82,8 @@ def find_config(text: str | Path) -> Path:
     """Return the file of a configuration, given its path or the name of a shipped configuration."""
     path = Path(text)
     is_name = path.name == str(path) and not path.suffix
-    own = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
-    if is_name and not own:
+    exists = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
+    if is_name and not exists:
         return shipped_config(str(path))
     what = "a TOML file, or the name of a shipped configuration: `knee-contact run implant`"
     try:
@@ -91,8 +91,8 @@ def find_config(text: str | Path) -> Path:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; expected {what}") from error
     if empty or path.is_dir():
-        found = "an empty file" if empty else "a folder"
-        raise ConfigError(f"{path}: expected {what}; found {found}")
+        kind = "an empty file" if empty else "a folder"
+        raise ConfigError(f"{path}: expected {what}; found {kind}")
     return path
 
 
@@ -134,18 +134,18 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
 
 def _model_first(tree: dict[str, Any], overrides: tuple[str, ...]) -> list[str]:
     """Return the overrides but one of `contact.model`, made here without keys of the former."""
-    others = [text for text in overrides if _key_names(text.partition("=")[0]) != _MODEL_KEY]
+    remaining = [text for text in overrides if _key_names(text.partition("=")[0]) != _MODEL_KEY]
     contact = tree.get(_MODEL_KEY[0], {})
-    if len(others) == len(overrides) or not isinstance(contact, dict):
+    if len(remaining) == len(overrides) or not isinstance(contact, dict):
         return list(overrides)
     former = contact.get("model", DEFAULT_MODEL)
     for text in overrides:
-        if text not in others:
+        if text not in remaining:
             override_key(tree, text)
     model = tree[_MODEL_KEY[0]]["model"]
     if isinstance(model, str) and model != former and model in CONTACT_MODELS:
         tree[_MODEL_KEY[0]] = with_model(tree[_MODEL_KEY[0]], model)
-    return others
+    return remaining
 
 
 def checked_section(
@@ -210,7 +210,7 @@ def explain(source: str, error: ValidationError, schema: type[BaseModel] = Confi
 def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> dict[str, str]:
     """Return what was expected and found for each wrong key, by dotted key."""
     expected: dict[str, list[str]] = {}
-    found: dict[str, str] = {}
+    shown_values: dict[str, str] = {}
     items = error.errors()
     for item in items:
         # A list whose entries are refused is not too short, as pydantic says besides.
@@ -223,9 +223,9 @@ def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> di
         shown = item["type"] != "missing" and not isinstance(item["input"], dict | Section)
         if shown and item["type"] != "extra_forbidden":
             value = item["input"]
-            found[where] = f", found {list(value) if isinstance(value, tuple) else value!r}"
+            shown_values[where] = f", found {list(value) if isinstance(value, tuple) else value!r}"
     sentences = {
-        key: " or ".join(texts).replace(" or expected", " or") + found.get(key, "")
+        key: " or ".join(texts).replace(" or expected", " or") + shown_values.get(key, "")
         for key, texts in expected.items()
     }
     return {key: f"{key}: {text}" if key else text for key, text in sentences.items()}
@@ -270,8 +270,8 @@ def design_config(config: Config, values: Mapping[str, float]) -> Config:
         for name in sections:
             branch = branch.setdefault(name, {})
         branch[key] = float(values[parameter.label])
-    told = ", ".join(f"{name} = {values[name]:g}" for name in space.names)
-    return checked_section(tree, Config, f"design with {told}")
+    text = ", ".join(f"{name} = {values[name]:g}" for name in space.names)
+    return checked_section(tree, Config, f"design with {text}")
 
 
 def design_space_of(config: Config) -> DesignSpaceConfig:

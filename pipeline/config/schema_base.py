@@ -87,9 +87,9 @@ def table_expected(shipped: Iterable[str]) -> str:
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return a question that suggests the most similar known name; "" if none is similar."""
-    word, names = name.casefold(), {each.casefold(): each for each in known}
+    word, names = name.casefold(), {candidate.casefold(): candidate for candidate in known}
     similar = get_close_matches(word, names, n=1) or [
-        each for each in names if len(word) > 2 and word in each
+        candidate for candidate in names if len(word) > 2 and word in candidate
     ]
     return f" (did you mean {names[similar[0]]}?)" if similar else ""
 
@@ -106,12 +106,12 @@ class Section(BaseModel):
         # A resolved configuration states every key: a default is no statement.
         fields = type(self).model_fields
         for key, value, names in self.only_with:
-            found = getattr(self, key)
+            actual = getattr(self, key)
             idle = [name for name in names if getattr(self, name) != fields[name].default]
-            if found != value and idle:
+            if actual != value and idle:
                 raise InputError(
                     f'{", ".join(idle)}: expected only with {key} = "{value}", found {key} = '
-                    f'"{found}"; remove what has no effect, or set {key} = "{value}"'
+                    f'"{actual}"; remove what has no effect, or set {key} = "{value}"'
                 )
         return self
 
@@ -165,11 +165,11 @@ def describe_section(root: type[BaseModel]) -> str:
 
 def _row(key: str, field: FieldInfo) -> str:
     """Return the row of a key."""
-    told = field.json_schema_extra
+    extra = field.json_schema_extra
     if field.is_required():
         default = "required"
-    elif isinstance(told, dict):
-        default = str(told["default"])
+    elif isinstance(extra, dict):
+        default = str(extra["default"])
     else:
         value = field.get_default(call_default_factory=True)
         default = "none" if value is None else f"`{json.dumps(value).replace('Infinity', 'inf')}`"

@@ -81,8 +81,8 @@ def _compartment_surrogate(source: Path) -> tuple[Path, ContactSurrogate]:
         return file, knee
     name = knee.header.get("name")
     of = "the surrogate" if name is None else f"the run {name}"
-    told = f"Verdict of {of}: {ascii_line(judged)}."
-    return file, replace(knee, header={**knee.header, "verdict": told})
+    sentence = f"Verdict of {of}: {ascii_line(judged)}."
+    return file, replace(knee, header={**knee.header, "verdict": sentence})
 
 
 def write_design(run: TrainedDesigns, values: Design, folder: Path) -> list[Path]:

@@ -62,9 +62,9 @@ def external_loads_xml(
     document = ElementTree.Element("OpenSimDocument", Version=_VERSION)
     external = ElementTree.SubElement(document, "ExternalLoads", name=f"{loads.stem}")
     objects = ElementTree.SubElement(external, "objects")
-    for part in parts:
+    for compartment in parts:
         for body, name in (("femur", femur), ("tibia", tibia)):
-            head = f"{part}_{body}"
+            head = f"{compartment}_{body}"
             force = ElementTree.SubElement(objects, "ExternalForce", name=head)
             for key, text in (
                 ("applied_to_body", name),
@@ -132,7 +132,7 @@ def loads_along(
     loads = model.loads(rows)
     table = pd.concat([pd.DataFrame(rows, columns=POSE_COLUMNS), loads.to_frame()], axis=1)
     table.insert(0, "time_s", check_array("time", time, (len(rows),)))
-    flags = [(t, flag) for t, own in zip(time.tolist(), loads.flags, strict=True) for flag in own]
+    flags = [(t, flag) for t, row in zip(time.tolist(), loads.flags, strict=True) for flag in row]
     # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())
     return without(table, lacking), counted_flags(flags)
@@ -147,15 +147,15 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
     contact), and the moment about the point, `<compartment>_<body>_torque_x` [N m].
     """
     columns = {"flagged": table["flagged"].to_numpy()}
-    for part in parts_of(table):
+    for compartment in parts_of(table):
         force, moment, centre = (
-            table[[f"{part}_{name}_{axis}_{unit}" for axis in "xyz"]].to_numpy()
+            table[[f"{compartment}_{name}_{axis}_{unit}" for axis in "xyz"]].to_numpy()
             for name, unit in (("force", "N"), ("moment", "Nm"), ("cop", "m"))
         )
         point = np.nan_to_num(centre)
         torque = moment - np.cross(point, force)
         for body, sign in _BODIES:
-            head = f"{part}_{body}"
+            head = f"{compartment}_{body}"
             for name, values in (
                 (f"{head}_force_v", sign * force),
                 (f"{head}_force_p", point),

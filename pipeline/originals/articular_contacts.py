@@ -47,12 +47,12 @@ class ContactSurfaces:
     ) -> None:
         self._model, self._files = model, dict(files or {})
         self._thicknesses = dict(thicknesses or {})
-        meshes = {each.name: each for c in model.contacts for each in (c.bed, c.target)}
-        for what, given, known in (
+        meshes = {mesh.name: mesh for c in model.contacts for mesh in (c.bed, c.target)}
+        for what, names, known in (
             ("meshes", self._files, model.contact_mesh_files),
             ("thickness_mm", self._thicknesses, tuple(meshes)),
         ):
-            for name in given:
+            for name in names:
                 if name not in known:
                     kind = "mesh files" if what == "meshes" else "contact meshes"
                     raise InputError(
@@ -102,8 +102,8 @@ class ContactSurfaces:
         return self._measured[mesh.name]
 
     def _read(self, mesh: ContactMesh, file: Path) -> TriangleMesh:
-        found = read_surface(Path(self._files.get(file.name, file)))
-        scaled = found.points * np.array(mesh.scale)
+        surface = read_surface(Path(self._files.get(file.name, file)))
+        scaled = surface.points * np.array(mesh.scale)
         widest = float(np.ptp(scaled, axis=0).max())
         if not _WIDTHS[0] < widest < _WIDTHS[1]:
             raise MeshError(
@@ -112,7 +112,7 @@ class ContactSurfaces:
             )
         # A mirrored surface faces outwards again if its triangles run the other way round.
         order = -1 if np.prod(mesh.scale) < 0.0 else 1
-        return TriangleMesh(scaled, found.faces[:, ::order], name=mesh.name)
+        return TriangleMesh(scaled, surface.faces[:, ::order], name=mesh.name)
 
     def _measure(self, mesh: ContactMesh, back: Path) -> FloatArray:
         """Return the distance (F,) from each triangle down to the bone, within its range [m]."""
@@ -200,27 +200,27 @@ def articular_contacts(
     `meshes` are files [m] in place of those of the model, `thicknesses` uniform ones of layers [m],
     both by name.
     """
-    found = model.contacts
-    if not found:
+    contacts = model.contacts
+    if not contacts:
         raise InputError(
             f"{model.path.name}: expected an articular contact that applies, found none"
         )
     surfaces = ContactSurfaces(model, meshes, thicknesses)
-    return tuple(_joint_contact(model, c, surfaces, surface) for c in found)
+    return tuple(_joint_contact(model, c, surfaces, surface) for c in contacts)
 
 
 def material_notes(model: OsimModel) -> tuple[str, ...]:
     """Return a note on each unusual modulus of the contact meshes of a model."""
-    found: dict[float, dict[str, None]] = {}
+    names_of_modulus: dict[float, dict[str, None]] = {}
     for contact in model.contacts:
         for mesh in (contact.bed, contact.target):
             rigid = not contact.lumped and _RIGID[0] <= mesh.youngs_modulus <= _RIGID[1]
             if not rigid:
-                found.setdefault(mesh.youngs_modulus, {})[mesh.name] = None
+                names_of_modulus.setdefault(mesh.youngs_modulus, {})[mesh.name] = None
     return tuple(
         f"{model.path.name}, elastic_modulus of {', '.join(names)}: {text}; contact areas, "
         "pressures and compartments follow from it"
-        for modulus, names in found.items()
+        for modulus, names in names_of_modulus.items()
         if (text := unusual_modulus(1e-6 * modulus))
     )
 

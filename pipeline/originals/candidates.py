@@ -45,21 +45,21 @@ def draw(
     """
     if motion is None:
         return space.draw(unit, spread)
-    poses, part = _inside(space, motion_poses(motion)), motion.part
-    near = unit[:, 0] < part
+    poses, fraction = _inside(space, motion_poses(motion)), motion.part
+    near = unit[:, 0] < fraction
     cube = unit[:, :6].copy()
     # The first dimension chooses between motion and box, and the place in either one.
-    cube[~near, 0] = (cube[~near, 0] - part) / (1.0 - part) if part < 1.0 else 0.0
-    found, load = space.draw(cube, spread)
-    place = unit[near, 0] / part * (len(poses) - 1)
+    cube[~near, 0] = (cube[~near, 0] - fraction) / (1.0 - fraction) if fraction < 1.0 else 0.0
+    samples, load = space.draw(cube, spread)
+    place = unit[near, 0] / fraction * (len(poses) - 1)
     knots = np.arange(len(poses))
     along = np.column_stack([np.interp(place, knots, column) for column in poses.T])
     margin = np.array([*[np.radians(motion.margin_deg)] * 3, *[1e-3 * motion.margin_mm] * 2])
     along += margin * _triangular(unit[near][:, [6, 1, 2, 3, 4]])
-    found[np.ix_(near, _COLUMNS)] = along
+    samples[np.ix_(near, _COLUMNS)] = along
     # The height of `held` is that of the path once more.
-    found[:, 4] = space.path.poses(found[:, 0])[:, 4]
-    return space.held(found), load
+    samples[:, 4] = space.path.poses(samples[:, 0])[:, 4]
+    return space.held(samples), load
 
 
 def _triangular(unit: FloatArray) -> FloatArray:

@@ -93,15 +93,15 @@ def evaluate_rows(model: SurfaceContact, table: pd.DataFrame, follow: str) -> pd
     at the row's height. A row without an answer has the status "failed", the reason, and NaN loads.
     """
     answer = _at_load if follow == "load" else _at_pose
-    given = poses_of(table), table["compartment"], table["load_N"]
+    arguments = poses_of(table), table["compartment"], table["load_N"]
     rows = [
         answer(model, Pose.from_array(pose), compartment, load)
-        for pose, compartment, load in zip(*given, strict=True)
+        for pose, compartment, load in zip(*arguments, strict=True)
     ]
     columns = pd.Index(["superior_m", *RESULT_COLUMNS])
     results = pd.DataFrame(rows, columns=columns, index=table.index)
-    kept = table.drop(columns=list(RESULT_COLUMNS), errors="ignore")
-    return kept.assign(**{name: results[name] for name in columns})
+    inputs = table.drop(columns=list(RESULT_COLUMNS), errors="ignore")
+    return inputs.assign(**{name: results[name] for name in columns})
 
 
 def _failed(reason: object, evaluations: int) -> tuple[Any, ...]:
@@ -110,10 +110,10 @@ def _failed(reason: object, evaluations: int) -> tuple[Any, ...]:
 
 def _at_load(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
     try:
-        found = pose_at_load(model, pose, compartment, load)
+        solution = pose_at_load(model, pose, compartment, load)
     except PoseError as error:
         return pose.superior, *_failed(error, 0)
-    return found.pose.superior, OK, "", found.evaluations, *found.loads
+    return solution.pose.superior, OK, "", solution.evaluations, *solution.loads
 
 
 def _at_pose(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
@@ -202,8 +202,8 @@ class Knee:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
         function, source = partial(evaluate_rows, follow=follow), f"{self.digest} {follow}"
         # The height that a search finds depends on its start by at most 1e-13 m.
-        found = ("superior_m",) if follow == "load" else ()
-        return Evaluation(function, (self.model,), source, found)
+        searched_columns = ("superior_m",) if follow == "load" else ()
+        return Evaluation(function, (self.model,), source, searched_columns)
 
     def describe(self, space: SampleSpace) -> FromModel:
         """Return the entry `original` of `run.json`."""

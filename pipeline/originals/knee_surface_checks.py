@@ -100,9 +100,9 @@ def check_sides(
             "femur": "the medial part of the trochlea is larger than the lateral part",
             "tibia": "the lateral plateau is longer, or less convex, than the medial plateau",
         }
-        found = " and ".join(signs[body] for body, score in scores.items() if score < 0.0)
+        evidence = " and ".join(signs[body] for body, score in scores.items() if score < 0.0)
         text = (
-            f'side = "{side}", but the shape is of a {other} knee: {found}, unlike in natural '
+            f'side = "{side}", but the shape is of a {other} knee: {evidence}, unlike in natural '
             f'knees; set side = "{other}" for a {other} knee, or check the axes'
         )
         return [Finding("warning", "knee.side", text, "side")]
@@ -178,12 +178,12 @@ def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[Finding]:
 def _found(
     meshes: tuple[tuple[str, TriangleMesh], ...], checks: tuple[_Check, ...]
 ) -> tuple[Finding, ...]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for check in checks:
-        found += check(dict(meshes))
-        if any(finding.is_error for finding in found):
+        findings += check(dict(meshes))
+        if any(finding.is_error for finding in findings):
             break
-    return tuple(found)
+    return tuple(findings)
 
 
 def check_same(meshes: Meshes) -> _Findings:
@@ -207,13 +207,13 @@ def _of_body(code: str, body: str, mesh: TriangleMesh, text: str) -> Finding:
 
 def _pieces(meshes: Meshes) -> _Findings:
     for body, mesh in meshes.items():
-        part = "condyle" if body == "femur" else "plateau"
+        region = "condyle" if body == "femur" else "plateau"
         areas = label_pieces(mesh)[1] / mesh.areas.sum()
         if len(areas) > _FEW_PIECES and areas[:2].sum() < _WHOLE:
             text = (
                 f"the surface falls into {len(areas)} loose pieces, the largest with "
                 f"{100.0 * areas[0]:.2g} % of the area (expected one piece, or one for each "
-                f"{part}); {_joining(mesh)}"
+                f"{region}); {_joining(mesh)}"
             )
             yield _of_body("crumbs", body, mesh, text)
         elif len(mesh.faces) < _FEWEST:
@@ -227,8 +227,8 @@ def _pieces(meshes: Meshes) -> _Findings:
 def _joining(mesh: TriangleMesh) -> str:
     """Return what joins a surface of loose pieces: the repair, if a larger tolerance suffices."""
     welded = weld_seams(mesh.vertices, mesh.faces, _LARGEST_TOLERANCE)
-    rest = find_edges(welded.faces, len(welded.vertices))
-    if welded.closed > _JOINED * (welded.closed + (rest.count == 1).sum()):
+    edges = find_edges(welded.faces, len(welded.vertices))
+    if welded.closed > _JOINED * (welded.closed + (edges.count == 1).sum()):
         tolerance = np.ceil(1e5 * welded.tolerance) / 100.0
         return (
             f"the corners of neighbours are up to {2e3 * welded.moved:.2g} mm apart: set "
@@ -301,7 +301,7 @@ def _bed_faces_up(meshes: Meshes) -> _Findings:
         return
     mean = bed.area_vectors.sum(axis=0) / bed.areas.sum()
     if mean[1] < _UPRIGHT * np.linalg.norm(mean):
-        listed = ", ".join(f"{part:.2f}" for part in mean)
+        listed = ", ".join(f"{component:.2f}" for component in mean)
         text = (
             f"the mean normal of the bed is ({listed}), expected mainly +y, along which contact "
             "presses; set knee.tibia.axes so that the second axis points out of the bed towards "
@@ -326,17 +326,17 @@ def _turned(meshes: Meshes) -> _Findings:
             continue
         line = "posterior condyles" if body == "femur" else "middles of both plateaus"
         lateral = float(np.clip(frame.rotation[2, 2], -1.0, 1.0))
-        told = _tells_anterior(frame)
-        angle = np.degrees(np.arccos(lateral if told else abs(lateral)))
+        tells_anterior = _tells_anterior(frame)
+        angle = np.degrees(np.arccos(lateral if tells_anterior else abs(lateral)))
         if angle <= _TURNED[0]:
             continue
         text = (
             f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
             "(expected nearly along this axis"
         )
-        if told and angle > 90.0:
-            part = "trochlea" if body == "femur" else "notch"
-            text += f"), and the {part} is on the wrong side, anterior and posterior exchanged"
+        if tells_anterior and angle > 90.0:
+            landmark = "trochlea" if body == "femur" else "notch"
+            text += f"), and the {landmark} is on the wrong side, anterior and posterior exchanged"
         else:
             text += ")"
         level: Level = "error" if angle > _TURNED[1] else "warning"

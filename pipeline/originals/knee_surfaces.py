@@ -257,7 +257,7 @@ def tibial_placement(config: PlacementConfig) -> Pose:
     )
     moved = (config.tibia_anterior_mm, config.tibia_superior_mm, config.tibia_lateral_mm)
     # A slope turns a component as flexion turns a femur; internal rotation is that of the tibia.
-    return Pose(slope, varus, -internal, *(1e-3 * part for part in moved))
+    return Pose(slope, varus, -internal, *(1e-3 * length for length in moved))
 
 
 def femoral_placement(config: PlacementConfig) -> Pose:
@@ -267,7 +267,7 @@ def femoral_placement(config: PlacementConfig) -> Pose:
     )
     moved = (config.femur_anterior_mm, config.femur_superior_mm, config.femur_lateral_mm)
     # The component is the distal body, against which the femur extends and abducts.
-    return Pose(-flexion, -varus, -internal, *(1e-3 * part for part in moved))
+    return Pose(-flexion, -varus, -internal, *(1e-3 * length for length in moved))
 
 
 # What is kept for a mesh, such as its coarse copy and its search structures, is found again.
@@ -335,8 +335,8 @@ class KneeSurfaces:
     def measured_thickness(self) -> FloatArray | None:
         """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured."""
         if isinstance(self.below, CondylarImplant):
-            own = self.own_tibia
-            return self.below.thickness(own.vertices, spring_normals(own))
+            tibia = self.own_tibia
+            return self.below.thickness(tibia.vertices, spring_normals(tibia))
         if self.below is None:
             return None
         try:

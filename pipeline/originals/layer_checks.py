@@ -207,10 +207,10 @@ def unusual_modulus(modulus_MPa: float) -> str:
         for material, (low, high) in _MODULI.items()
         if low <= factor * modulus_MPa <= high
     ]
-    told = f" ({slips[0]})" if slips else ""
+    hint = f" ({slips[0]})" if slips else ""
     return (
         f"{modulus_MPa:.6g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
-        f"500 to 1000 MPa){told}: check the unit and the decimals"
+        f"500 to 1000 MPa){hint}: check the unit and the decimals"
     )
 
 

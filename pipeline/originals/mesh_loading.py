@@ -57,9 +57,7 @@ def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:
 
     The size and holes are those of the bearing surface (`part_findings`): a shaft may be open.
     """
-    return tuple(
-        found for found in check_mesh(outer_walls(whole)) if found.code not in ("scale", "hole")
-    )
+    return tuple(f for f in check_mesh(outer_walls(whole)) if f.code not in ("scale", "hole"))
 
 
 def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
@@ -77,7 +75,7 @@ def part_findings(part: BearingPart, own: TriangleMesh) -> tuple[Finding, ...]:
 
     `own` is its body [m] along the axes of the file, as a mesh editor shows the places.
     """
-    scale = [found for found in check_mesh(part.mesh) if found.code == "scale"]
+    scale = [finding for finding in check_mesh(part.mesh) if finding.code == "scale"]
     return (*scale, *hole_findings(own, vertices_of(part.mesh, part.whole)))
 
 
@@ -166,11 +164,11 @@ def _loaded(
     loaded = _unsmoothed(
         paths, versions, config.model_copy(update=UNMOVED), side, body, repair_tolerance_mm
     )
-    if any(found.is_error for found in loaded.findings):
+    if any(finding.is_error for finding in loaded.findings):
         return loaded
     if config.smooth_um > 0.0:
-        found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
-        loaded = replace(loaded, mesh=found.mesh, smoothed=found)
+        result = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
+        loaded = replace(loaded, mesh=result.mesh, smoothed=result)
     if loaded.part is not None and body == "tibia":
         # After smoothing, which would turn the triangles around the holes of those left out.
         loaded = replace(loaded, mesh=without_risers(loaded.mesh))
@@ -190,19 +188,19 @@ def _unsmoothed(
 ) -> LoadedMesh:
     file = _of_file(paths, versions, config.unit, body, repair_tolerance_mm, config.decimate_um)
     origin, part = 1e-3 * np.array(config.origin_mm), None
-    own, left_out = own_part(file.mesh, body, origin, repair_tolerance_mm)
+    body_mesh, left_out = own_part(file.mesh, body, origin, repair_tolerance_mm)
     place = placement(config.axes, np.radians(config.rotation_deg), origin)
-    mesh = TriangleMesh(place(own.vertices), own.faces, own.name)
+    mesh = TriangleMesh(place(body_mesh.vertices), body_mesh.faces, body_mesh.name)
     mesh = mesh.mirrored() if side == "left" else mesh
     findings = file.dropped
     if config.surface == "bearing":
         # The rim of a bearing surface that is cut out has small holes: the body is checked.
-        findings += bearing_findings(own)
-        if not any(found.is_error for found in findings):
+        findings += bearing_findings(body_mesh)
+        if not any(finding.is_error for finding in findings):
             part = bearing_part(mesh, body)
-            mesh, findings = part.mesh, (*findings, *part_findings(part, own))
+            mesh, findings = part.mesh, (*findings, *part_findings(part, body_mesh))
     else:
-        findings += tuple(check_mesh(own, unit=config.unit))
+        findings += tuple(check_mesh(body_mesh, unit=config.unit))
     return LoadedMesh(
         mesh, file.triangles, findings, file.repairs, left_out, file.deviation, part=part
     )
@@ -264,7 +262,7 @@ def _of_file(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MeshWarning)
         whole = load_mesh(paths, unit=unit, check=False)
-    dropped = tuple(Finding("warning", "", str(each.message), "dropped") for each in caught)
+    dropped = tuple(Finding("warning", "", str(warning.message), "dropped") for warning in caught)
     count = len(whole.faces)
     mesh, repairs = repaired(whole, 1e-3 * repair_tolerance_mm, body)
     if count <= HUGE or decimate_um == 0.0 or _is_wrong(mesh):
@@ -281,7 +279,7 @@ def _of_file(
 
 def _is_wrong(mesh: TriangleMesh) -> bool:
     """Return whether a mesh has errors, which tell about the mesh of the file; a bone is long."""
-    codes = {found.code for found in check_mesh(mesh) if found.is_error} - {"hole"}
+    codes = {finding.code for finding in check_mesh(mesh) if finding.is_error} - {"hole"}
     return bool(codes - {"scale"}) or ("scale" in codes and not is_long(mesh))
 
 

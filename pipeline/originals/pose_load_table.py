@@ -65,11 +65,11 @@ def check_columns(part: pd.DataFrame, head: str, in_file: Mapping[str, str]) -> 
         )
     centre = [name for name in _TOGETHER if name in part.columns]
     if 0 < len(centre) < len(_TOGETHER):
-        whole, found = (
+        whole, present = (
             ", ".join(in_file.get(name, name) for name in names) for names in (_TOGETHER, centre)
         )
         raise TableError(
-            f"expected all coordinates of the centre of pressure ({whole}) or none, found {found}"
+            f"expected all coordinates of the centre of pressure ({whole}) or none, found {present}"
         )
 
 
@@ -96,12 +96,12 @@ def check_units(table: pd.DataFrame) -> None:
     if not (table["force_y_N"] != 0.0).any():
         raise TableError("all axial forces are 0")
     largest = table[[name for name in _LIMITS if name in table.columns]].abs().max().fillna(0.0)
-    for name, found in largest.items():
+    for name, value in largest.items():
         low, high = _LIMITS[str(name)]
-        if not low <= found <= high:
+        if not low <= value <= high:
             raise TableError(
                 f"{{name}}: expected a largest value from {low:g} to {high:g} in SI units, "
-                f"found {found:.4g}; the values have another unit than the column name says",
+                f"found {value:.4g}; the values have another unit than the column name says",
                 str(name),
             )
     loaded = table[table["force_y_N"].abs() > CONTACT_PART * largest["force_y_N"]]
@@ -151,13 +151,13 @@ def check_rows(rows: pd.DataFrame, side: str) -> None:
         )
     sideways = {}
     for name in COMPARTMENTS:
-        own = rows[rows["compartment"] == name]
-        if len(own) < LEAST_ROWS:
+        samples = rows[rows["compartment"] == name]
+        if len(samples) < LEAST_ROWS:
             raise TableError(
                 f"expected at least {LEAST_ROWS} poses of the {name} compartment in "
-                f"contact, found {len(own)}; a surrogate of six variables needs hundreds"
+                f"contact, found {len(samples)}; a surrogate of six variables needs hundreds"
             )
-        lines = line_of_action(own[list(WRENCH_COLUMNS)].to_numpy())
+        lines = line_of_action(samples[list(WRENCH_COLUMNS)].to_numpy())
         sideways[name] = float(np.median(lines[:, 2]))
     if sideways["medial"] > sideways["lateral"]:
         other = "right" if side == "left" else "left"
@@ -268,9 +268,9 @@ def _read(path: Path) -> pd.DataFrame:
     if table.empty:
         raise TableError("is empty, expected rows of poses and loads")
     table = table.rename(columns=lambda name: str(name).strip())
-    if len(table.columns) == 1 and (found := re.search("[;\t]", table.columns[0])):
+    if len(table.columns) == 1 and (mark := re.search("[;\t]", table.columns[0])):
         raise TableError(
-            f"expected comma-separated columns, found {found[0]!r} between columns; {_SAVE_AGAIN}"
+            f"expected comma-separated columns, found {mark[0]!r} between columns; {_SAVE_AGAIN}"
         )
     return table
 
@@ -285,8 +285,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
 def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
     """Return the known columns by their names in SI units, and the names of the others."""
     known = {name.rpartition("_")[0]: name for name in (*POSE_COLUMNS, *LOAD_COLUMNS)}
-    for part in COMPARTMENTS:
-        known |= {f"{part}_{name.rpartition('_')[0]}": f"{part}_{name}" for name in LOAD_COLUMNS}
+    for side in COMPARTMENTS:
+        known |= {f"{side}_{name.rpartition('_')[0]}": f"{side}_{name}" for name in LOAD_COLUMNS}
     values: dict[str, pd.Series] = {}
     ignored = []
     for column in raw.columns:
@@ -312,15 +312,15 @@ def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
 
 
 def _numbers(column: pd.Series) -> pd.Series:
-    found = pd.to_numeric(column, errors="coerce").astype(np.float64)
-    wrong = found.isna() & column.notna()
+    numbers = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    wrong = numbers.isna() & column.notna()
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise TableError(
             f"row {row + 1}, {column.name}: expected a number with a decimal point, found "
             f"{column.iloc[row]!r}"
         )
-    return found
+    return numbers
 
 
 def _by_compartment(raw: pd.DataFrame, values: dict[str, pd.Series]) -> list[pd.DataFrame]:
@@ -336,7 +336,7 @@ def _by_compartment(raw: pd.DataFrame, values: dict[str, pd.Series]) -> list[pd.
     status = raw["status"] if "status" in raw.columns else pd.Series(OK, index=raw.index)
     base = pd.DataFrame(values).assign(index=np.arange(len(raw)), status=status)
     if wide:
-        parts = [_of_part(base, name) for name in COMPARTMENTS]
+        tables = [_of_part(base, name) for name in COMPARTMENTS]
     else:
         names = raw["compartment"].astype(str).str.strip().str.lower()
         other = np.flatnonzero(~names.isin(COMPARTMENTS))
@@ -345,14 +345,14 @@ def _by_compartment(raw: pd.DataFrame, values: dict[str, pd.Series]) -> list[pd.
                 f"row {other[0] + 1}: compartment: expected medial or lateral, found "
                 f"{raw['compartment'].iloc[other[0]]!r}"
             )
-        parts = [base[names == name].assign(compartment=name) for name in COMPARTMENTS]
-    for head, part in zip(heads, parts, strict=True):
-        check_columns(part, head if wide else "", {n: str(c.name) for n, c in values.items()})
-    return parts
+        tables = [base[names == name].assign(compartment=name) for name in COMPARTMENTS]
+    for head, table in zip(heads, tables, strict=True):
+        check_columns(table, head if wide else "", {n: str(c.name) for n, c in values.items()})
+    return tables
 
 
 def _of_part(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the poses and the loads of one compartment of a table of both."""
     loads = {f"{name}_{c}": c for c in LOAD_COLUMNS if f"{name}_{c}" in table.columns}
-    kept = [*(c for c in POSE_COLUMNS if c in table.columns), "index", "status", *loads]
-    return table[kept].rename(columns=loads).assign(compartment=name)
+    columns = [*(c for c in POSE_COLUMNS if c in table.columns), "index", "status", *loads]
+    return table[columns].rename(columns=loads).assign(compartment=name)

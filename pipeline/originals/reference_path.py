@@ -117,9 +117,9 @@ def reference_path(config: Config, model: SurfaceContact, start: Pose) -> Refere
     bearing = {"femoral": model.femur.vertices, "tibial": model.tibia.vertices}
     _warn_of_ligaments(far_attachments(ligaments, bearing))
     table = config.space.path.kind == "table"
-    found = tabulated_path(config.space.path) if table else _settled_path(config, model, start)
-    _warn_of_ligaments(unfit_strains(ligaments, found.poses(found.flexion)))
-    return found
+    path = tabulated_path(config.space.path) if table else _settled_path(config, model, start)
+    _warn_of_ligaments(unfit_strains(ligaments, path.poses(path.flexion)))
+    return path
 
 
 def _warn_of_ligaments(text: str) -> None:
@@ -198,9 +198,9 @@ class _Settling:
 
     def _both_ways(self, flexions: list[float]) -> list[Pose]:
         first, known = _first_rest(self, flexions)
-        at = flexions.index(known)
+        index = flexions.index(known)
         poses = {known: first}
-        for order in (flexions[at + 1 :], flexions[:at][::-1]):
+        for order in (flexions[index + 1 :], flexions[:index][::-1]):
             pose = first
             for flexion in order:
                 try:
@@ -227,11 +227,11 @@ def neutral_position(config: Config, model: SurfaceContact, start: Pose) -> tupl
     furthest = _FROM_MIDDLE * (starts[-1].anterior - starts[0].anterior)
     try:
         try:
-            rest = free.from_pose(low, start)
+            rest_pose = free.from_pose(low, start)
         except EquilibriumError:
-            rest, _ = _first_rest(free, [low])
-        if abs(rest.anterior - middle.anterior) <= furthest:
-            return rest, ""
+            rest_pose, _ = _first_rest(free, [low])
+        if abs(rest_pose.anterior - middle.anterior) <= furthest:
+            return rest_pose, ""
         where = "so far from the middle of the plateaus that the femur slides off in gait"
     except EquilibriumError as error:
         if error.loose != "anterior":

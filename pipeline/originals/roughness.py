@@ -79,8 +79,8 @@ def _coarse(knee: KneeConfig, body: str, mesh: TriangleMesh, placement: Pose) ->
 @lru_cache(maxsize=2)
 def _decimated(mesh: TriangleMesh, *, smooth: bool = False) -> TriangleMesh:
     # The steps of a segmentation would stay, and point their springs in all directions.
-    own = smoothed(coarse_copy(mesh, _MANY), 1e-6 * _SMOOTH_UM).mesh if smooth else mesh
-    return decimate(own, _DEVIATION, fewest=_FEW).mesh
+    surface = smoothed(coarse_copy(mesh, _MANY), 1e-6 * _SMOOTH_UM).mesh if smooth else mesh
+    return decimate(surface, _DEVIATION, fewest=_FEW).mesh
 
 
 #: Roughness up to which peak pressures of coupled springs count as those of a smooth surface [1]:
@@ -136,8 +136,8 @@ def loaded_patches(
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
     """Return the RMS logarithm of ratios of peak pressures of coupled springs [1]; None untold."""
     contact, near = _coupled(config.contact), patches.of(surfaces)
-    found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]
-    by_peak, by_force = np.log(found[1] / found[0]).T
+    loads = [_loads(build_bed(contact, patch), patches.poses) for patch in (near, _fitted(near))]
+    by_peak, by_force = np.log(loads[1] / loads[0]).T
     changes = by_peak - _EXPONENT * by_force
     known = changes[np.isfinite(changes)]
     if len(known) < _LEAST * len(changes):
@@ -147,10 +147,10 @@ def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) ->
 
 def _coupled(contact: ContactConfig) -> ContactConfig:
     """Return the layers as coupled springs; parameters of another law have no effect."""
-    own: dict[str, Any] = {"model": DEFAULT_MODEL, "law": "coupled", "surface": "curved"}
+    keys: dict[str, Any] = {"model": DEFAULT_MODEL, "law": "coupled", "surface": "curved"}
     if contact.femur_layer is not None:
-        own["femur_layer"] = contact.femur_layer.model_copy(update={"law": "coupled"})
-    return contact.model_copy(update=own)
+        keys["femur_layer"] = contact.femur_layer.model_copy(update={"law": "coupled"})
+    return contact.model_copy(update=keys)
 
 
 def _within(mesh: TriangleMesh, points: FloatArray) -> NDArray[np.bool_]:
@@ -179,20 +179,20 @@ def _poses(space: SampleSpace) -> list[Pose]:
 
 def _loaded(bed: ElasticFoundation, poses: list[Pose], load: float) -> list[tuple[Pose, str]]:
     """Return poses at which a compartment of a bed carries a load [N], and the compartment."""
-    found = []
+    loaded_poses = []
     for name in bed.compartment_names:
         for pose in poses:
             with suppress(PoseError):
-                found.append((pose_at_load(bed, pose, name, load).pose, name))
-    return found
+                loaded_poses.append((pose_at_load(bed, pose, name, load).pose, name))
+    return loaded_poses
 
 
 def _loads(bed: ElasticFoundation, poses: list[tuple[Pose, str]]) -> FloatArray:
     """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN without an answer."""
-    found = np.full((len(poses), 2), np.nan)
-    for row, (pose, name) in zip(found, poses, strict=True):
+    results = np.full((len(poses), 2), np.nan)
+    for row, (pose, name) in zip(results, poses, strict=True):
         with suppress(PoseError):
             loads = bed.compartment_loads(pose, name)[0]
             if loads[AXIAL_FORCE] > 0.0:
                 row[:] = loads[PEAK_PRESSURE], loads[AXIAL_FORCE]
-    return found
+    return results

@@ -125,8 +125,8 @@ def build_law(
 
 def layer_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     """Return the law of one layer of a thickness [m], a number or one per tibial vertex (V,)."""
-    modulus, own = 1e6 * layer.youngs_modulus_MPa, layer.own_parameters
-    return LAWS[layer.law](modulus, layer.poissons_ratio, thickness, **own)
+    modulus, parameters = 1e6 * layer.youngs_modulus_MPa, layer.own_parameters
+    return LAWS[layer.law](modulus, layer.poissons_ratio, thickness, **parameters)
 
 
 def bed_digest(model: ElasticFoundation) -> str:
@@ -139,8 +139,8 @@ def bed_digest(model: ElasticFoundation) -> str:
     content.update(model.compartments.tobytes())
     settings = f"{model.surface} {model.conservative} {model.search_depth!r}"
     content.update(settings.encode())
-    for part in _law_parts(model.law):
-        content.update(part)
+    for chunk in _law_parts(model.law):
+        content.update(chunk)
     return content.hexdigest()
 
 

@@ -100,20 +100,20 @@ class TableOriginal(PoseLoads):
         candidates, held_out = [], []
         seeds = generators([validation.seed, _SPLIT]), generators(config.run.seed)
         for (name, of_split), (_, of_first) in zip(*seeds, strict=True):
-            own = rows[rows["compartment"] == name][list(CANDIDATE_COLUMNS)]
+            samples = rows[rows["compartment"] == name][list(CANDIDATE_COLUMNS)]
             needed = validation.points + design.first
-            if len(own) <= needed:
+            if len(samples) <= needed:
                 raise TableError(
                     f"{self.name}: needs more than {needed} {name} rows in the sample "
-                    f"space (validation.points + design.first), found {len(own)}; reduce "
+                    f"space (validation.points + design.first), found {len(samples)}; reduce "
                     "these keys, or widen [space]"
                 )
-            order = of_split.permutation(len(own))
-            held_out.append(own.iloc[np.sort(order[: validation.points])])
-            kept = own.iloc[np.sort(order[validation.points :])]
-            first = np.zeros(len(kept), dtype=bool)
-            first[of_first.permutation(len(kept))[: design.first]] = True
-            candidates.append(kept.assign(first=first))
+            order = of_split.permutation(len(samples))
+            held_out.append(samples.iloc[np.sort(order[: validation.points])])
+            training = samples.iloc[np.sort(order[validation.points :])]
+            first = np.zeros(len(training), dtype=bool)
+            first[of_first.permutation(len(training))[: design.first]] = True
+            candidates.append(training.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
     def describe(self, space: SampleSpace) -> FromTable:
@@ -159,14 +159,18 @@ def completed(config: Config) -> Config:
     count = int(rows.groupby("compartment").size().min())
     held_out = max(20, round(_HELD_OUT_PART * count))
     validation = _filled(config.validation, {"points": min(config.validation.points, held_out)})
-    left = int(rows.groupby("compartment").size().max()) - validation.points
+    training_rows = int(rows.groupby("compartment").size().max()) - validation.points
     design, settings = config.design, config.surrogate
-    if left <= _MOST_FOR_KRIGING:
+    if training_rows <= _MOST_FOR_KRIGING:
         # Kriging tells the errors of the rows, and smooths; a compressed form would add its own.
         settings = _filled(settings, {"family": "kriging"})
     first = min(design.first, max(10, (count - validation.points) // 2))
-    few = left <= _MOST_FOR_KRIGING or settings.family != "kriging"
-    numbers = {"candidates": left, "first": first, "budget": 0 if few else _MOST_FOR_KRIGING}
+    few = training_rows <= _MOST_FOR_KRIGING or settings.family != "kriging"
+    numbers = {
+        "candidates": training_rows,
+        "first": first,
+        "budget": 0 if few else _MOST_FOR_KRIGING,
+    }
     kriging = _filled(settings.kriging, {"nugget": _NUGGET, "starts": _STARTS})
     return config.model_copy(
         update={

@@ -142,9 +142,9 @@ def propose_alignment(
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
         side, reason = named_side, "as stated"
-        shape, found = _side(lead, tibia, tibia_mesh, None)
+        shape, clues = _side(lead, tibia, tibia_mesh, None)
         if shape not in (None, side):
-            reason += f"; but the shape says {shape} ({found.reason}): check the side and the files"
+            reason += f"; but the shape says {shape} ({clues.reason}): check the side and the files"
         evidence = Evidence("sure", reason)
     else:
         side, evidence = _side(lead, tibia, tibia_mesh, named_side)
@@ -188,9 +188,9 @@ def check_placed(meshes: Mapping[str, TriangleMesh]) -> list[str]:
 
     Raises `InputError` if both are not the surfaces of one knee, such as a single condyle.
     """
-    found = check_surfaces(meshes)
-    report_findings([finding for finding in found if finding.is_error])
-    return [finding.text for finding in found]
+    findings = check_surfaces(meshes)
+    report_findings([finding for finding in findings if finding.is_error])
+    return [f.text for f in findings]
 
 
 def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
@@ -201,19 +201,17 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     for mesh in meshes.values():
         # The shaft of a bone may be longer than a knee, and open; loose pieces are left out.
         known = ("scale", "hole") if is_long(mesh) else ("hole",)
-        report_findings(
-            [found for found in check_mesh(mesh) if found.is_error and found.code not in known]
-        )
+        report_findings([f for f in check_mesh(mesh) if f.is_error and f.code not in known])
     report_findings(check_same(meshes))
     _check_plateaus(meshes)
     shapes, holes = dict(meshes), list[Finding]()
     for body in meshes:
         # A body without a bearing surface is checked as a whole, which tells what it is instead.
         with suppress(MeshError):
-            found = bearing_of(meshes, body)
-            shapes[body] = meshes[body] if found.kind == SOLID else found.mesh
+            bearing = bearing_of(meshes, body)
+            shapes[body] = meshes[body] if bearing.kind == SOLID else bearing.mesh
             mesh = meshes[body]
-            bears = None if found.kind == OPEN else vertices_of(found.mesh, mesh)
+            bears = None if bearing.kind == OPEN else vertices_of(bearing.mesh, mesh)
             holes += hole_findings(mesh, bears)
     report_findings([finding for finding in holes if finding.is_error])
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
@@ -254,8 +252,8 @@ def placed_parts(
     """
     placed = {}
     for body, frame in alignment.frames.items():
-        own = meshes[body]
-        mesh = TriangleMesh(frame.of(own.vertices), own.faces, own.name)
+        file_mesh = meshes[body]
+        mesh = TriangleMesh(frame.of(file_mesh.vertices), file_mesh.faces, file_mesh.name)
         mesh = mesh.mirrored() if side == "left" else mesh
         bears = alignment.surfaces[body] == "bearing"
         placed[body] = bearing_part(mesh, body) if bears else BearingPart(mesh, mesh)
@@ -265,11 +263,11 @@ def placed_parts(
 def frame_keys(frame: AnatomicalFrame) -> dict[str, Any]:
     """Return the keys axes, rotation_deg and origin_mm of [knee.femur] or [knee.tibia]."""
     axes = _nearest_axes(frame.rotation)
-    rest = Rotation.from_matrix(frame.rotation @ axes.T).as_euler("xyz", degrees=True)
+    angles = Rotation.from_matrix(frame.rotation @ axes.T).as_euler("xyz", degrees=True)
     # Adding 0 turns -0.0 into 0.0.
     return {
         "axes": [_name(row) for row in axes],
-        "rotation_deg": (np.round(rest, _DIGITS) + 0.0).tolist(),
+        "rotation_deg": (np.round(angles, _DIGITS) + 0.0).tolist(),
         "origin_mm": (np.round(1e3 * frame.origin, _DIGITS) + 0.0).tolist(),
     }
 
@@ -280,7 +278,7 @@ def frame_words(frame: AnatomicalFrame) -> list[str]:
     turn, origin = (", ".join(f"{v:.1f}" for v in keys[k]) for k in ("rotation_deg", "origin_mm"))
     return [
         f"frame: axes {','.join(keys['axes'])} turned by ({turn}) deg, origin at ({origin}) mm",
-        *(f"{what} ({found.certainty}): {found.reason}" for what, found in frame.evidence.items()),
+        *(f"{what} ({clues.certainty}): {clues.reason}" for what, clues in frame.evidence.items()),
     ]
 
 
@@ -410,11 +408,11 @@ def _side(
         return named_side, Evidence("sure", "from the file names")
     certainty = "sure" if agreeing and abs(sum(scores)) > _CERTAIN else "likely"
     sign, medial = (1.0, "left") if shape == "right" else (-1.0, "right")
-    found = [
+    reasons = [
         *([f"{_PLATEAU} is on the {medial}"] if sign * plateaus > _LIKELY else []),
         *([lead.words.format(side=shape)] if sign * lead.score > _LIKELY else []),
     ]
-    reason = " and ".join(found)
+    reason = " and ".join(reasons)
     if named_side not in (None, shape):
         if certainty == "sure":
             raise InputError(

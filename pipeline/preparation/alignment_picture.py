@@ -128,9 +128,9 @@ def _drawn(body: str, part: BearingPart) -> dict[str, TriangleMesh]:
     away = tree.query(whole.centroids, distance_upper_bound=edge)[0]
     low, high = near.min(axis=0) - _AWAY, near.max(axis=0) + _AWAY
     inside = ((low < whole.centroids) & (whole.centroids < high)).all(axis=1)
-    rest = np.isinf(away) & inside
-    if rest.any():
-        surfaces[f"{body} left out"] = selected(whole, rest)
+    left_out = np.isinf(away) & inside
+    if left_out.any():
+        surfaces[f"{body} left out"] = selected(whole, left_out)
     return surfaces
 
 
@@ -175,8 +175,8 @@ def _draw(
     for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
         _draw_axes(axes, 1e3 * origin @ projection, 1e3 * _ARROW * projection, colour)
     if cross is not None:
-        at = (1e3 * cross @ projection).tolist()
-        axes.plot(*at, marker="x", markersize=14.0, markeredgewidth=3.0, color="magenta")
+        place = (1e3 * cross @ projection).tolist()
+        axes.plot(*place, marker="x", markersize=14.0, markeredgewidth=3.0, color="magenta")
     axes.autoscale_view()
     axes.margins(0.08)
 

@@ -36,15 +36,15 @@ def _bearing(femur: TriangleMesh, tibia: TriangleMesh, body: str) -> FoundBearin
     """Return the bearing surface of a body; as `bearing_of`."""
     pair = (femur, tibia) if body == "femur" else (tibia, femur)
     try:
-        found = FINDERS[body](*pair)
+        bearing = FINDERS[body](*pair)
     except MeshError:
         _check_exchanged(femur, tibia, 0.0)
         raise
-    if body == "femur" and found.frame is not None:
-        radius = _condyle_radius(found.mesh, found.frame)
+    if body == "femur" and bearing.frame is not None:
+        radius = _condyle_radius(bearing.mesh, bearing.frame)
         if radius < _SMALL_RADIUS:  # the end of a tibial bone may look like two small condyles
             _check_exchanged(femur, tibia, radius)
-    return found
+    return bearing
 
 
 def _check_exchanged(femur: TriangleMesh, tibia: TriangleMesh, radius: float) -> None:

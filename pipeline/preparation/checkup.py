@@ -68,7 +68,7 @@ def check_study(
             )
         elif not findings.has_errors:
             figures = _check_knee(config, findings, deep=deep)
-    named = [replace(each, text=of_configuration(each.text, file)) for each in findings.ordered()]
+    named = [replace(f, text=of_configuration(f.text, file)) for f in findings.ordered()]
     return named, figures
 
 
@@ -106,8 +106,8 @@ def _check_knee(config: Config, findings: Findings, *, deep: bool) -> dict[str, 
 def _check_rows(config: Config, original: TableOriginal, findings: Findings) -> None:
     """Check the rows of a table that replaces the original model."""
     rows = original.rows
-    for name, own in rows.groupby("compartment"):
-        check_bounds(config, loads_of(own), str(name), findings)
+    for name, samples in rows.groupby("compartment"):
+        check_bounds(config, loads_of(samples), str(name), findings)
     findings.note("[original]", f"{config.original.file}: {counted(len(rows), 'usable row')}")
 
 

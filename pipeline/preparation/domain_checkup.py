@@ -148,8 +148,8 @@ def _mean_seconds(config: Config, knee: Knee, table: pd.DataFrame) -> float:
     """Return the mean time of an evaluation of a compartment [s], in some samples of the domain."""
     rows = table[~table["corner"]].groupby("compartment").head(_TIMED)
     begun = time.perf_counter()
-    found = evaluate_rows(knee.model, rows, config.design.follow)
-    return (time.perf_counter() - begun) / max(int(found["evaluations"].sum()), 1)
+    results = evaluate_rows(knee.model, rows, config.design.follow)
+    return (time.perf_counter() - begun) / max(int(results["evaluations"].sum()), 1)
 
 
 def _peak_pressures(
@@ -162,8 +162,8 @@ def _peak_pressures(
     flexion = np.degrees(space.path.flexion[peaks.argmax(axis=0)])
     largest = dict(zip(model.compartment_names, peaks.max(axis=0).tolist(), strict=True))
     words = [
-        f"{name} {peak:.3g} MPa at {at:.0f} deg"
-        for (name, peak), at in zip(largest.items(), flexion, strict=True)
+        f"{name} {peak:.3g} MPa at {angle:.0f} deg"
+        for (name, peak), angle in zip(largest.items(), flexion, strict=True)
     ]
     force = config.space.path.axial_force_N
     findings.note(
@@ -192,9 +192,9 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
             reason = str(row["reason"])
             # A flag, which begins with the compartment, names its fault and remedy.
             if not reason.startswith(f"{name}: "):
-                at = Pose.from_array(poses[failed.index[0]])
+                pose = Pose.from_array(poses[failed.index[0]])
                 reason += ": " + (
-                    likely_fault(knee.quick, at, name)
+                    likely_fault(knee.quick, pose, name)
                     or "the surfaces miss each other there: check frames and range of flexion"
                 )
             findings.error(
@@ -212,9 +212,9 @@ def _draws(config: Config, knee: Knee, space: SampleSpace, count: int) -> pd.Dat
     inside = unit_design("sobol", count, 6, np.random.default_rng(0))
     unit = np.concatenate([np.hstack([middle, half, middle]), inside])
     poses, load = space.draw(unit, config.design.load_spread)
-    parts = [_evaluated(knee, poses, load, name) for name in config.knee.compartments]
+    tables = [_evaluated(knee, poses, load, name) for name in config.knee.compartments]
     corner = np.arange(len(unit)) < len(half)
-    return pd.concat([part.assign(corner=corner) for part in parts], ignore_index=True)
+    return pd.concat([table.assign(corner=corner) for table in tables], ignore_index=True)
 
 
 def _check_draws(
@@ -286,11 +286,11 @@ def _check_roughness(config: Config, space: SampleSpace, findings: Findings) -> 
         warnings.simplefilter("ignore")  # given when the contact model was built
         surfaces = load_surfaces(config)
         patches = loaded_patches(config, surfaces, space)
-        found = None if patches is None else roughness(config, surfaces, patches)
-    if found is None:
+        rms = None if patches is None else roughness(config, surfaces, patches)
+    if rms is None:
         return
-    text = f"ridges of the meshes change the peak pressures by {100.0 * found:.2g} %"
-    if found <= SMOOTH:
+    text = f"ridges of the meshes change the peak pressures by {100.0 * rms:.2g} %"
+    if rms <= SMOOTH:
         findings.note("[knee]", text)
         return
     findings.warning(

@@ -50,7 +50,7 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
     if prepared is not None:
         before = [Stage(prepared.stage, seconds=preparation_s, alone=True)]
         gait += prepared.coarser * preparation_s
-    each = per_load if design.follow == "load" else 1.0
+    per_sample = per_load if design.follow == "load" else 1.0
     parts = len(config.knee.compartments)
     stages = [
         Stage("surfaces and contact model", seconds=2.0),
@@ -66,7 +66,7 @@ def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.
             Stage("c: surrogates", seconds=parts * _fit(config, design.family, known)),
             Stage("d: predicted loads of the other candidates", seconds=2e-4 * design.candidates),
             Stage("e: candidates within the bounds of gait", seconds=0.1),
-            Stage("f: evaluations of kept candidates", parts * added, each, 2e-3 * added),
+            Stage("f: evaluations of kept candidates", parts * added, per_sample, 2e-3 * added),
         ]
         known += added
     if design.gait_samples:
@@ -100,8 +100,8 @@ def _fit(config: Config, family: str, samples: int) -> float:
         return _KRIGING[0] + _KRIGING[1] * samples**3
     if family == "network":
         settings = config.surrogate.network
-        each = _STEP[0] + _STEP[1] * settings.hidden**2
-        return each * settings.networks * settings.steps
+        step_time = _STEP[0] + _STEP[1] * settings.hidden**2
+        return step_time * settings.networks * settings.steps
     if family == "auto" and samples <= MOST_FOR_KRIGING:
         return _fit(config, "kriging", samples) + _SPLINES[0]
     if family in ("auto", "spline"):

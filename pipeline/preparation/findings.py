@@ -54,9 +54,9 @@ class Findings:
     @contextmanager
     def hearing(self, about: str) -> Iterator[None]:
         """Make findings of the warnings of a block; the warnings are given anyway."""
-        with heard_warnings() as told:
+        with heard_warnings() as texts:
             yield
-        for text in told:
+        for text in texts:
             self.warning(about, text)
 
     @property

@@ -95,13 +95,13 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
     keys = {"youngs_modulus_MPa": "--modulus-MPa", "poissons_ratio": "--poissons-ratio"}
     if not meshes.bones:  # `cover_bones` states the thickness of these
         keys["thickness_mm"] = "--thickness-mm"
-    left = [key for key in keys if key not in contact]
-    if not left:
+    unstated = [key for key in keys if key not in contact]
+    if not unstated:
         return []
-    values = ", ".join(f"{key} = {usual[key]}" for key in left)
-    options = ", ".join(keys[key] for key in left)
+    values = ", ".join(f"{key} = {usual[key]}" for key in unstated)
+    options = ", ".join(keys[key] for key in unstated)
     assumed = [f"assumed: {values}, typical of {material}; state {options}"]
-    if "thickness_mm" in left and len(meshes.shells) == len(BODIES):
+    if "thickness_mm" in unstated and len(meshes.shells) == len(BODIES):
         femur, tibia = (1e3 * thickness for thickness in meshes.shells)
         assumed.append(
             f"thickness_mm is the sum of both layers: closed shells of {femur:.1f} and {tibia:.1f} "

@@ -50,16 +50,16 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
             patches = loaded_patches(config, surfaces, sample_space(config, path))
-            found = None if patches is None else roughness(config, surfaces, patches)
+            rms = None if patches is None else roughness(config, surfaces, patches)
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")
-        if patches is None or found is None:
+        if patches is None or rms is None:
             return _linear("the roughness of the surfaces is not known: few poses carry the load")
-        if found <= SMOOTH:
+        if rms <= SMOOTH:
             return LawChoice(
-                "coupled", 0.0, (f"{_COUPLED}; {_smooth_words(found)}, which is little",)
+                "coupled", 0.0, (f"{_COUPLED}; {_smooth_words(rms)}, which is little",)
             )
-        return _smoothed(config, surfaces, patches, found)
+        return _smoothed(config, surfaces, patches, rms)
 
 
 def _smoothed(
@@ -114,10 +114,10 @@ def _trial(
     )
     labels = compartment_labels(config.knee, tibia.mesh)
     moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh, compartments=labels)
-    found = roughness(config, moved, patches)
+    rms = roughness(config, moved, patches)
     assert femur.smoothed is not None
     assert tibia.smoothed is not None
-    return _Trial(femur.smoothed, tibia.smoothed, np.nan if found is None else found)
+    return _Trial(femur.smoothed, tibia.smoothed, np.nan if rms is None else rms)
 
 
 def _smooth_words(found: float) -> str:

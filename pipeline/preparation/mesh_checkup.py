@@ -143,7 +143,7 @@ def _check_compartments(tibia: TriangleMesh, split: Any, findings: Findings) -> 
     labels = findings.attempt(key, compartments_of, tibia, split)
     if labels is None:
         return
-    areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
+    areas = [1e6 * float(tibia.areas[labels == label].sum()) for label in (MEDIAL, LATERAL)]
     across = tibia.centroids[:, 2]
     border = 0.5e3 * (
         float(across[labels == MEDIAL].max()) + float(across[labels == LATERAL].min())

@@ -99,21 +99,21 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     `InputError` if a mesh or the material is not stated, a mesh cannot be read or is not a knee, or
     the shape leaves a question that no option answers.
     """
-    told: list[str] = []
+    guesses: list[str] = []
     files_of = _stated(options)
     axes = _stated_axes(options)
     read = {body: (files, load_raw_mesh(files)) for body, files in files_of.items()}
     keys: dict[str, dict[str, Any]] = {}
     for body, (files, raw) in read.items():
-        told.append(f"{body}: {raw.mesh.name}")
+        guesses.append(f"{body}: {raw.mesh.name}")
         for remark in raw.remarks:
-            told.append(f"{body}: {remark}")
+            guesses.append(f"{body}: {remark}")
         beside = [_beside(file, config.parent) for file in files]
-        unit = _unit(body, raw, options, told)
+        unit = _unit(body, raw, options, guesses)
         keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
-    meshes, repairs = _prepared(read, keys, options.repair_tolerance_mm, told)
+    meshes, repairs = _prepared(read, keys, options.repair_tolerance_mm, guesses)
     check_before_alignment(meshes)
-    material = options.material or _material(meshes, told)
+    material = options.material or _material(meshes, guesses)
     named_side = side_in_names(file for files, _ in read.values() for file in files)
     kinds: dict[str, str] = {}
     if axes is not None:
@@ -121,29 +121,29 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
         for body in BODIES:
             keys[body]["axes"] = list(axes)
         kinds = _kinds_in_file_frames(keys, meshes)
-        found, reason = options.side or named_side, "from the file names"
+        known_side, reason = options.side or named_side, "from the file names"
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
         alignment = _aligned(meshes, options, named_side, np.radians(slope), keys["femur"]["unit"])
-        notes = _anatomical_frames(keys, alignment, options, told)
-        found, reason = alignment.side, alignment.evidence.reason
-        placed = placed_parts(meshes, alignment, found or "right")
+        notes = _anatomical_frames(keys, alignment, options, guesses)
+        known_side, reason = alignment.side, alignment.evidence.reason
+        placed = placed_parts(meshes, alignment, known_side or "right")
         for doubt in check_placed({body: part.mesh for body, part in placed.items()}):
-            told.append(f"{WARNING}{doubt}")
+            guesses.append(f"{WARNING}{doubt}")
         kinds = alignment.kinds
         for body, kind in kinds.items():
             if kind != OPEN:
-                told.append(
+                guesses.append(
                     f"{body}: {kind}: only the bearing surface is used, that of the picture in "
                     "colour; check states its area"
                 )
-    side = _side(options, found, reason, told)
+    side = _side(options, known_side, reason, guesses)
     if repairs:
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
     bones = tuple(body for body in BODIES if material == "cartilage" and kinds.get(body) in BONY)
     closed = [meshes[b] for b in BODIES if material == "cartilage" and kinds.get(b) == SHELL]
     shells = tuple(t for mesh in closed if (t := shell_thickness(mesh)) is not None)
-    return MeshAnswers(material, keys, side, found is not None, told, notes, bones, shells)
+    return MeshAnswers(material, keys, side, known_side is not None, guesses, notes, bones, shells)
 
 
 def _stated(options: InitOptions) -> dict[str, tuple[Path, ...]]:
@@ -151,9 +151,9 @@ def _stated(options: InitOptions) -> dict[str, tuple[Path, ...]]:
     files, missing = {}, []
     for body in BODIES:
         names = [Path(f"{body}{extension}") for extension in EXTENSIONS]
-        own = getattr(options, body) or tuple([each for each in names if each.is_file()][:1])
-        files[body] = own
-        if not own:
+        chosen = getattr(options, body) or tuple([name for name in names if name.is_file()][:1])
+        files[body] = chosen
+        if not chosen:
             missing.append(f"--{body} FILE, the mesh of the {body}")
     if missing:
         raise _unstated(*missing, *([] if options.material else [_MATERIAL]))
@@ -201,16 +201,16 @@ def _prepared(
         paths = tuple(str(file.resolve()) for file in files)
         huge = len(raw.mesh.faces) > HUGE
         own_keys = {"decimate_um": _DECIMATE_UM} if huge else {}
-        found = mesh_of_files(paths, keys[body]["unit"], body, tolerance, **own_keys)
-        if found.deviation is not None:
+        file_mesh = mesh_of_files(paths, keys[body]["unit"], body, tolerance, **own_keys)
+        if file_mesh.deviation is not None:
             keys[body] |= own_keys
-            words = decimation_words(found.triangles, found.mesh, found.deviation)
+            words = decimation_words(file_mesh.triangles, file_mesh.mesh, file_mesh.deviation)
             told.append(f"{body}: {words}: decimate_um = {_DECIMATE_UM:g}")
-        mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)
-        repairs += [f"{body}: repaired: {text}" for text in found.repairs]
+        mesh = TriangleMesh(file_mesh.mesh.vertices, file_mesh.mesh.faces, name)
+        repairs += [f"{body}: repaired: {text}" for text in file_mesh.repairs]
         # Of both femurs, that of the tibia in use.
-        own, left_out = own_part(mesh, body, near, tolerance)
-        meshes[body] = coarse_copy(own, _FRAME)
+        body_mesh, left_out = own_part(mesh, body, near, tolerance)
+        meshes[body] = coarse_copy(body_mesh, _FRAME)
         near = meshes[body].centroid
         for text in left_out:
             told.append(f"{body}: {text}")
@@ -227,14 +227,17 @@ def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
     """
     if not answers.bones:
         return
-    each, reason = CARTILAGE_MM, f"{CARTILAGE_MM:g} mm, {_CARTILAGE_SOURCE}"
+    thickness, reason = CARTILAGE_MM, f"{CARTILAGE_MM:g} mm, {_CARTILAGE_SOURCE}"
     if len(answers.bones) == len(BODIES):
         stated = contact.get("thickness_mm")
         if isinstance(stated, float):
-            each, reason = 0.5 * stated, f"{0.5 * stated:g} mm, half of the thickness of the layer"
-        contact["thickness_mm"] = 2.0 * each
+            thickness, reason = (
+                0.5 * stated,
+                f"{0.5 * stated:g} mm, half of the thickness of the layer",
+            )
+        contact["thickness_mm"] = 2.0 * thickness
     for body in answers.bones:
-        answers.keys[body]["cartilage_mm"] = each
+        answers.keys[body]["cartilage_mm"] = thickness
         answers.notes[f"knee.{body}.cartilage_mm"] = (
             f"The file is a bone without cartilage, whose thickness is assumed: {reason}."
         )
@@ -278,12 +281,12 @@ def _beside(file: Path, folder: Path) -> str:
 
 def _unit(body: str, raw: RawMesh, options: InitOptions, told: list[str]) -> str:
     """Return the unit of a file: stated by the file, of its own option, of --unit, or guessed."""
-    own: str | None = getattr(options, f"{body}_unit")
+    stated: str | None = getattr(options, f"{body}_unit")
     if raw.unit is not None:
-        option = "" if own in (None, raw.unit) else f"; --{body}-unit {own} has no effect"
+        option = "" if stated in (None, raw.unit) else f"; --{body}-unit {stated} has no effect"
         told.append(f"{body}: unit {raw.unit}, stated by the file{option}")
         return raw.unit
-    guess, unit = guess_unit(raw.mesh), own or options.unit
+    guess, unit = guess_unit(raw.mesh), stated or options.unit
     if unit is not None:
         check_stated_unit(body, raw.mesh, unit, guess)
         return unit
@@ -361,7 +364,7 @@ def _anatomical_frames(
 
 def axes_of(text: str) -> tuple[str, ...]:
     """Return three signed axes from text such as "-x,y,-z"; `InputError` if it is not that."""
-    axes = tuple(part.strip() for part in text.split(","))
+    axes = tuple(axis.strip() for axis in text.split(","))
     if sorted(axis.removeprefix("-") for axis in axes) != ["x", "y", "z"]:
         raise InputError(
             f"--axes: expected x, y and z once each, with signs, such as -x,y,-z; found {text!r}"

@@ -27,27 +27,27 @@ def likely_fault(bed: SurfaceContact, pose: Pose, compartment: str) -> str:
     """
     if not isinstance(bed, ElasticFoundation):
         return ""
-    own = bed.compartments == bed.compartment_names.index(compartment)
+    in_compartment = bed.compartments == bed.compartment_names.index(compartment)
     for height in np.arange(pose.superior + _RANGE, pose.superior - _RANGE, -_STEP):
-        at = replace(pose, superior=float(height))
+        lowered = replace(pose, superior=float(height))
         try:
-            strain = bed.compartment_loads(at, compartment)[2][1]
+            strain = bed.compartment_loads(lowered, compartment)[2][1]
         except PoseError:
             return ""
         if strain > STRAIN_LIMIT:
-            return _at(bed, np.where(own, bed.spring_state(at).indentation, 0.0))
+            return _at(bed, np.where(in_compartment, bed.spring_state(lowered).indentation, 0.0))
     return ""
 
 
 def _at(bed: ElasticFoundation, depth: np.ndarray) -> str:
     order = np.argsort(-depth)
-    deepest, others = 1e3 * depth[order[0]], 1e3 * depth[order[min(_RANK, len(order) - 1)]]
+    deepest, around = 1e3 * depth[order[0]], 1e3 * depth[order[min(_RANK, len(order) - 1)]]
     x, y, z = 1e3 * bed.tibia.centroids[order[0]]
     place = f"at ({x:.0f}, {y:.0f}, {z:.0f}) mm of the tibial frame"
-    if deepest > _ALONE * others:
+    if deepest > _ALONE * around:
         return (
             f"{place}, springs are {deepest:.1f} mm deep where those around have at most "
-            f"{others:.1f} mm: likely a rounded edge, a spike or a further sheet of a mesh; look "
+            f"{around:.1f} mm: likely a rounded edge, a spike or a further sheet of a mesh; look "
             "at both meshes there"
         )
     return (

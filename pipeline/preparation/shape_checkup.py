@@ -63,11 +63,11 @@ def _of_all(shape: ShapeConfig, modes: ShapeModes) -> str:
     if modes.shares is None:
         return f"{counted(shape.count, 'given displacement')} of the meshes"
     variance = float(modes.deviations[0] ** 2 / modes.shares[0])
-    left = np.sqrt(max(0.0, 1.0 - float(modes.shares.sum())) * variance / modes.modes.shape[1])
+    residual = np.sqrt(max(0.0, 1.0 - float(modes.shares.sum())) * variance / modes.modes.shape[1])
     return (
         f"{counted(shape.count, 'knee')}: {counted(len(modes.modes), 'mode')} with "
         f"{modes.shares.sum():.1%} of the variance; what the other modes move is "
-        f"{1e3 * left:.2g} mm RMS"
+        f"{1e3 * residual:.2g} mm RMS"
     )
 
 

@@ -49,17 +49,17 @@ def judged(
 ) -> dict[str, int]:
     """Return how many samples of a compartment are flagged, feasible and wrong."""
     poses, truth = poses_of(rows), loads_of(rows)
-    found = surrogate.loads(poses, order=1)
-    loads, flagged = found.array, is_flagged(found.variables)
+    prediction = surrogate.loads(poses, order=1)
+    loads, flagged = prediction.array, is_flagged(prediction.variables)
     largest = float(surrogate.space.load[1])
     expected = surrogate.standard_error(poses)[:, :3]
     wrong = is_wrong(loads - truth, expected, largest)
-    kept = rows.index.isin(feasible(rows, feasibility).index)
+    is_feasible = rows.index.isin(feasible(rows, feasibility).index)
     return {
         "points": len(rows),
         "flagged": int(flagged.sum()),
-        "feasible": int(kept.sum()),
-        "feasible_flagged": int((flagged & kept).sum()),
+        "feasible": int(is_feasible.sum()),
+        "feasible_flagged": int((flagged & is_feasible).sum()),
         "wrong": int(wrong.sum()),
         "wrong_without_flag": int((wrong & ~flagged).sum()),
     }
@@ -121,15 +121,15 @@ def accuracy_of(files: RunFiles) -> Accuracy:
 
 def worst_load(figures: Figures, model: int = 0) -> stored.Figure:
     """Return the largest NRMSE of the six loads at a given pose; undefined is largest."""
-    found = figures.worst(of_model(AT_POSE, model), "nrmse", *WRENCH_COLUMNS)
-    assert found is not None  # `Validation` has them
-    return found
+    figure = figures.worst(of_model(AT_POSE, model), "nrmse", *WRENCH_COLUMNS)
+    assert figure is not None  # `Validation` has them
+    return figure
 
 
 def height_error(figures: Figures, statistic: str = "rmse", model: int = 0) -> stored.Figure | None:
     """Return the height error at a given load of the worse compartment, None if undefined."""
-    found = figures.worst(of_model(AT_LOAD, model), statistic, "height_m")
-    return None if found is None or found.value is None else found
+    figure = figures.worst(of_model(AT_LOAD, model), statistic, "height_m")
+    return None if figure is None or figure.value is None else figure
 
 
 def model_row(figures: Figures, model: int) -> dict[str, float | None]:

@@ -78,8 +78,8 @@ def _style(name: str, k: int) -> dict[str, Any]:
     """Return the style of the k-th line of a chart."""
     count = len(_COLOURS)
     dashed = (k + k // count) % 2 == 1
-    own = {"colour": _COLOURS[k % count], "dashed": dashed, "width": 1.6}
-    return own | _STYLES.get(name, {})
+    style = {"colour": _COLOURS[k % count], "dashed": dashed, "width": 1.6}
+    return style | _STYLES.get(name, {})
 
 
 def chart(
@@ -124,9 +124,9 @@ def cycle_chart(
     **settings: Any,
 ) -> Picture:
     """Return a chart of instants [%] and values (N,) [unit of `label`] over the gait cycle."""
-    instants = [np.asarray(at, dtype=np.float64) for at, _ in lines.values()]
-    shared = all(np.array_equal(at, instants[0]) for at in instants)
-    places = None if shared else {word: at for word, (at, _) in lines.items()}
+    instants = [np.asarray(percent, dtype=np.float64) for percent, _ in lines.values()]
+    shared = all(np.array_equal(percent, instants[0]) for percent in instants)
+    places = None if shared else {word: percent for word, (percent, _) in lines.items()}
     shown = lines_of({word: values for word, (_, values) in lines.items()}, places)
     return chart(
         name, text, "gait cycle [%]", label, shown, at=instants[0] if shared else None,
@@ -142,7 +142,7 @@ def parity_chart(
     label: str,
 ) -> Picture:
     """Return predicted over true values (N,) [any unit] by name, with the diagonal."""
-    values = np.concatenate([np.ravel(each) for each in (*truth.values(), *predicted.values())])
+    values = np.concatenate([np.ravel(series) for series in (*truth.values(), *predicted.values())])
     known = values[np.isfinite(values)]
     ends = [known.min(), known.max()] if known.size else [0.0, 1.0]
     diagonal = line("", ends, x=ends, colour=fig.GREY, width=1.0)

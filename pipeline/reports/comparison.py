@@ -27,7 +27,7 @@ def compare_runs(one: Path, other: Path) -> tuple[list[str], dict[str, Any]]:
     lines = [
         f"this: {one}; other: {other}",
         table[table.index.str.startswith("knee.")].to_string(float_format="{:.4g}".format),
-        *(f"{key}: {found['this']}, {found['other']}" for key, found in keys.items()),
+        *(f"{key}: {values['this']}, {values['other']}" for key, values in keys.items()),
         *(
             f"verdict of {folder}: {line.translate(ASCII)}"
             for folder, line in zip((one, other), verdicts, strict=True)

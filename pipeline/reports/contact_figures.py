@@ -55,14 +55,14 @@ def low_points(frames: Frames, poses: FloatArray) -> FloatArray:
     """
     middle = middle_of(frames.centre_m)
     used = frames.femur_vertices[np.unique(frames.femur_faces)]
-    found = np.full((len(poses), 2, 3), np.nan)
+    points = np.full((len(poses), 2, 3), np.nan)
     for k, pose in enumerate(map(Pose.from_array, poses)):
         placed = used @ pose.rotation_matrix.T + pose.translation
         for side in range(2):
             condyle = placed[(placed[:, 2] > middle) == bool(side)]
             if len(condyle) >= _NEAREST:
-                found[k, side] = _lowest(condyle)
-    return found
+                points[k, side] = _lowest(condyle)
+    return points
 
 
 def _lowest(points: FloatArray) -> FloatArray:
@@ -97,7 +97,7 @@ def _path_of_contact(frames: Frames) -> Picture:
         "path-of-contact", "Path of the centre of pressure on both plateaus", "lateral [mm]",
         "anterior [mm]", lines_of(y, x, width=2.6, along=frames.gait_percent), size=_MAP,
         equal=True, along="% of the cycle", title="Path of the centre of pressure",
-        outlines=[{"x": rounded(each[:, 2]), "y": rounded(each[:, 0])} for each in border],
+        outlines=[{"x": rounded(loop[:, 2]), "y": rounded(loop[:, 0])} for loop in border],
     )  # fmt: skip
 
 

@@ -60,8 +60,8 @@ def _implant_edge(files: RunFiles) -> float | None:
 
 def _flagged_percent(domain: dict[str, Any] | None) -> float | None:
     """Return the part of the feasible held-out poses with a flag, of the worse compartment [%]."""
-    parts = [] if domain is None else domain["compartments"].values()
-    shares = [percent(part["feasible_flagged"], part["feasible"]) for part in parts]
+    rows = [] if domain is None else domain["compartments"].values()
+    shares = [percent(row["feasible_flagged"], row["feasible"]) for row in rows]
     return max((share for share in shares if share is not None), default=None)
 
 

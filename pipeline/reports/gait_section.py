@@ -102,7 +102,7 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
         f"{side}_percent": percent(surrogate - original, original)
         for side, original, surrogate in zip(sides, *volumes.tolist(), strict=True)
     }
-    parts = [f"{model} {side}" for model in MODELS for side in COMPARTMENTS]
+    labels = [f"{model} {side}" for model in MODELS for side in COMPARTMENTS]
     return {
         **dict(zip(_CONSTANTS, constants.tolist(), strict=True)),
         "per_million_cycles": rows,
@@ -112,8 +112,8 @@ def wear_of(wear: WearOfCycle) -> dict[str, Any]:
         },
         "largest_cross_shear_ratio": wear.cross_shear.max(axis=1).tolist(),
         "footprint": {
-            part: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
-            for part, (area, x, _, z) in zip(parts, wear.footprint.reshape(4, 4), strict=True)
+            label: {"area_mm2": 1e6 * area, "anterior_mm": 1e3 * x, "lateral_mm": 1e3 * z}
+            for label, (area, x, _, z) in zip(labels, wear.footprint.reshape(4, 4), strict=True)
         },
     }
 

@@ -121,8 +121,8 @@ class RunFiles:
 
 def nearest_rows(cycle: pd.DataFrame, percent: FloatArray) -> pd.DataFrame:
     """Return the rows of a cycle that are nearest to instants (K,) [% of the cycle]."""
-    at = cycle["gait_percent"].to_numpy()
-    return cycle.iloc[[int(np.abs(at - instant).argmin()) for instant in percent]]
+    cycle_percent = cycle["gait_percent"].to_numpy()
+    return cycle.iloc[[int(np.abs(cycle_percent - instant).argmin()) for instant in percent]]
 
 
 def read_run(folder: Path) -> RunFiles:
@@ -233,12 +233,12 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
     if run.original.kind != kind or (run.triangles is not None) != modelled:
         raise damaged(folder / "run.json", f"expected a run of a {kind} as in config.toml")
     names = files.compartments
-    for file, found in (
+    for file, stated in (
         ("run.json", [name for name in run.counts if name != "total"]),
         ("validation.json", list(files.validation.parts)),
         ("knee.npz", names if files.knee is None else files.knee.compartments),
     ):
-        if tuple(found) != names:
+        if tuple(stated) != names:
             raise damaged(folder / file, f"expected the compartments {', '.join(names)}")
     if simulation is None:
         return

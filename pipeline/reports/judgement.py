@@ -99,11 +99,11 @@ def _report(folder: Path, header: Mapping[str, Any]) -> JudgedReport | None:
 
 def _of_contact_model(judged: Verdict) -> list[JudgedPart]:
     """Return the parts of a verdict by the findings on the contact model alone."""
-    own = [
+    by_part = [
         (part, [finding for finding in part.findings if finding.remedy in _OF_CONTACT_MODEL])
         for part in judged.parts
     ]
-    return [part_of(part.what, findings, part.sign) for part, findings in own if findings]
+    return [part_of(part.what, findings, part.sign) for part, findings in by_part if findings]
 
 
 def _next_is_of_contact_model(judged: Verdict) -> bool:
@@ -134,22 +134,22 @@ def stored_judgement(source: Path, model: str = "surrogate") -> Judgement | None
 
 def joint(judged: Mapping[str, Judgement | None]) -> Judgement | None:
     """Return the verdicts on several contacts, by their names, as one; None without any."""
-    known = {name: found for name, found in judged.items() if found is not None}
+    known = {name: verdict for name, verdict in judged.items() if verdict is not None}
     if not known:
         return None
     parts = [
         part.model_copy(update={"what": f"{name}: {part.what}", "text": f"{name}: {part.text}"})
-        for name, found in known.items()
-        for part in found.parts
+        for name, verdict in known.items()
+        for part in verdict.parts
     ]
-    worst = max(known.values(), key=lambda found: LEVELS.index(found.level))
+    worst = max(known.values(), key=lambda verdict: LEVELS.index(verdict.level))
     return _judgement(
-        ", ".join(found.run for found in known.values()),
+        ", ".join(verdict.run for verdict in known.values()),
         worst.model,
         parts,
         worst.next,
         [],
-        [text for found in known.values() for text in found.warnings],
+        [text for verdict in known.values() for text in verdict.warnings],
     )
 
 
@@ -159,10 +159,12 @@ def judgement_lines(found: Judgement | None) -> list[str]:
         return []
     of = f"{found.run}, original model" if found.model == "original" else found.run
     lines = [f"verdict of {of}: {ascii_line(found)}"]
-    told = found.warnings
-    lines += [f"warning of {found.run}: {text.translate(ASCII)}" for text in told[:_MOST]]
-    if len(told) > _MOST:
-        lines.append(f"{counted(len(told) - _MOST, 'more warning')} of {found.run}: see its report")
+    texts = found.warnings
+    lines += [f"warning of {found.run}: {text.translate(ASCII)}" for text in texts[:_MOST]]
+    if len(texts) > _MOST:
+        lines.append(
+            f"{counted(len(texts) - _MOST, 'more warning')} of {found.run}: see its report"
+        )
     if found.level == LEVELS[-1]:
         lines.append(
             f'do not use these results: {of} is marked "{found.level}"; {found.next.text}: '

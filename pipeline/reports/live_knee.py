@@ -141,32 +141,32 @@ def _memory(
     image: Image,
 ) -> dict[str, Any]:
     """Return addresses in the memory of the page, of a surrogate and a simulation."""
-    contact = PackedContact([part.packed for part in knee.parts])
-    compartments = [image.struct(part) for part in contact.parts]
+    contact = PackedContact([compartment.packed for compartment in knee.parts])
+    addresses = [image.struct(compartment) for compartment in contact.parts]
     trained = {
-        "parts": image.array(np.array(compartments)), "stops": 0,
+        "parts": image.array(np.array(addresses)), "stops": 0,
         "design": image.array(np.zeros(len(knee.parameters))),
         "scratch": image.room(contact.scratch),
     }  # fmt: skip
     bounds = Struct("step_limits", {**limits._asdict(), "sizes": len(limits.size)})
-    at = image.struct(problem.packed)
-    simulation, parts = (
-        image.read("simulation", at),
-        [image.read("compartment", each) for each in compartments],
+    problem_address = image.struct(problem.packed)
+    simulation, compartments = (
+        image.read("simulation", problem_address),
+        [image.read("compartment", address) for address in addresses],
     )
     names = ("reference", "offset", "stiffness")
     return {
         **trained,
         "trained": image.struct(Struct("trained", trained)),
-        "problem": at,
+        "problem": problem_address,
         "tableau": image.struct(RODAS5P),
         "limits": image.struct(bounds),
         "times": image.array(times),
         "pieces": simulation.pieces,
         "neutral": simulation.neutral.pieces,
         "fields": {name: getattr(type(simulation), name).offset for name in names},
-        "regressors": [list(part.parts) for part in parts],
-        "powers": parts[0].box.of_design,
+        "regressors": [list(compartment.parts) for compartment in compartments],
+        "powers": compartments[0].box.of_design,
         "regressor_size": ctypes.sizeof(STRUCTS_32["regressor"]),
     }
 
@@ -187,8 +187,8 @@ def _design(
     }
     if expected is not None:
         posteriors = [
-            [image.struct(packed_posterior(each, None)) for each in part.regressors if each.outputs]
-            for part in knee.parts
+            [image.struct(packed_posterior(r, None)) for r in compartment.regressors if r.outputs]
+            for compartment in knee.parts
         ]
         outputs = [r.outputs for r in knee.parts[0].regressors if r.outputs]
         content["expected"] = {**expected, "posteriors": posteriors, "outputs": outputs}
@@ -197,26 +197,26 @@ def _design(
 
 def _pressures(knee: ContactSurrogate, image: Image) -> list[dict[str, Any]]:
     """Return addresses of the pressure fields of a surrogate, none without fields."""
-    found = []
-    for own in () if knee.fields is None else knee.fields.by_name.values():
+    records = []
+    for field in () if knee.fields is None else knee.fields.by_name.values():
         law, layer = [], 0
-        if isinstance(own.response, SpringResponse):
-            law = [image.array(own.response.constants), image.array(own.response.law)]
+        if isinstance(field.response, SpringResponse):
+            law = [image.array(field.response.constants), image.array(field.response.law)]
         else:
-            layer = image.struct(own.response.packed)
-        found.append({
-            "places": len(own.bed),
-            "triangles": len(own.triangles),
-            "corners": len(own.corners),
-            "of_triangle": image.array(own.triangles),
-            "of_corner": image.array(own.corners),
-            "shares": image.array(own.shares),
-            "skin": image.struct(own.skin.packed),
-            "bed": image.array(own.bed),
+            layer = image.struct(field.response.packed)
+        records.append({
+            "places": len(field.bed),
+            "triangles": len(field.triangles),
+            "corners": len(field.corners),
+            "of_triangle": image.array(field.triangles),
+            "of_corner": image.array(field.corners),
+            "shares": image.array(field.shares),
+            "skin": image.struct(field.skin.packed),
+            "bed": image.array(field.bed),
             "layer": layer,
             "springs": law,
         })  # fmt: skip
-    return found
+    return records
 
 
 def _slider(
@@ -230,10 +230,10 @@ def _slider(
 
 
 def _design_sliders(knee: ContactSurrogate) -> list[dict[str, Any]]:
-    own = zip(knee.parameters.names, knee.parameters.low, knee.parameters.high, strict=True)
+    parameters = zip(knee.parameters.names, knee.parameters.low, knee.parameters.high, strict=True)
     return [
         _slider("design", name, head_of(name), "", low, high, 0.5 * (low + high))
-        for name, low, high in own
+        for name, low, high in parameters
     ]
 
 

@@ -91,8 +91,8 @@ def _by_part(rows: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str,
 
 def _sections(page: str) -> list[tuple[str, str]]:
     """Return anchor and title of the sections of a page, from their headings."""
-    found = re.findall(r'<section id="(\w+)">\s*<h2[^>]*>(.*?)</h2>', page)
-    return [(anchor, Markup(title).striptags()) for anchor, title in found]
+    headings = re.findall(r'<section id="(\w+)">\s*<h2[^>]*>(.*?)</h2>', page)
+    return [(anchor, Markup(title).striptags()) for anchor, title in headings]
 
 
 _ENVIRONMENT = Environment(

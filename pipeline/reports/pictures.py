@@ -49,17 +49,18 @@ def cycle_pictures(files: RunFiles, section: str) -> Iterator[Picture]:
 def peaks_picture(files: RunFiles) -> Picture:
     """Return the peak pressures of both models at the stored instants."""
     assert files.frames is not None
-    at = files.frames.gait_percent
+    instants = files.frames.gait_percent
     lines = []
     for name, cycle in files.cycles.items():
-        rows = nearest_rows(cycle, at)
+        rows = nearest_rows(cycle, instants)
         dashed: dict[str, Any] = {"dashed": True, "width": 1.2} if name == MODELS[1] else {}
         peaks = {side: 1e-6 * rows[c] for side, c in zip(COMPARTMENTS, PEAK_COLUMNS, strict=True)}
-        for each in lines_of(peaks, **dashed):
-            lines.append(each | {"name": f"{each['name']}, {name}"})
+        for curve in lines_of(peaks, **dashed):
+            lines.append(curve | {"name": f"{curve['name']}, {name}"})
     return chart(
         "peak-pressures", "Peak pressures over the gait cycle", "gait cycle [%]",
-        "peak pressure [MPa]", lines, size=(9.0, 2.2), at=at, range=[0.0, 100.0], from_zero=True,
+        "peak pressure [MPa]", lines, size=(9.0, 2.2), at=instants, range=[0.0, 100.0],
+        from_zero=True,
     )  # fmt: skip
 
 
@@ -78,8 +79,8 @@ def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:
     """Return the instant [% of the cycle] and the map of the highest peak; None without frames."""
     if (fields := files.fields) is None:
         return None
-    at, values = fields.frames.gait_percent, 1e-6 * fields.values
-    rows = nearest_rows(files.cycles[MODELS[0]], at)
+    instants, values = fields.frames.gait_percent, 1e-6 * fields.values
+    rows = nearest_rows(files.cycles[MODELS[0]], instants)
     peaks = 1e-6 * np.nan_to_num(rows[PEAK_COLUMNS].to_numpy(dtype=np.float64))
     k = int(peaks.max(axis=1).argmax())
     titles = [
@@ -87,9 +88,9 @@ def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:
         for name, peak in zip(COMPARTMENTS, peaks[k].tolist(), strict=True)
     ]
     text = (
-        f"Pressure on the tibial plateau at {number(at[k])} % of the gait cycle: "
+        f"Pressure on the tibial plateau at {number(instants[k])} % of the gait cycle: "
         f"peaks {', '.join(titles)}"
     )
     tibia = 1e3 * fields.frames.tibia_vertices, fields.frames.tibia_faces
     limit = float(values[k].max()) or 1.0
-    return float(at[k]), fig.plateau_map(text, tibia, values[k], limit, titles, "MPa")
+    return float(instants[k]), fig.plateau_map(text, tibia, values[k], limit, titles, "MPa")

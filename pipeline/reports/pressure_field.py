@@ -37,15 +37,15 @@ def vertex_pressures(
     is fitted to the triangles in contact of two rings. Outside the patch the value is negative,
     so that the edge of the patch cuts the triangles; its size has no other meaning.
     """
-    given = np.asarray(pressure, dtype=np.float64).T
+    pressures = np.asarray(pressure, dtype=np.float64).T
     corners: Any = csr_array(
         (np.ones(faces.size), (faces.reshape(-1), np.repeat(np.arange(len(faces)), 3))),
         shape=(len(vertices), len(faces)),
     )
-    on, count = (given > 0.0).astype(np.float64), corners.sum(axis=1)[:, None]
-    touching, most = corners @ on, max(float(given.max(initial=0.0)), _TINY)
-    inside, mean = touching == count, corners @ given / np.maximum(count, 1.0)
-    values = np.where(inside, mean, _planes(vertices, faces, corners, given, on))
+    on, count = (pressures > 0.0).astype(np.float64), corners.sum(axis=1)[:, None]
+    touching, most = corners @ on, max(float(pressures.max(initial=0.0)), _TINY)
+    inside, mean = touching == count, corners @ pressures / np.maximum(count, 1.0)
+    values = np.where(inside, mean, _planes(vertices, faces, corners, pressures, on))
     values = np.where(touching > 0.0, values, np.minimum(values, -_LEAST * most))
     return np.where(corners @ (corners.T @ touching) > 0.0, values, -most).T
 
@@ -104,11 +104,11 @@ def meet_peaks(
     values: FloatArray, compartments: Sequence[NDArray[np.int64]], peaks: FloatArray
 ) -> None:
     """Make `peaks` (K, C) the largest of values (K, V) [any unit] of each compartment."""
-    for row, found in zip(values, peaks, strict=True):
-        for own, peak in zip(compartments, found, strict=True):
-            if len(own) and peak > 0.0 and row[own].max() > 0.0:
-                top = own[row[own].argmax()]
-                row[own] = np.minimum(row[own], peak)
+    for row, row_peaks in zip(values, peaks, strict=True):
+        for vertices, peak in zip(compartments, row_peaks, strict=True):
+            if len(vertices) and peak > 0.0 and row[vertices].max() > 0.0:
+                top = vertices[row[vertices].argmax()]
+                row[vertices] = np.minimum(row[vertices], peak)
                 row[top] = peak
 
 

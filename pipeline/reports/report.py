@@ -216,9 +216,9 @@ def _tables(files: RunFiles, report: Report) -> dict[str, list[tuple[str, dict[s
             for finding in part.findings
         ],
         "layer": [
-            (name, {"of": words} | part[key])
-            for name, part in layer["compartments"].items()
-            for key, words in (("at_peak", "its peak"), ("rms", f"RMS of {part['poses']} poses"))
+            (name, {"of": words} | row[key])
+            for name, row in layer["compartments"].items()
+            for key, words in (("at_peak", "its peak"), ("rms", f"RMS of {row['poses']} poses"))
         ],
         "wear": [
             (name, worn["per_million_cycles"][name] | {"deepest_um": deepest})

@@ -39,9 +39,12 @@ def knee_tiles(knee: Mapping[str, Any] | None, layer: Mapping[str, Any] | None) 
     for side in COMPARTMENTS:
         if (peak := known.get(f"{side}_peak_pressure_MPa")) is not None:
             words = "largest over the cycle"
-            if layer and (found := layer["compartments"].get(side)):
-                own = number(found["layer_peak_pressure_MPa"], 2)
-                words = f"by {layer['model']}; the elastic layer: about {own} MPa{doubted(found)}"
+            if layer and (compartment := layer["compartments"].get(side)):
+                layer_peak = number(compartment["layer_peak_pressure_MPa"], 2)
+                words = (
+                    f"by {layer['model']}; the elastic layer: about {layer_peak} MPa"
+                    f"{doubted(compartment)}"
+                )
             yield Tile(f"Peak pressure, {side}", f"{peak} MPa", words)
     if (area := known.get("largest_area_mm2")) is not None:
         yield Tile("Contact area, largest", f"{area} mm²", "of both compartments")

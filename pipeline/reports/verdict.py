@@ -165,8 +165,8 @@ def _loads(evidence: Evidence) -> Iterator[RuleFinding]:
         yield _judged(held_out, "gait", f"not compared in gait, {words}", "rows")
     flags = evidence.flagged_percent
     if not evidence.simulated and flags is not None and (level := _level(flags, FLAGGED)):
-        told = f"{number(flags, 3)} % of the feasible poses have flags"
-        yield _unjudged(level, told, "samples")
+        text = f"{number(flags, 3)} % of the feasible poses have flags"
+        yield _unjudged(level, text, "samples")
     yield from _spacing(evidence, "force_percent", "the force at a given pose")
     if evidence.flagged:
         yield _unjudged(1, "the cycle leaves the trained domain", "domain")
@@ -215,10 +215,10 @@ def _model(layer: Mapping[str, Any] | None) -> tuple[list[RuleFinding], str]:
             return [_unjudged(1, words, "elements")], ""
         return [_judged(known, "layer", words, "elements")], "peak ±"
     findings = [
-        (_of_layer(name, part, layer), part["peak_pressure_MPa"])
-        for name, part in layer["compartments"].items()
+        (_of_layer(name, compartment, layer), compartment["peak_pressure_MPa"])
+        for name, compartment in layer["compartments"].items()
     ]
-    finding = max(findings, key=lambda each: (each[0].level, each[1]))[0]
+    finding = max(findings, key=lambda pair: (pair[0].level, pair[1]))[0]
     figure = finding.figure_percent
     sign = "" if figure is None else "peak +" if round(figure, 2) > 0.0 else "peak "
     return [finding], sign
@@ -303,7 +303,7 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
     check, nodes = command_line("check", _CONFIG), evidence.node_spacing
     mesh = ("see the size of the triangles, then refine the tibial mesh", check)
     if evidence.implant_edge_mm is not None and evidence.resolution:
-        across = min(found.across for found in evidence.resolution.values())
+        across = min(resolution.across for resolution in evidence.resolution.values())
         # Rounded down to a step of 0.05 mm, a tenth below what just suffices.
         edge = 0.05 * math.floor(18.0 * evidence.implant_edge_mm * across / evidence.least_across)
         pair = f"knee.implant.edge_mm={max(edge, _LEAST_SPACING_MM):.3g}"
