@@ -421,13 +421,13 @@ class Comak:
             flag = f"{time:g} s: not converged, {why}"
         if best is not None and best.error < self.settings.worst_tolerance:
             return best, f"{flag}; error of acceleration {best.error:.3g} (rad/s², m/s²)"
-        kept = previous._replace(
+        solution = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
             surplus=np.full(len(self._free), np.nan),
             loads=previous.loads or self.contacts.at(frame, previous.values).loads,
         )
-        return kept, f"{flag}; the solution of the previous frame is kept"
+        return solution, f"{flag}; the solution of the previous frame is kept"
 
     def _result(self, solutions: list[Solution], flags: tuple[str, ...]) -> ComakResult:
         plant, settings = self.plant, self.settings
