@@ -23,7 +23,7 @@ def of_configuration(text: str, file: Path) -> str:
     """Return a text whose commands name a configuration, quoted for a shell."""
     name = shlex.quote(str(file))
     # A function, since a replacement text would have its backslashes interpreted.
-    return re.sub(rf"({PROGRAM} [\w-]+ ){CONFIG}\b", lambda found: found[1] + name, text)
+    return re.sub(rf"({PROGRAM} [\w-]+ ){CONFIG}\b", lambda match: match[1] + name, text)
 
 
 def in_folder(text: str, folder: Path) -> str:

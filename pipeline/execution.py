@@ -47,9 +47,9 @@ def _of_memory(error: BaseException | None) -> Iterator[BaseException]:
 def memory_error_text(error: BaseException) -> str:
     """Return the message of an error of memory: what asked for memory, what is taken, the cure."""
     asked = " ".join(str(next(_of_memory(error), "")).split())
-    found = peak_memory()
+    peak = peak_memory()
     return (
-        f"out of memory{found}{f': {asked}' if asked else ''}; raise the limit (`ulimit -v`), "
+        f"out of memory{peak}{f': {asked}' if asked else ''}; raise the limit (`ulimit -v`), "
         "close other programs, or use fewer workers (`--set run.workers=1`), samples or triangles"
     )
 
@@ -112,12 +112,12 @@ class Execution:
 
     def map(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return `function(*job)` of every job, in order; raises as `results` does."""
-        found = {}
+        results = {}
         with bar(len(jobs), "fit", "fits") as shown:
             for position, result in self.results(function, jobs):
-                found[position] = result
+                results[position] = result
                 shown.update()
-        return [found[position] for position in range(len(jobs))]
+        return [results[position] for position in range(len(jobs))]
 
     def results(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], *shared: Any

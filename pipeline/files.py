@@ -55,8 +55,8 @@ def writing(path: Path) -> Iterator[None]:
 def check_present(folder: Path) -> None:
     """Raise a WriteError if a folder has vanished: `replacing` would make it anew."""
     if not folder.is_dir():
-        told = "the folder was removed or disconnected while the command ran"
-        raise WriteError(errno.ENOENT, told, str(folder))
+        reason = "the folder was removed or disconnected while the command ran"
+        raise WriteError(errno.ENOENT, reason, str(folder))
 
 
 @contextmanager

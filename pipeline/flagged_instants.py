@@ -51,14 +51,14 @@ def flagged_sentence(
     """
     if not flagged:
         return None
-    found = set(kinds)
-    keys = dict.fromkeys(key for kind, key in _KEYS.items() if kind in found)
+    present = set(kinds)
+    keys = dict.fromkeys(key for kind, key in _KEYS.items() if kind in present)
     steps = []
     if keys:
         steps.append(f"widen {', '.join(keys)} in the configuration of the run and train again")
-    if found & _ERRORS:
+    if present & _ERRORS:
         steps.append(f"train with more samples ({samples})")
-    if FlagKind.OUTSIDE_DESIGN in found:
+    if FlagKind.OUTSIDE_DESIGN in present:
         steps.append(f"train with more designs ({DESIGNS})")
     reason = "are outside the trained domain" if steps else "have flags"
     remedy = ", and ".join(steps) or "see the flags"

@@ -54,16 +54,16 @@ def silenced(*, quiet: bool = True) -> Iterator[None]:
 @contextmanager
 def heard_warnings() -> Iterator[list[str]]:
     """Yield a list that has the warnings of the block at its end; they are issued anyway."""
-    told: list[str] = []
+    texts: list[str] = []
     caught: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            yield told
+            yield texts
     finally:
-        told += dict.fromkeys(str(warning.message) for warning in caught)
-        for each in caught:
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        texts += dict.fromkeys(str(warning.message) for warning in caught)
+        for item in caught:
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
 
 
 @contextmanager
@@ -105,9 +105,9 @@ class Bar(tqdm):
         self._first = self._first or ((self.n, now) if n else None)
         if self.disable and now - self._told > _SILENCE:
             self._told = now
-            left = (self._steps - self.n) * (self.seconds_per_step or 0.0)
+            seconds_left = (self._steps - self.n) * (self.seconds_per_step or 0.0)
             things = self.unit if self.unit == "%" else f"{self.unit}s"
-            say(f"  {self.desc}: {self.n:.0f} of {self._steps:.0f} {things}{_left(left)}")
+            say(f"  {self.desc}: {self.n:.0f} of {self._steps:.0f} {things}{_left(seconds_left)}")
         return shown
 
     @property
@@ -178,23 +178,25 @@ class StageCounter:
 
     def measured(self, name: str, seconds: float) -> None:
         """State the time of a sample of a stage [s], known from earlier stages."""
-        if each := self.per_evaluation:
+        if evaluation_s := self.per_evaluation:
             self.stages = [
-                replace(stage, evaluations=seconds / each) if stage.name == name else stage
+                replace(stage, evaluations=seconds / evaluation_s) if stage.name == name else stage
                 for stage in self.stages
             ]
 
     def begin(self, name: str, detail: str = "") -> str:
         """Return the line that announces a stage; the detail follows the name."""
-        told = f"{name}: {detail}" if detail else name
+        heading = f"{name}: {detail}" if detail else name
         later = range(self._next, len(self.stages))
         place = next((k for k in later if self.stages[k].name == name), None)
         if place is None:
-            return told
-        self._next, left = place + 1, 0.0
-        if (each := self.per_evaluation) is not None:
-            left = sum(stage.expected(each, self.workers) for stage in self.stages[place:])
-        return f"[{place + 1}/{len(self.stages)}] {told}{_left(left)}"
+            return heading
+        self._next, time_left = place + 1, 0.0
+        if (evaluation_s := self.per_evaluation) is not None:
+            time_left = sum(
+                stage.expected(evaluation_s, self.workers) for stage in self.stages[place:]
+            )
+        return f"[{place + 1}/{len(self.stages)}] {heading}{_left(time_left)}"
 
 
 def _left(seconds: float) -> str:

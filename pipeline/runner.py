@@ -231,7 +231,7 @@ def _validate(
 
 def _held_out_errors(figures: Figures) -> str:
     """Return the errors of a surrogate on held-out samples, of the worse compartment, in a line."""
-    told = []
+    texts = []
     for about, statistic, columns, words in (
         (AT_POSE, "nrmse", WRENCH_COLUMNS, "% of the worst load at a pose"),
         (AT_POSE, "nrmse", ("peak_pressure_Pa",), "% of the peak pressure (RMS over range)"),
@@ -239,8 +239,8 @@ def _held_out_errors(figures: Figures) -> str:
     ):
         worst = figures.worst(about, statistic, *columns)
         if worst is not None and worst.value is not None:
-            told.append(f"{worst.displayed['value']:.2g} {words}")
-    return f"  errors on held-out samples: {', '.join(told)}"
+            texts.append(f"{worst.displayed['value']:.2g} {words}")
+    return f"  errors on held-out samples: {', '.join(texts)}"
 
 
 def _with_header(
@@ -278,10 +278,10 @@ def _with_fields(
     if original.model is None:
         raise StageError("[surrogate.fields]: a table has no pressure fields; remove the section")
     settings, seed = run.config.surrogate, run.config.run.seed
-    found = with_fields(knee, original.model, samples, settings, seed)
+    fitted = with_fields(knee, original.model, samples, settings, seed)
     inside = feasible(held_out, run.config.feasibility)
-    figures = field_figures(found, original.model, inside)
-    return replace(found, header={**found.header, "field_errors": figures})
+    figures = field_figures(fitted, original.model, inside)
+    return replace(fitted, header={**fitted.header, "field_errors": figures})
 
 
 def _provenance(
@@ -313,7 +313,7 @@ def _provenance(
 
 def _refuse_errors(findings: list[Finding]) -> None:
     """Raise `InputError` with the errors of the checks of a run."""
-    errors = [StoredFinding.of(found).words for found in findings if found.is_error]
+    errors = [StoredFinding.of(finding).words for finding in findings if finding.is_error]
     if errors:
         remedy = (
             f"{counted(len(errors), 'error')} of the study, as `check` reports: correct the study, "

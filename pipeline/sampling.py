@@ -39,10 +39,10 @@ def sample(
     InputError
         If no point of a compartment carries its load.
     """
-    found = {}
+    samples = {}
     for place, name in enumerate(model.compartment_names):
         rng = np.random.default_rng((seed, place))
         poses, loads = space.draw(unit_design("lhs", points, 6, rng))
         rows = evaluate_rows(model, candidate_table(poses, loads, name), "load")
-        found[name] = compartment_samples(rows[rows["status"] == OK])
-    return found
+        samples[name] = compartment_samples(rows[rows["status"] == OK])
+    return samples

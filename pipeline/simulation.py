@@ -311,13 +311,13 @@ def compare(
     """
     cycles, failures = dict[str, ModelCycle](), dict[str, str]()
     for name, make in models.items():
-        given = patch
-        if given is None:
+        patch_of_model = patch
+        if patch_of_model is None:
             measured = (c for c in cycles.values() if isinstance(c.model, SurfaceContact))
-            given = next((cycle.patch for cycle in measured), None)
+            patch_of_model = next((cycle.patch for cycle in measured), None)
         try:
             model = make()
-            cycle = ModelCycle(model, drive(model), law, given)
+            cycle = ModelCycle(model, drive(model), law, patch_of_model)
             cycle.outputs  # noqa: B018  # The wear may fail too.
         except FAILURES as error:
             failures[name] = " ".join(str(error).split())
@@ -332,8 +332,11 @@ def cycle_errors(truth: ModelCycle, other: ModelCycle) -> dict[str, float]:
     travel, wear = "anterior_range_mm", "total_wear_mm3_per_million_cycles"
 
     def worst(column: str) -> float:
-        found = [differences[f"{name}_{column}"] for name in COMPARTMENTS]
-        return max(100.0 * each.rms / max(each.peak, np.finfo(float).tiny) for each in found)
+        pair = [differences[f"{name}_{column}"] for name in COMPARTMENTS]
+        return max(
+            100.0 * difference.rms / max(difference.peak, np.finfo(float).tiny)
+            for difference in pair
+        )
 
     return {
         "gait_force_percent": worst("force_y_N"),
@@ -351,9 +354,9 @@ def flag_texts(result: SimulationResult) -> list[str]:
     """Return the flags of a simulation in words, with their share of the reported instants."""
     instants = len(result.time)
     return [
-        f"{each.flag} at {each.time:.3f} s, the first of {each.samples} instants "
-        f"({100.0 * each.samples / instants:.0f} % of the cycle)"
-        for each in result.flags
+        f"{flag.flag} at {flag.time:.3f} s, the first of {flag.samples} instants "
+        f"({100.0 * flag.samples / instants:.0f} % of the cycle)"
+        for flag in result.flags
     ]
 
 
@@ -422,19 +425,19 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
     """Return the outputs of a simulated cycle and its wear, in the order of `OUTPUTS`."""
     columns, waves, percent = result.columns(), cycle_waves(result), result.gait_percent
     values = {"area_max_mm2": 1e6 * columns["total_area_m2"].max()}
-    for part in COMPARTMENTS:
-        force = waves[f"{part}_force_N"]
-        values[f"{part}_force_peak_N"] = force.max()
-        values[f"{part}_force_mean_N"] = np.trapezoid(force, percent) / np.ptp(percent)
-        values[f"{part}_peak_pressure_MPa"] = 1e-6 * np.max(
-            np.nan_to_num(columns[f"{part}_peak_pressure_Pa"])
+    for compartment in COMPARTMENTS:
+        force = waves[f"{compartment}_force_N"]
+        values[f"{compartment}_force_peak_N"] = force.max()
+        values[f"{compartment}_force_mean_N"] = np.trapezoid(force, percent) / np.ptp(percent)
+        values[f"{compartment}_peak_pressure_MPa"] = 1e-6 * np.max(
+            np.nan_to_num(columns[f"{compartment}_peak_pressure_Pa"])
         )
     for name in _MOTIONS:
         for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
             values[name.replace("_", f"_{kind}_")] = statistic(waves[name])
     volumes = zip((*COMPARTMENTS, "total"), (*wear.volume, wear.total_volume), strict=True)
-    for part, volume in volumes:
-        values[f"{part}_wear_mm3_per_million_cycles"] = 1e9 * _MILLIONS * volume
+    for compartment, volume in volumes:
+        values[f"{compartment}_wear_mm3_per_million_cycles"] = 1e9 * _MILLIONS * volume
     return {name: float(values[name]) for name in OUTPUTS}
 
 
@@ -443,10 +446,10 @@ def model_errors(
 ) -> dict[str, float | None]:
     """Return the error of the `judged` contact model in values of outputs; None if unknown."""
     errors = {} if judged is None else {error.column: error for error in judged.errors}
-    found = {name: errors.get(outputs[name].column) for name in values}
+    by_output = {name: errors.get(outputs[name].column) for name in values}
     return {
         name: None if error is None else error.in_value(values[name])
-        for name, error in found.items()
+        for name, error in by_output.items()
     }
 
 

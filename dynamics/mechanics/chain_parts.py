@@ -160,7 +160,7 @@ class Chain:
 
     def __post_init__(self) -> None:
         of, count = f"chain {self.name}:", len(self.segments)
-        check_unique(f"{of} segments", [each.name for each in self.segments], some=True)
+        check_unique(f"{of} segments", [segment.name for segment in self.segments], some=True)
         if not self.joints:
             object.__setattr__(self, "joints", (Joint(),) * count)
         if len(self.joints) != count:

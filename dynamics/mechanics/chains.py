@@ -149,8 +149,8 @@ class Assembly:
     closures: tuple[PinClosure, ...] = ()
 
     def __post_init__(self) -> None:
-        check_unique("chains", [each.name for each in self.chains], some=True)
-        check_unique("links and closures", [each.name for each in (*self.links, *self.closures)])
+        check_unique("chains", [item.name for item in self.chains], some=True)
+        check_unique("links and closures", [item.name for item in (*self.links, *self.closures)])
         check_fields(self, gravity=(2,))
         _ = self.tree, self._ends  # raise here if a segment is wrong
 
@@ -158,13 +158,13 @@ class Assembly:
     def columns(self) -> tuple[str, ...]:
         """Names `chain.segment` of all segments."""
         return tuple(
-            f"{chain.name}.{each.name}" for chain in self.chains for each in chain.segments
+            f"{chain.name}.{segment.name}" for chain in self.chains for segment in chain.segments
         )
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the F free coordinates, such as "leg.thigh" and "pelvis base x"."""
-        moving = [each.name for each in self.chains if isinstance(each.base, FreeBase)]
+        moving = [chain.name for chain in self.chains if isinstance(chain.base, FreeBase)]
         names = (*self.columns, *(f"{name} base {axis}" for name in moving for axis in "xy"))
         return tuple(name for name, free in zip(names, self.free, strict=True) if free)
 
@@ -195,12 +195,12 @@ class Assembly:
         parent: list[int] = []
         place: list[complex] = []
         slides, bases = {}, []
-        for chain, part in self.parts():
+        for chain, span in self.parts():
             above, at = len(self.columns), 0j
             if isinstance(chain.base, FreeBase):
-                bases.append(part.start)
+                bases.append(span.start)
             elif isinstance(chain.base, Attachment):
-                above, at = self._carrier(chain, chain.base, part.start), complex(*chain.base.point)
+                above, at = self._carrier(chain, chain.base, span.start), complex(*chain.base.point)
             else:
                 at = complex(*np.asarray(chain.base))
             for segment, joint in zip(chain.segments, chain.joints, strict=True):
@@ -215,7 +215,7 @@ class Assembly:
         """Return the segment below an attached chain, whose first segment is that at `start`."""
         of = f"chain {chain.name}: base"
         carrier = self.index(of, (base.chain, base.segment))
-        (below,) = (each for each in self.chains if each.name == base.chain)
+        (below,) = (candidate for candidate in self.chains if candidate.name == base.chain)
         if carrier >= start or (chain.angles is not None and below.angles is None):
             # In some positions, no torque at the joint imposes absolute angles on a free carrier.
             raise InputError(
@@ -227,8 +227,8 @@ class Assembly:
     @cached_property
     def _masses(self) -> tuple[FloatArray, FloatArray, ComplexArray]:
         """Masses (N,) [kg], inertias (N,) [kg m²] and centres of mass (N,) [m]."""
-        segments = [each for chain in self.chains for each in chain.segments]
-        data = np.array([[each.mass, each.inertia, *each.centre] for each in segments])
+        segments = [segment for chain in self.chains for segment in chain.segments]
+        data = np.array([[segment.mass, segment.inertia, *segment.centre] for segment in segments])
         return data[:, 0], data[:, 1], as_complex(data[:, 2:])
 
     @cached_property
@@ -242,8 +242,8 @@ class Assembly:
     @cached_property
     def _passive(self) -> FloatArray:
         """Stiffness, damping and neutral position of the joints, (3, N)."""
-        joints = [each for chain in self.chains for each in chain.joints]
-        laws = np.array([[each.stiffness, each.damping, each.neutral] for each in joints]).T
+        joints = [joint for chain in self.chains for joint in chain.joints]
+        laws = np.array([[joint.stiffness, joint.damping, joint.neutral] for joint in joints]).T
         tree = self.tree
         # A constant in the difference of the absolute angles acts as a change of θ₀.
         change = tree.offsets[:-1] - tree.offsets[tree.parent]
@@ -255,9 +255,9 @@ class Assembly:
         """Bodies and places (2, L + C) of the first and second ends of links and closures."""
         members: Sequence[Connection] = (*self.links, *self.closures)
         ends = [
-            [(self.index(f"{each.called} {each.name}", where), complex(*point))
-             for _, where, point in each.ends]
-            for each in members
+            [(self.index(f"{member.called} {member.name}", where), complex(*point))
+             for _, where, point in member.ends]
+            for member in members
         ]  # fmt: skip
         table = np.array(ends, dtype=complex).reshape(len(members), 2, 2).T
         return table[0].real.astype(np.int64), table[1]
@@ -275,9 +275,9 @@ class Assembly:
         """Return coordinates, rates and accelerations (3, n) [rad or m; s]; free ones are zero."""
         state = np.zeros((3, len(self.free)))
         state[0, self.free], state[1, self.free] = coordinates, rates
-        for chain, part in self.parts():
+        for chain, span in self.parts():
             if chain.angles is not None:
-                state[:, part] = chain.angles.at(time)
+                state[:, span] = chain.angles.at(time)
         return state
 
     def equations(self, pose: Pose, state: FloatArray) -> Terms:
@@ -285,17 +285,17 @@ class Assembly:
         mass, inertia, _ = self._masses
         t, turning, (stiffness, damping, neutral) = self._joint_angles, self._turning, self._passive
         points, ends, count = pose.points(*self._points), len(self._ends[0][0]), len(self.links)
-        at, last = points.part(slice(len(mass))), slice(len(mass) + ends, None)
+        centres, last = points.part(slice(len(mass))), slice(len(mass) + ends, None)
         vectors = points.part(last).minus(points.part(slice(len(mass), len(mass) + ends)))
         links = vectors.part(slice(count))
         pulls, torques = self._pulls(pose, state, links)
-        force = at.force(mass * complex(*np.asarray(self.gravity))) + links.force(pulls)
+        force = centres.force(mass * complex(*np.asarray(self.gravity))) + links.force(pulls)
         force += self._turns.T @ torques
         force -= t.T @ (stiffness * (t @ state[0] - neutral) + damping * (t @ state[1]))
-        matrix = (at.jacobian.conj().T @ (mass[:, None] * at.jacobian)).real
+        matrix = (centres.jacobian.conj().T @ (mass[:, None] * centres.jacobian)).real
         matrix += turning.T @ (inertia[:, None] * turning)
-        bias = at.force(mass * at.bias)
-        return Terms(matrix, bias, force, at, links, vectors.part(slice(count, None)))
+        bias = centres.force(mass * centres.bias)
+        return Terms(matrix, bias, force, centres, links, vectors.part(slice(count, None)))
 
     @property
     def _turning(self) -> FloatArray:
@@ -318,7 +318,7 @@ class Assembly:
     ) -> tuple[ComplexArray, FloatArray]:
         """Return forces and torques (L,) [N, N m] on the second ends of the links."""
         motion = zip(links.position, links.velocity, strict=True)
-        pulls = [link.force(*each) for link, each in zip(self.links, motion, strict=True)]
+        pulls = [link.force(*ends) for link, ends in zip(self.links, motion, strict=True)]
         twist = zip(self.links, self._twist(state), strict=True)
         return np.array(pulls, dtype=complex), np.array([link.torque(*at) for link, at in twist])
 
@@ -348,36 +348,36 @@ class Assembly:
     def drives(self, time: float, state: FloatArray) -> FloatArray:
         """Return the torques of the drives of free chains, (N,) [N m], in a state [rad or m]."""
         torques = np.zeros(len(self.columns))
-        for chain, part in self.parts():
+        for chain, span in self.parts():
             if chain.drive is not None:
-                torque = chain.drive(time, state[0, part], state[1, part])
+                torque = chain.drive(time, state[0, span], state[1, span])
                 of, count = f"chain {chain.name}: drive", len(chain.segments)
-                torques[part] = check_array(of, torque, (count,))
+                torques[span] = check_array(of, torque, (count,))
         return torques
 
     def solve(
         self, time: float, terms: Terms, state: FloatArray, decay: float = DECAY
     ) -> tuple[FloatArray, FloatArray]:
         """Return accelerations (n,) [rad/s², m/s²] of a state (3, n), and λ (2 C,) [N]."""
-        found, free = state[2].copy(), self.free
-        right = terms.force - terms.bias - terms.mass @ found
+        accelerations, free = state[2].copy(), self.free
+        right = terms.force - terms.bias - terms.mass @ accelerations
         right += self._joint_angles.T @ self.drives(time, state)
         mass = terms.mass[np.ix_(free, free)]
         if not self.closures:
-            found[free] = np.linalg.solve(mass, right[free])
-            return found, np.zeros(0)
+            accelerations[free] = np.linalg.solve(mass, right[free])
+            return accelerations, np.zeros(0)
         gap, speed, rows, curved = terms.closures.rows()
-        own, zero = rows[:, free], np.zeros((len(rows), len(rows)))
-        if np.linalg.matrix_rank(own) < len(rows):
+        free_rows, zero = rows[:, free], np.zeros((len(rows), len(rows)))
+        if np.linalg.matrix_rank(free_rows) < len(rows):
             raise SimulationError(
                 "closures: expected independent closures, found dependent closures: remove a "
                 "closure that repeats others, or avoid the dead point of the structure"
             )
-        wanted = -(rows @ found) - curved - 2.0 * decay * speed - decay**2 * gap
-        matrix = np.block([[mass, -own.T], [own, zero]])
+        wanted = -(rows @ accelerations) - curved - 2.0 * decay * speed - decay**2 * gap
+        matrix = np.block([[mass, -free_rows.T], [free_rows, zero]])
         both = np.linalg.solve(matrix, np.concatenate([right[free], wanted]))
-        found[free] = both[: len(mass)]
-        return found, both[len(mass) :]
+        accelerations[free] = both[: len(mass)]
+        return accelerations, both[len(mass) :]
 
     # ---- all that an instant has ----
 
@@ -420,9 +420,9 @@ class Assembly:
         torques = np.append(turns, np.zeros(len(self.closures)))
         force, moment = np.append(force, 0.0), np.append(moment, 0.0)  # and the ground
         for sign, body, place in zip((1.0, -1.0), *self._ends, strict=True):
-            at = pose.points(body, place).position
+            position = pose.points(body, place).position
             np.add.at(force, body, sign * pulls)
-            np.add.at(moment, body, sign * (torques + cross(at, pulls)))
+            np.add.at(moment, body, sign * (torques + cross(position, pulls)))
         force, moment = tree.carried.T @ force[:count], tree.carried.T @ moment[:count]
         return force, moment - cross(pose.joints.position[:count], force)
 
@@ -437,16 +437,16 @@ class Assembly:
         height = -(complex(*np.asarray(self.gravity)).conjugate() * terms.centres.position).real
         potential = mass @ height
         potential += 0.5 * stiffness @ (self._joint_angles @ state[0] - neutral) ** 2
-        at = zip(self.links, terms.links.position, self._twist(state)[:, 0], strict=True)
-        potential += sum(link.energy(*each) for link, *each in at)
+        motion = zip(self.links, terms.links.position, self._twist(state)[:, 0], strict=True)
+        potential += sum(link.energy(*values) for link, *values in motion)
         return float(0.5 * state[1] @ terms.mass @ state[1]), float(potential)
 
     def dissipation(self, terms: Terms, state: FloatArray) -> float:
         """Return the power [W] that dampers of joints and links take in a state (2, n) [rad, m]."""
         joints = self._passive[1] @ (self._joint_angles @ state[1]) ** 2
         twist = self._turns @ state[1]
-        at = zip(self.links, terms.links.position, terms.links.velocity, twist, strict=True)
-        return float(joints + sum(link.dissipation(*each) for link, *each in at))
+        motion = zip(self.links, terms.links.position, terms.links.velocity, twist, strict=True)
+        return float(joints + sum(link.dissipation(*values) for link, *values in motion))
 
 
 def simulate_chains(
@@ -469,7 +469,7 @@ def simulate_chains(
     if len(instants) < 2 or np.diff(instants).min() <= 0.0:
         raise InputError(f"times: expected at least two increasing instants, found {times!r}")
     start, _, terms = assembly._at(instants[0], position, velocity)
-    gaps = [float(np.abs(each).max(initial=0.0)) for each in terms.closures[:2]]
+    gaps = [float(np.abs(entry).max(initial=0.0)) for entry in terms.closures[:2]]
     if max(gaps) > LARGEST_GAP:
         raise InputError(
             f"position, velocity: expected closures open by at most {LARGEST_GAP:g} m and opening "
@@ -478,8 +478,8 @@ def simulate_chains(
     half, free = int(assembly.free.sum()), assembly.free
 
     def derivative(time: float, state: FloatArray) -> FloatArray:
-        at, rates = state[:half], state[half:]
-        return np.concatenate([rates, assembly.accelerations(time, at, rates, decay=DECAY)])
+        q, rates = state[:half], state[half:]
+        return np.concatenate([rates, assembly.accelerations(time, q, rates, decay=DECAY)])
 
     states = np.zeros((len(instants), 0))
     if half:
@@ -490,12 +490,12 @@ def simulate_chains(
         if not solution.success:
             raise SimulationError(f"{method} failed at {solution.t[-1]:g} s: {solution.message}")
         states = solution.y.T
-    found = [
+    results = [
         assembly.evaluate(time, state[:half], state[half:])
         for time, state in zip(instants, states, strict=True)
     ]
     columns = {
-        field.name: np.array([getattr(each, field.name) for each in found])
+        field.name: np.array([getattr(entry, field.name) for entry in results])
         for field in fields(Instant)
     }
     return ChainsResult(**columns, time=instants)

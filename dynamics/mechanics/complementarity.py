@@ -99,8 +99,8 @@ class _Problem:
         # Rounding errors spread from row to row, in proportion to the roots of the diagonal.
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
         floor = _FLOOR * np.abs(x * root).max(initial=0.0)
-        own = np.where(diagonal > 0.0, noise / root**2, largest)
-        return np.where(active, own + floor / root, noise + floor * root)
+        row_noise = np.where(diagonal > 0.0, noise / root**2, largest)
+        return np.where(active, row_noise + floor / root, noise + floor * root)
 
     def _by_rows(self) -> tuple[BoolArray, FloatArray]:
         """Switch the most negative row until none is; return active rows (n,), free terms (n,)."""

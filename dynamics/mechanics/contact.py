@@ -214,9 +214,9 @@ class ContactProblem:
         tolerance = np.full(len(state), np.atleast_1d(atol)[-1])
         tolerance[: np.size(atol)] = atol
         self.mode = Mode(np.zeros(count, dtype=bool), np.zeros(count))
-        at = self.touch(float(times[0]), state, self.mode)
-        closed = (at.gap < 0.0) | ((at.gap == 0.0) & (at.rate[:, 1] < 0.0))
-        self.mode = Mode(closed, -at.rate[:, 1])
+        touch = self.touch(float(times[0]), state, self.mode)
+        closed = (touch.gap < 0.0) | ((touch.gap == 0.0) & (touch.rate[:, 1] < 0.0))
+        self.mode = Mode(closed, -touch.rate[:, 1])
         return self._result(times, *self._integrate(state, times, atol=tolerance, **options))
 
     def _integrate(
@@ -236,7 +236,7 @@ class ContactProblem:
             # Without an instant before the event, scipy returns empty lists.
             states.append(np.reshape(solution.y, (len(state), -1)).T)
             modes += [self.mode] * len(states[-1])
-            crossed = np.array([len(each) > 0 for each in solution.t_events], dtype=bool)
+            crossed = np.array([len(hits) > 0 for hits in solution.t_events], dtype=bool)
             if not crossed.any():
                 break
             first = int(np.argmax(crossed))
@@ -267,9 +267,11 @@ class ContactProblem:
 
     def _switch(self, time: float, state: FloatArray, crossed: BoolArray) -> None:
         # Of contacts that close or open together, one event alone is reported.
-        at, before = self.touch(time, state, self.mode), self.mode.closed
-        closed = np.where(crossed, ~before, at.gap < np.where(before, self.contacts.release, 0.0))
-        rate = -at.rate[:, 1]
+        touch, before = self.touch(time, state, self.mode), self.mode.closed
+        closed = np.where(
+            crossed, ~before, touch.gap < np.where(before, self.contacts.release, 0.0)
+        )
+        rate = -touch.rate[:, 1]
         self.mode = Mode(closed, np.where(closed & ~before, rate, self.mode.approach))
         self.changes += [
             ContactChange(time, self.contacts.names[p], bool(closed[p]), float(rate[p]))
@@ -284,43 +286,43 @@ class ContactProblem:
     def touch(self, time: float, state: FloatArray, mode: Mode) -> _Touch:
         """Return the contacts (P,) at a time [s] in a state of 2 F + P + 2 entries."""
         full, pose = self._pose(time, state)
-        found = self.contacts.locate(pose)
-        points = pose.points(found.body, found.place)
+        located = self.contacts.locate(pose)
+        points = pose.points(located.body, located.place)
         # The tangent is the normal turned clockwise.
-        along = found.normal.conj() * points.velocity
+        along = located.normal.conj() * points.velocity
         rate = np.column_stack([-along.imag, along.real])
-        deflection = state[-2 - len(found.gap) : -2]
-        forces, relaxing = self.law.contact_forces(found.gap, rate, deflection, *mode)
+        deflection = state[-2 - len(located.gap) : -2]
+        forces, relaxing = self.law.contact_forces(located.gap, rate, deflection, *mode)
         terms = self.assembly.equations(pose, full)
-        return _Touch(full, terms, points, found.normal, found.gap, rate, forces, relaxing)
+        return _Touch(full, terms, points, located.normal, located.gap, rate, forces, relaxing)
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
         """Return the rate (n,) of a state of n = 2 F + P + 2 entries [any unit] at a time [s]."""
-        assembly, at = self.assembly, self.touch(time, state, self.mode)
-        full = at.state
-        pushed = at.points.force((at.forces[:, 1] - 1j * at.forces[:, 0]) * at.normal)
+        assembly, touch = self.assembly, self.touch(time, state, self.mode)
+        full = touch.state
+        pushed = touch.points.force((touch.forces[:, 1] - 1j * touch.forces[:, 0]) * touch.normal)
         load = np.zeros(full.shape[1]) if self.load is None else self.load(time)
-        terms = at.terms._replace(force=at.terms.force + pushed + load)
+        terms = touch.terms._replace(force=touch.terms.force + pushed + load)
         acceleration = assembly.solve(time, terms, full)[0]
         # A step of free flight may reach into the other body before the event ends the flight.
-        gap = np.where(self.mode.closed, at.gap, 0.0)
-        lost = self.law.dissipation(gap, at.rate, at.forces, at.relaxing)
-        works = [assembly.dissipation(at.terms, full) + lost, load @ full[1]]
+        gap = np.where(self.mode.closed, touch.gap, 0.0)
+        lost = self.law.dissipation(gap, touch.rate, touch.forces, touch.relaxing)
+        works = [assembly.dissipation(touch.terms, full) + lost, load @ full[1]]
         free = assembly.free
-        return np.concatenate([full[1, free], acceleration[free], at.relaxing, works])
+        return np.concatenate([full[1, free], acceleration[free], touch.relaxing, works])
 
     def _result(self, times: FloatArray, states: FloatArray, modes: list[Mode]) -> ContactMotion:
         assembly, half = self.assembly, len(self.assembly.coordinate_names)
         touched = [self.touch(t, y, m) for t, y, m in zip(times, states, modes, strict=True)]
-        energy = np.array([assembly.energies(each.terms, each.state) for each in touched])
-        gap = np.array([each.gap for each in touched])
+        energy = np.array([assembly.energies(touch.terms, touch.state) for touch in touched])
+        gap = np.array([touch.gap for touch in touched])
         return ContactMotion(
             time=times,
             position=states[:, :half],
             velocity=states[:, half : 2 * half],
             gap=gap,
-            rate=np.array([each.rate for each in touched]),
-            forces=np.array([each.forces for each in touched]),
+            rate=np.array([touch.rate for touch in touched]),
+            forces=np.array([touch.forces for touch in touched]),
             kinetic=energy[:, 0],
             potential=energy[:, 1],
             stored=self.law.stored_energy(gap, states[:, 2 * half : -2]),

@@ -96,11 +96,11 @@ class GroundContacts:
     release = 1e-10
 
     def __init__(self, assembly: Assembly, points: Sequence[ContactPoint]) -> None:
-        self.names = tuple(each.name for each in points)
+        self.names = tuple(point.name for point in points)
         check_unique("contact points", self.names, some=True)
-        bodies = [assembly.index(f"contact point {each.name}", each.segment) for each in points]
+        bodies = [assembly.index(f"contact point {point.name}", point.segment) for point in points]
         self._assembly, self._bodies = assembly, np.array(bodies, dtype=np.int64)
-        self._places = np.array([complex(*np.asarray(each.position)) for each in points])
+        self._places = np.array([complex(*np.asarray(point.position)) for point in points])
         self._normals = np.full(len(points), 1j)
 
     def at(self, position: FloatArray, velocity: FloatArray) -> PointMotion:
@@ -159,12 +159,12 @@ def standing_start(
     rates become those after impulses that stop the points, v - M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v: of all rates
     with the points at rest the nearest in kinetic energy.
     """
-    mass, names = check_free(assembly, position, velocity), [each.name for each in points]
+    mass, names = check_free(assembly, position, velocity), [point.name for point in points]
     q, v = np.array(position), np.asarray(velocity)
     if not assembly.coordinate_names[-1].endswith(" base y"):
         raise InputError("assembly: expected a free hip, found a pinned one; leave out `anchor`")
     check_unique("standing", standing, some=True)
-    rests = np.isin(names, [check_in("standing", each, names) for each in standing])
+    rests = np.isin(names, [check_in("standing", point, names) for point in standing])
     contacts = GroundContacts(assembly, points)
     share = assembly.weight / rests.sum() / ground.normal.stiffness
     depth = share ** (1.0 / ground.normal.exponent)
@@ -253,7 +253,7 @@ def jump(
     moved = free + to_velocity @ impulse
     after = rows @ moved
     work = 0.5 * impulse @ (released + after)
-    pairs = [each.reshape(2, -1).T for each in (impulse, before, after)]
+    pairs = [quantity.reshape(2, -1).T for quantity in (impulse, before, after)]
     return RigidImpact(moved, pairs[0], pairs[1], pairs[2], float(work))
 
 
@@ -289,14 +289,17 @@ def striking_legs(
     """
     check_unique("sides", sides, some=True)
     limb, points = _limb(body_mass, height, check_in("ankle", ankle, ANKLES))
-    rest = body_mass - len(sides) * sum(each.mass for each in limb)
-    check_number("mass of the body less that of the legs", rest, at_least=0.0, unit="kg")
-    given = {"stiffness": joint_stiffness, "damping": joint_damping, "rest": joint_rest}
+    trunk_mass = body_mass - len(sides) * sum(segment.mass for segment in limb)
+    check_number("mass of the body less that of the legs", trunk_mass, at_least=0.0, unit="kg")
+    joint_laws = {"stiffness": joint_stiffness, "damping": joint_damping, "rest": joint_rest}
     shape = len(sides), len(limb)
-    laws = np.stack([_of_joints(f"joint_{k}", v, shape) for k, v in given.items()], axis=-1)
+    laws = np.stack([_of_joints(f"joint_{k}", v, shape) for k, v in joint_laws.items()], axis=-1)
     first = limb[0]
     heavy = _joined(
-        "thigh", first.length, (first.mass, first.inertia, first.centre), (rest, 0.0, np.zeros(2))
+        "thigh",
+        first.length,
+        (first.mass, first.inertia, first.centre),
+        (trunk_mass, 0.0, np.zeros(2)),
     )
     chains, hips = [], []
     for k, side in enumerate(sides):
@@ -330,7 +333,7 @@ def _of_joints(name: str, values: ArrayLike, shape: tuple[int, int]) -> FloatArr
 
 def _joined(name: str, end: ArrayLike, *parts: tuple[float, float, FloatArray]) -> ChainSegment:
     """Return one segment to an end (2,) [m] of masses [kg], inertias [kg m²], centres (2,) [m]."""
-    masses, inertias, centres = (np.array(each) for each in zip(*parts, strict=True))
+    masses, inertias, centres = (np.array(column) for column in zip(*parts, strict=True))
     centre = masses @ centres / masses.sum()
     inertia = inertias.sum() + masses @ ((centres - centre) ** 2).sum(axis=1)
     return ChainSegment(name, end, float(masses.sum()), float(inertia), centre)

@@ -56,7 +56,7 @@ class PointMotion(NamedTuple):
 
     def part(self, rows: slice | NDArray[np.bool_]) -> PointMotion:
         """Return the motion of some of the points, by slice or truth values (P,) [1]."""
-        return PointMotion(*(each[rows] for each in self))
+        return PointMotion(*(quantity[rows] for quantity in self))
 
     def minus(self, other: PointMotion) -> PointMotion:
         """Return the motion of the vectors that lead from other points to these."""
@@ -112,7 +112,7 @@ class Tree:
                 turning[k], offsets[k] = turning[above], offsets[above] + angle
             else:
                 turning[k, k] = 1.0
-        bodies, roots = (np.array(each, dtype=np.int64) for each in (parent, bases))
+        bodies, roots = (np.array(numbers, dtype=np.int64) for numbers in (parent, bases))
         return cls(bodies, place, axis, turning, offsets, roots, carried)
 
     def at(self, coordinates: FloatArray, rates: FloatArray) -> Pose:

@@ -99,8 +99,8 @@ class PlanarLigament:
 
     def length(self, state: ArrayLike) -> FloatArray:
         """Return the lengths (...) [m] in states (..., 3 or more) that begin with x, y, φ [m]."""
-        at = np.asarray(state)
-        tibial = as_complex(at) + np.exp(1j * at[..., 2]) * complex(*self.tibial)
+        coordinates = np.asarray(state)
+        tibial = as_complex(coordinates) + np.exp(1j * coordinates[..., 2]) * complex(*self.tibial)
         return np.abs(complex(*self.femoral) - tibial)
 
     @property
@@ -163,7 +163,7 @@ class PlanarKnee:
     def assembly(self) -> Assembly:
         """The tibia on its ligaments, in the coordinates φ, x, y."""
         tibia = ChainSegment("tibia", 1.0, self.mass, self.inertia, np.zeros(2))
-        links = tuple(each.link for each in self.ligaments)
+        links = tuple(ligament.link for ligament in self.ligaments)
         return Assembly((Chain("tibia", (tibia,), FreeBase()),), links, (0.0, -self.gravity))
 
     def contact(self, state: FloatArray, start: Angles | None = None) -> ContactLocation:
@@ -195,11 +195,11 @@ class _KneeContact:
 
     def locate(self, pose: Pose) -> Located:
         z, unit = complex(pose.joints.position[0]), complex(pose.unit[0])
-        found = self._geometry.contact(z, unit, self._start)
-        self._start = found.angles
-        place = np.array([(found.point - z) / unit])
+        contact = self._geometry.contact(z, unit, self._start)
+        self._start = contact.angles
+        place = np.array([(contact.point - z) / unit])
         body = np.zeros(1, dtype=np.int64)
-        return Located(np.array([found.gap]), body, place, np.array([found.normal]))
+        return Located(np.array([contact.gap]), body, place, np.array([contact.normal]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ class PlanarMotion(ContactMotion):
     @property
     def impacts(self) -> tuple[ContactChange, ...]:
         """Starts of contacts after the first instant."""
-        return tuple(each for each in self.changes if each.closed)
+        return tuple(change for change in self.changes if change.closed)
 
 
 def simulate_planar_knee(
@@ -266,19 +266,19 @@ def simulate_planar_knee(
         start[:3][_TO_TREE], start[3:][_TO_TREE], instants, method="LSODA",
         rtol=fine, atol=fine * _SCALES,
     )  # fmt: skip
-    at = result.position[:, _FROM_TREE]
+    states = result.position[:, _FROM_TREE]
     contacts: list[ContactLocation] = []
-    for state in at:
+    for state in states:
         contacts.append(knee.contact(state, contacts[-1].angles if contacts else None))
-    tibial = np.array([each.on_tibia for each in contacts]) - as_complex(at)
-    lengths = [each.length(at) for each in knee.ligaments]
+    tibial = np.array([each.on_tibia for each in contacts]) - as_complex(states)
+    lengths = [each.length(states) for each in knee.ligaments]
     forces = [each.tension(length) for each, length in zip(knee.ligaments, lengths, strict=True)]
     return PlanarMotion(
         **vars(result),
         femoral_contact=as_vectors(np.array([each.point for each in contacts])),
-        tibial_contact=as_vectors(tibial * np.exp(-1j * at[:, 2])),
-        ligament_length=np.array(lengths).reshape(-1, len(at)).T,
-        ligament_force=np.array(forces).reshape(-1, len(at)).T,
+        tibial_contact=as_vectors(tibial * np.exp(-1j * states[:, 2])),
+        ligament_length=np.array(lengths).reshape(-1, len(states)).T,
+        ligament_force=np.array(forces).reshape(-1, len(states)).T,
     )
 
 

@@ -121,7 +121,7 @@ class PolarProfile:
         else:
             spline = CubicSpline(angle, radius, bc_type="periodic" if self.closed else "not-a-knot")
         parts = [spline.c, *(spline.derivative(order).c for order in (1, 2))]
-        padded = [np.pad(part, ((4 - len(part), 0), (0, 0))) for part in parts]
+        padded = [np.pad(c, ((4 - len(c), 0), (0, 0))) for c in parts]
         return PPoly(np.stack(padded, axis=-1), spline.x)
 
     def wrapped(self, angle: Any) -> Any:

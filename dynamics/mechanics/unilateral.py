@@ -118,12 +118,12 @@ def _check_balance(
 ) -> None:
     """Raise `InfeasibleLoadError` unless the forces (m,) balance the load (n,) [any unit]."""
     size = _row_sizes(b * np.sqrt(k))
-    rest = (q - b @ forces) / size
+    unbalanced = (q - b @ forces) / size
     terms = (np.abs(b) @ (np.abs(forces) + np.abs(prestress)) + np.abs(q)) / size
-    if (np.abs(rest) > _BALANCED * terms.max(initial=0.0)).any():
+    if (np.abs(unbalanced) > _BALANCED * terms.max(initial=0.0)).any():
         raise InfeasibleLoadError(
             "load: expected a load that members in tension can balance, found "
-            f"{q.tolist()}; {np.round(rest * size, 9).tolist()} remains unbalanced"
+            f"{q.tolist()}; {np.round(unbalanced * size, 9).tolist()} remains unbalanced"
         )
 
 
@@ -213,18 +213,18 @@ class PlanarStructure:
         nodes: Sequence[str] = (),
     ) -> None:
         self.segments, self.members, self.nodes = tuple(segments), tuple(members), tuple(nodes)
-        known = [each.name for each in self.segments] + list(self.nodes)
+        known = [item.name for item in self.segments] + list(self.nodes)
         check_unique("bodies", [GROUND, *known])
         for k, segment in enumerate(self.segments):
             check_in(f"segment {segment.name}: parent", segment.parent, [GROUND, *known[:k]])
-        for body in [end for each in self.members for end in (each.start_body, each.end_body)]:
+        for body in [end for item in self.members for end in (item.start_body, item.end_body)]:
             check_in("member: body", body, [GROUND, *known])
         # The ground is the last body.
         self._bodies = {name: k for k, name in enumerate([*known, GROUND])}
         count, ground = len(self.segments), len(self._bodies) - 1
         self._joints = np.zeros(ground + 1, dtype=np.complex128)
-        self._joints[:count] = [complex(*each.joint) for each in self.segments]
-        parent = [self._bodies[each.parent] for each in self.segments] + [ground] * len(nodes)
+        self._joints[:count] = [complex(*item.joint) for item in self.segments]
+        parent = [self._bodies[item.parent] for item in self.segments] + [ground] * len(nodes)
         place = self._joints[:ground] - self._joints[parent]
         tree = Tree.of(parent, place, range(count, ground))
         self._pose = tree.at(*np.zeros((2, ground + 2 * len(nodes))))
@@ -238,17 +238,17 @@ class PlanarStructure:
     def balance(self) -> FloatArray:
         """Balance matrix (n, m) [m, 1]: generalised forces of unit tensions of the m members."""
         columns = [
-            self.generalised_force(each.start_body, each.start, each.pull)
-            - self.generalised_force(each.end_body, each.end, each.pull)
-            for each in self.members
+            self.generalised_force(member.start_body, member.start, member.pull)
+            - self.generalised_force(member.end_body, member.end, member.pull)
+            for member in self.members
         ]
         return np.column_stack(columns)
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
         """Return the generalised force (n,) [N m, N] of a force (2,) [N] at a point (2,) [m]."""
-        at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
+        position, f = check_array("point", point, (2,)), check_array("force", force, (2,))
         k, count = self._bodies[check_in("body", body, self._bodies)], len(self.segments)
-        place = as_complex(at[None]) - self._joints[k] if k < count else np.zeros(1)
+        place = as_complex(position[None]) - self._joints[k] if k < count else np.zeros(1)
         whole = self._pose.points(np.array([k]), place).force(as_complex(f[None]))
         return np.delete(whole, range(count, count + len(self.nodes)))  # nodes do not turn
 

@@ -75,10 +75,10 @@ class C3dFile:
 
     def numbers(self, group: str, name: str) -> FloatArray:
         """Return the numbers of a parameter, (n, ...) [any unit]; none if the file lacks them."""
-        found = np.asarray(self._value(group, name))
-        if found.size and (found.dtype.kind not in "iuf" or not np.isfinite(found).all()):
-            raise self.fault(f"{group}:{name}", "finite numbers", str(found.ravel()))
-        return np.array(found if found.size else (), dtype=np.float64)
+        values = np.asarray(self._value(group, name))
+        if values.size and (values.dtype.kind not in "iuf" or not np.isfinite(values).all()):
+            raise self.fault(f"{group}:{name}", "finite numbers", str(values.ravel()))
+        return np.array(values if values.size else (), dtype=np.float64)
 
     def integers(self, group: str, name: str) -> NDArray[np.int64]:
         """Return the numbers of a parameter without decimals, (n, ...), at most 10⁹ in size [1]."""
@@ -120,10 +120,10 @@ class C3dFile:
         """Names and positions (F, M, 3) [m] of the points that are markers, axes of the file."""
         results = {"", *(text for kind in _RESULTS for text in self.texts("POINT", kind))}
         labels = self.texts("POINT", "LABELS")[: self.points.shape[1]]
-        kept = {k: n for k, n in enumerate(labels) if n not in results and not n.startswith("*")}
-        alone = len({name.rpartition(":")[0] for name in kept.values()}) == 1
-        names = tuple(name.rpartition(":")[2] if alone else name for name in kept.values())
-        return names, LENGTHS[self.unit] * self.points[:, list(kept)]
+        markers = {k: n for k, n in enumerate(labels) if n not in results and not n.startswith("*")}
+        alone = len({name.rpartition(":")[0] for name in markers.values()}) == 1
+        names = tuple(name.rpartition(":")[2] if alone else name for name in markers.values())
+        return names, LENGTHS[self.unit] * self.points[:, list(markers)]
 
     @property
     def markers(self) -> tuple[tuple[str, ...], FloatArray]:
@@ -166,7 +166,7 @@ class C3dFile:
         if abs(level[axis]) < _TRAVEL:
             stated = self._screen("X_SCREEN")
             choices = (*(() if stated is None else (stated,)), *np.eye(3))
-            forward = next(each for each in choices if not each @ up)
+            forward = next(direction for direction in choices if not direction @ up)
         return np.array([forward, up, np.cross(forward, up)])
 
     def _screen(self, name: str) -> FloatArray | None:
@@ -177,10 +177,10 @@ class C3dFile:
         """Return the median way of the markers (3,) from where each is first seen [m]."""
         places = self._places[1]
         seen = np.asarray(~np.isnan(places).any(axis=2))
-        some = np.flatnonzero(seen.any(axis=0))
+        tracked = np.flatnonzero(seen.any(axis=0))
         first, last = seen.argmax(axis=0), len(seen) - 1 - seen[::-1].argmax(axis=0)
-        ways = places[last[some], some] - places[first[some], some]
-        return np.asarray(np.median(ways, axis=0)) if len(some) else np.zeros(3)
+        ways = places[last[tracked], tracked] - places[first[tracked], tracked]
+        return np.asarray(np.median(ways, axis=0)) if len(tracked) else np.zeros(3)
 
     def _up(self) -> FloatArray:
         """Return the axis of the file that points up (3,) [1]."""
@@ -212,18 +212,18 @@ def read_c3d(path: str | Path, *, plates: bool = False) -> C3dFile:
         ) from error
     if not source.is_file():
         raise InputError(f"{path}: no such file; check the path of the C3D file")
-    told = "export or copy the file again"
+    cure = "export or copy the file again"
     try:
         frames = _check_parameters(source.read_bytes())
         stored = ezc3d.c3d(str(source), extract_forceplat_data=plates)
     except Exception as error:  # ezc3d raises all kinds of errors
-        raise InputError(f"{path}: expected a whole C3D file, found {error}; {told}") from error
+        raise InputError(f"{path}: expected a whole C3D file, found {error}; {cure}") from error
     data = stored["data"]
     seen = np.isfinite(data["points"][:3]) & (data["meta_points"]["residuals"] >= 0.0)
     points = np.where(seen, data["points"][:3], np.nan)
     if points.shape[2] < frames:
         found = f"{points.shape[2]}: the file is cut off"
-        raise InputError(f"{path}: expected {frames} frames, found {found}; {told}")
+        raise InputError(f"{path}: expected {frames} frames, found {found}; {cure}")
     places = np.ascontiguousarray(points.transpose(2, 1, 0))
     return C3dFile(
         source,
@@ -335,10 +335,10 @@ def _plate(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _zeroed(file: C3dFile, wrench: FloatArray) -> FloatArray:
     """Return a wrench (N, 6) without its mean in the frames ZERO, unless the plate bears there."""
     frames = file.integers(_GROUP, "ZERO").ravel() - file.first
-    each = len(wrench) // max(len(file.points), 1)
+    rate = len(wrench) // max(len(file.points), 1)
     if len(frames) < 2 or not 1 <= frames[0] <= frames[1] <= len(file.points):
         return wrench
-    moved = wrench - wrench[each * (frames[0] - 1) : each * frames[1]].mean(axis=0)
+    moved = wrench - wrench[rate * (frames[0] - 1) : rate * frames[1]].mean(axis=0)
     base = np.abs(wrench - moved)[0, 2]
     return moved if np.abs(moved[:, 2]).max() > 2.0 * base else wrench
 

@@ -77,10 +77,10 @@ class KneeColumns:
 def parse_columns(text: str) -> dict[str, str]:
     """Return the columns of a text such as "flexion=knee_angle_r,adduction=-knee_add_r,..."."""
     columns: dict[str, str] = {}
-    for part in text.split(","):
-        name, _, column = (side.strip() for side in part.partition("="))
+    for pair in text.split(","):
+        name, _, column = (side.strip() for side in pair.partition("="))
         if not name or not column.removeprefix("-"):
-            raise InputError(f"columns: expected coordinate=column, found {part.strip()!r}")
+            raise InputError(f"columns: expected coordinate=column, found {pair.strip()!r}")
         if name in columns:
             raise InputError(f"columns: expected {name} once, found {columns[name]} and {column}")
         columns[name] = column

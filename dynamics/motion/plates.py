@@ -80,15 +80,15 @@ def _without_strays(plate: Plate) -> Plate:
     strays = ((plate.point < low) | (plate.point > high)).any(axis=1)
     if not strays.any():
         return plate
-    kept, rows = np.flatnonzero(~strays), np.arange(len(strays))
-    point = np.column_stack([np.interp(rows, kept, p) for p in plate.point[kept].T])
+    usable, rows = np.flatnonzero(~strays), np.arange(len(strays))
+    point = np.column_stack([np.interp(rows, usable, p) for p in plate.point[usable].T])
     force, torque = (np.where(strays[:, None], 0.0, v) for v in (plate.force, plate.torque))
     return Plate(plate.name, force, point, torque)
 
 
 def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...]:
     """Return the contacts of feet with all plates of a table."""
-    found = []
+    steps = []
     for plate in plates:
         strikes, offs = foot_events(ground.time, plate.force[:, 1])
         events = np.searchsorted(ground.time, np.sort(np.concatenate([strikes, offs])))
@@ -101,11 +101,11 @@ def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...
         spans = events.reshape(-1, 2)
         middles = (spans[:-1, 1] + spans[1:, 0]) // 2
         begins, ends = np.insert(middles, 0, 0), np.append(middles, len(ground.time))
-        found += [
+        steps += [
             Contact(plate.name, int(begin), int(end))
             for begin, end in zip(begins, ends, strict=True)
         ]
-    return tuple(found)
+    return tuple(steps)
 
 
 def foot_events(

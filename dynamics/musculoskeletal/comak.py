@@ -160,19 +160,19 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
     wanted = -(arms.T @ shift) / weights
     basis, _ = qr(columns, mode="full")
     outside = basis[:, columns.shape[1] :]
-    found = lsq_linear(
+    activations = lsq_linear(
         np.vstack([np.diag(weights), outside.T @ arms]),
         np.concatenate([wanted, outside.T @ needed]),
         bounds=tuple(problem.bounds),
         method="bvls",
         tol=_TOLERANCE,
     ).x
-    left = needed + shift - arms @ found
-    steps: FloatArray = np.linalg.lstsq(columns, left, rcond=None)[0].astype(np.float64)
+    remainder = needed + shift - arms @ activations
+    steps: FloatArray = np.linalg.lstsq(columns, remainder, rcond=None)[0].astype(np.float64)
     if (np.abs(steps) > problem.largest_steps).any():
-        found, steps = _bounded_steps(problem, arms, columns, needed + shift, weights, wanted)
-    reserves = problem.needed - problem.arms @ found - problem.columns @ steps
-    return FrameSolution(found, reserves, steps)
+        activations, steps = _bounded_steps(problem, arms, columns, needed + shift, weights, wanted)
+    reserves = problem.needed - problem.arms @ activations - problem.columns @ steps
+    return FrameSolution(activations, reserves, steps)
 
 
 def _positive(weights: FloatArray) -> FloatArray:
@@ -193,14 +193,14 @@ def _bounded_steps(
     matrix = np.block([[np.diag(weights), np.zeros((count, steps))], [arms, columns]])
     low, high = problem.bounds
     limits = problem.largest_steps
-    found = lsq_linear(
+    unknowns = lsq_linear(
         matrix,
         np.concatenate([wanted, needed]),
         bounds=(np.concatenate([low, -limits]), np.concatenate([high, limits])),
         method="bvls",
         tol=_TOLERANCE,
     ).x
-    return found[:count], found[count:]
+    return unknowns[:count], unknowns[count:]
 
 
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
@@ -291,34 +291,34 @@ class Comak:
         if start is not None:
             values = check_array("start", start, (len(self._secondary),))
         speeds = np.zeros_like(values)
-        found = previous._replace(values=values, speeds=speeds, error=np.inf, imbalance=np.zeros(0))
+        trial = previous._replace(values=values, speeds=speeds, error=np.inf, imbalance=np.zeros(0))
         state = best = at_jump = None
         for iteration in range(1, self.settings.iterations + 1):
             try:
                 if state is None:
-                    state = self._state(frame, found)
+                    state = self._state(frame, trial)
                     # Without an error at the start, the first step would never be shortened.
-                    found = self._judged(frame, found, state)
-                wanted = self._stepped(frame, found, state, previous)
+                    trial = self._judged(frame, trial, state)
+                wanted = self._stepped(frame, trial, state, previous)
                 late = iteration > _PATIENCE
-                near = late and self._is_short(wanted.values - found.values)
-                if near and (at_jump is None or found.error < at_jump.error):
-                    at_jump = found
-                found, state = self._advanced(frame, found, wanted, previous, late=late)
+                near = late and self._is_short(wanted.values - trial.values)
+                if near and (at_jump is None or trial.error < at_jump.error):
+                    at_jump = trial
+                trial, state = self._advanced(frame, trial, wanted, previous, late=late)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
-            tensions = self._tensions(found, state.fibres)
-            found = found._replace(
+            tensions = self._tensions(trial, state.fibres)
+            trial = trial._replace(
                 iterations=iteration, loads=state.contact.loads, tensions=tensions
             )
-            if found.error < self.settings.tolerance:
-                return found, ""
-            if best is None or found.error < best.error:
-                best = found
+            if trial.error < self.settings.tolerance:
+                return trial, ""
+            if best is None or trial.error < best.error:
+                best = trial
         if at_jump is not None:
-            left = self.plant.mass(frame, at_jump.values) @ at_jump.surplus
-            if (np.abs(left) < self._left).all():
-                return at_jump._replace(imbalance=left), ""
+            imbalance = self.plant.mass(frame, at_jump.values) @ at_jump.surplus
+            if (np.abs(imbalance) < self._left).all():
+                return at_jump._replace(imbalance=imbalance), ""
         return self._failed(frame, previous, best, "")
 
     def _is_short(self, step: FloatArray) -> bool:
@@ -340,16 +340,16 @@ class Comak:
         """Return the wanted solution, or one with a shorter step where accelerations grow."""
         step = wanted.values - at.values
         length = float(np.abs(step / self._trusted).max(initial=0.0))
-        part = 1.0 / max(1.0, length)
+        fraction = 1.0 / max(1.0, length)
         while True:
-            values = at.values + part * step
+            values = at.values + fraction * step
             speeds = (values - previous.values) / self.plant.motion.step
             tried = wanted._replace(values=values, speeds=speeds)
             state = self._state(frame, tried)
             tried = self._judged(frame, tried, state)
-            if tried.error <= _MOST_GROWTH * at.error or part * length < _LEAST_PART:
+            if tried.error <= _MOST_GROWTH * at.error or fraction * length < _LEAST_PART:
                 return tried, state
-            part *= 0.5
+            fraction *= 0.5
 
     def _state(self, frame: int, at: Solution) -> _State:
         plant, fibres = self.plant, self.settings.fibre_forces
@@ -372,8 +372,8 @@ class Comak:
             return self._tensions(at, self.plant.contractions(frame, values, speeds))
 
         secondary = arms[self._among_free]
-        found = length_derivatives(tensions, secondary, at.values, at.speeds)
-        return found.columns(arms, secondary, 1.0 / self.plant.motion.step)
+        derivatives = length_derivatives(tensions, secondary, at.values, at.speeds)
+        return derivatives.columns(arms, secondary, 1.0 / self.plant.motion.step)
 
     def _stepped(self, frame: int, at: Solution, state: _State, previous: Solution) -> Solution:
         """Return the solution of the problem that is linear about a state."""
@@ -396,11 +396,11 @@ class Comak:
             muscles.bounds,
             self._largest,
         )
-        found = solve_frame(problem)
-        values = at.values + found.steps
+        solved = solve_frame(problem)
+        values = at.values + solved.steps
         speeds = (values - previous.values) / self.plant.motion.step
         return at._replace(
-            values=values, speeds=speeds, activations=found.activations, reserves=found.reserves
+            values=values, speeds=speeds, activations=solved.activations, reserves=solved.reserves
         )
 
     def _judged(self, frame: int, at: Solution, state: _State) -> Solution:
@@ -421,13 +421,13 @@ class Comak:
             flag = f"{time:g} s: not converged, {why}"
         if best is not None and best.error < self.settings.worst_tolerance:
             return best, f"{flag}; error of acceleration {best.error:.3g} (rad/s², m/s²)"
-        kept = previous._replace(
+        solution = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
             surplus=np.full(len(self._free), np.nan),
             loads=previous.loads or self.contacts.at(frame, previous.values).loads,
         )
-        return kept, f"{flag}; the solution of the previous frame is kept"
+        return solution, f"{flag}; the solution of the previous frame is kept"
 
     def _result(self, solutions: list[Solution], flags: tuple[str, ...]) -> ComakResult:
         plant, settings = self.plant, self.settings

@@ -159,24 +159,24 @@ def read_reserves(path: str | Path) -> dict[str, float]:
 
 def reserves_in(forces: Iterable[OsimObject]) -> dict[str, float]:
     """Return the force at full control [N m, N] of the actuator of each coordinate in a set."""
-    found: dict[str, float] = {}
+    reserves: dict[str, float] = {}
     for actuator in forces:
         if actuator.tag == _ACTUATOR:
             force = actuator.number("optimal_force", 1.0)
             check_number(f"{actuator.where}, optimal_force", force, above=0.0)
-            found[actuator.last_name("coordinate")] = force
-    return found
+            reserves[actuator.last_name("coordinate")] = force
+    return reserves
 
 
 def with_actuators(settings: ComakSettings, actuators: Mapping[str, float]) -> ComakSettings:
     """Return settings whose reserves include actuators [N m, N] on coordinates solved for."""
     free = (*settings.primary, *(s.name for s in settings.secondary))
-    own = {name: force for name, force in actuators.items() if name in free}
-    if not own:
+    reserves = {name: force for name, force in actuators.items() if name in free}
+    if not reserves:
         return settings
     # Two actuators share the force of a coordinate at the least cost as one of √(f₁² + f₂²).
     forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
-    forces |= {name: hypot(forces.get(name, 0.0), force) for name, force in own.items()}
+    forces |= {name: hypot(forces.get(name, 0.0), force) for name, force in reserves.items()}
     return replace(settings, reserve_forces=tuple(forces.items()))
 
 
@@ -246,12 +246,12 @@ class ComakFile:
         )
 
     def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
-        found = []
-        for each in self.tool.below("COMAKSecondaryCoordinate"):
-            values = each.read(_SECONDARY)
-            damping = each.number("comak_damping", viscosities.get(values["name"], 1.0))
-            found.append(SecondaryCoordinate(damping=damping, **values))
-        return tuple(found)
+        coordinates = []
+        for element in self.tool.below("COMAKSecondaryCoordinate"):
+            values = element.read(_SECONDARY)
+            damping = element.number("comak_damping", viscosities.get(values["name"], 1.0))
+            coordinates.append(SecondaryCoordinate(damping=damping, **values))
+        return tuple(coordinates)
 
 
 def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:
@@ -269,11 +269,11 @@ def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
         name = parameter.last_name("actuator")
         if not name:
             raise parameter.fault("actuator", "a muscle", "none")
-        for part in parameter.element:
-            if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
+        for child in parameter.element:
+            if child.tag not in ("actuator", "weight") and child.get("name") != "weight":
                 raise InputError(
                     f"{parameter.where}: expected only actuator and weight, found "
-                    f"{part.get('name') or part.tag}; remove it: the model gives the bounds of "
+                    f"{child.get('name') or child.tag}; remove it: the model gives the bounds of "
                     "muscles, and only activations have a cost"
                 )
         element = parameter.value("weight")

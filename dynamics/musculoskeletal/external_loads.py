@@ -41,8 +41,8 @@ class AppliedForce:
         plate, slack = self.plate, 1e-6
         inside = (time >= self.time[0] - slack) & (time <= self.time[-1] + slack)
         force, point, torque = (
-            np.column_stack([np.interp(time, self.time, column) for column in each.T])
-            for each in (plate.force, plate.point, plate.torque)
+            np.column_stack([np.interp(time, self.time, column) for column in vectors.T])
+            for vectors in (plate.force, plate.point, plate.torque)
         )
         return Plate(plate.name, force * inside[:, None], point, torque * inside[:, None])
 

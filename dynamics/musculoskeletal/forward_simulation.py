@@ -290,7 +290,7 @@ def simulate_forward(
     used = check_array("activations", activations, (len(plant.muscles.names),), at_least=0.0)
     solver = SecondaryMotion(contacts, None if kind == "equilibrium" else motion.step)
     start = check_array("start", start, (len(plant.secondary),))
-    found = SecondaryStep(start, np.zeros_like(start), np.zeros_like(start))
+    state = SecondaryStep(start, np.zeros_like(start), np.zeros_like(start))
     rows, loads, failure = [], [], None
     for frame in range(len(motion.time)):
         pulls: Tensions = used * plant.muscles.max_force
@@ -298,14 +298,14 @@ def simulate_forward(
             pulls = _fibre_pull(plant, frame, used)
         if frame or kind == "equilibrium":
             try:
-                found = solver.step(frame, pulls, found.values, found.speeds)
+                state = solver.step(frame, pulls, state.values, state.speeds)
             except PoseError as error:
                 failure = f"{motion.time[frame]:g} s: {error}"
                 if not frame:
                     raise PoseError(failure) from error
                 break
-        rows.append((*found, _evaluated(pulls, found.values, found.speeds)))
-        loads.append(contacts.at(frame, found.values).loads)
+        rows.append((*state, _evaluated(pulls, state.values, state.speeds)))
+        loads.append(contacts.at(frame, state.values).loads)
         if progress is not None:
             progress(frame + 1)
     values, speeds, imbalance, forces = (np.array(column) for column in zip(*rows, strict=True))

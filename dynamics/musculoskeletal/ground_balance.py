@@ -95,9 +95,9 @@ class GroundBalance:
     @property
     def share(self) -> float:
         """Mean vertical external force over the mean vertical force that the motion needs [1]."""
-        given = float((self.external @ self.up).mean())
-        needed = given + float((self.residual[:, :3] @ self.up).mean())
-        return given / needed if needed else np.inf
+        applied = float((self.external @ self.up).mean())
+        needed = applied + float((self.residual[:, :3] @ self.up).mean())
+        return applied / needed if needed else np.inf
 
     @property
     def parts(self) -> tuple[float, float]:
@@ -110,27 +110,27 @@ class GroundBalance:
     @property
     def faults(self) -> tuple[str, ...]:
         """Sentences on residuals that are too large."""
-        found, (force, moment) = [], self.parts
+        sentences, (force, moment) = [], self.parts
         of_force = "the largest external force or the weight"
         of_moment = "this force times the height of the centre of mass"
-        for what, part, limit, values, unit, scale in (
+        for what, share, limit, values, unit, scale in (
             ("force", force, LARGEST_FORCE, self.force, "N", of_force),
             ("moment", moment, LARGEST_MOMENT, self.moment, "N m", of_moment),
         ):
-            if part > limit:
+            if share > limit:
                 peak = int(values.argmax())
-                found.append(
+                sentences.append(
                     f"residual {what} on {self.body}: expected at most {100.0 * limit:g} % of "
-                    f"{scale}, found {100.0 * part:.0f} % ({values[peak]:.0f} {unit} at "
+                    f"{scale}, found {100.0 * share:.0f} % ({values[peak]:.0f} {unit} at "
                     f"{self.time[peak]:g} s)"
                 )
         low, high = USUAL_SHARE
-        if not found and np.ptp(self.time) >= _LEAST_TIME and not low <= self.share <= high:
-            found.append(
+        if not sentences and np.ptp(self.time) >= _LEAST_TIME and not low <= self.share <= high:
+            sentences.append(
                 f"vertical external force: expected a mean of {low:g} to {high:g} times that which "
                 f"the motion of {self.mass:.1f} kg needs, found {self.share:.2f} times"
             )
-        return tuple(found)
+        return tuple(sentences)
 
 
 #: A plate carries a foot above this part of the weight [1].
@@ -153,13 +153,13 @@ def misplaced(
             body: float(np.average(np.linalg.norm(plate.point - place, axis=1), weights=bears))
             for body, place in feet.items()
         }
-        own, other = away[force.body], counterpart(force.body)
-        if own > _OFF_FOOT and away.get(other, np.inf) > own - _NEARER:
+        distance, other = away[force.body], counterpart(force.body)
+        if distance > _OFF_FOOT and away.get(other, np.inf) > distance - _NEARER:
             other = min(away, key=away.__getitem__)
-        if away.get(other, np.inf) <= min(own - _NEARER, FARTHEST):
+        if away.get(other, np.inf) <= min(distance - _NEARER, FARTHEST):
             yield (
                 f"{plate.name}: expected a centre of pressure under {force.body}, found a mean "
-                f"distance of {own:.2f} m, and {away[other]:.2f} m from {other}; check "
+                f"distance of {distance:.2f} m, and {away[other]:.2f} m from {other}; check "
                 "applied_to_body of the external loads"
             )
 
@@ -205,7 +205,7 @@ def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBal
     system.set(float(motion.time[0]), motion.values[0], motion.speeds[0])
     lowest = min(float(system.origin(name) @ up) for name in known)
     residual, needed = np.array(wrenches).transpose(1, 0, 2)
-    found = GroundBalance(
+    balance = GroundBalance(
         body,
         motion.time,
         residual,
@@ -215,7 +215,7 @@ def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBal
         mass,
     )
     paths = {name: np.array(path) for name, path in feet.items()}
-    return replace(found, flags=load_flags(found, forces, paths))
+    return replace(balance, flags=load_flags(balance, forces, paths))
 
 
 _FOOT = re.compile("calc|foot", re.I)
@@ -236,10 +236,10 @@ def loaded_by_plates(
         )
     with tempfile.TemporaryDirectory() as folder:
         loads = write_applied_forces(Path(folder), acting)
-        found = OpenSimSystem(model, loads, reactions=system.with_reactions)
-    assert found.external_loads is not None
-    found.external_loads = replace(found.external_loads, path=path, notes=notes)
-    return found
+        loaded = OpenSimSystem(model, loads, reactions=system.with_reactions)
+    assert loaded.external_loads is not None
+    loaded.external_loads = replace(loaded.external_loads, path=path, notes=notes)
+    return loaded
 
 
 def _feet(system: OpenSimSystem, motion: CoordinateMotion) -> dict[str, FloatArray]:
@@ -266,21 +266,23 @@ def _acting(
         bears &= (table.time >= time[0]) & (table.time <= time[-1])
         if not bears.any():
             continue
-        at, points = table.time[bears], plates[k].point[bears]
-        away = {body: _away(points, at, time, path) for body, path in feet.items()}
+        times, points = table.time[bears], plates[k].point[bears]
+        away = {body: _away(points, times, time, path) for body, path in feet.items()}
         body = min(away, key=away.__getitem__)
         if away[body] <= FARTHEST:
             owned[k, body] = owned.get((k, body), False) | mine
         else:
             notes.append(
-                f"{Path(table.source).name}: a contact with force plate {k + 1} at {at[0]:g} s is "
-                f"{away[body]:.2f} m from {body}, the nearest foot, and has no effect"
+                f"{Path(table.source).name}: a contact with force plate {k + 1} at {times[0]:g} s "
+                f"is {away[body]:.2f} m from {body}, the nearest foot, and has no effect"
             )
     acting = []
     for (k, body), mask in owned.items():
-        plate, here = plates[k], mask[:, None]
-        own = Plate(f"plate_{k + 1}_{body}", plate.force * here, plate.point, plate.torque * here)
-        acting.append(AppliedForce(body, table.time, own, in_ground=True))
+        plate, column = plates[k], mask[:, None]
+        load = Plate(
+            f"plate_{k + 1}_{body}", plate.force * column, plate.point, plate.torque * column
+        )
+        acting.append(AppliedForce(body, table.time, load, in_ground=True))
     return acting, tuple(notes)
 
 

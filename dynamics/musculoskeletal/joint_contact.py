@@ -106,10 +106,10 @@ class PlantContacts:
         q[self._secondary] = values
         forces, columns, loads = np.zeros(count), np.zeros((count, count)), []
         for contact, places in zip(self.contacts, self._places, strict=True):
-            found = contact.evaluate(q[places])
-            forces[places] += found.forces
-            columns[np.ix_(places, places)] += found.jacobian
-            loads.append(found.loads)
+            loaded = contact.evaluate(q[places])
+            forces[places] += loaded.forces
+            columns[np.ix_(places, places)] += loaded.jacobian
+            loads.append(loaded.loads)
         return ContactForces(
             forces[self._free],
             columns[np.ix_(self._free, self._secondary)],

@@ -66,7 +66,7 @@ def knee_cycle(
     cycle: tuple[float, float] | None = None,
 ) -> Knee:
     """Return the knee, by default that with more load, and its cycle, by default a stride."""
-    found: list[tuple[float, Knee]] = []
+    knees: list[tuple[float, Knee]] = []
     faults: list[InputError] = []
     for joint in _knees(model, name):
         time, vertical = _carried(model, joint, forces, span)
@@ -75,10 +75,10 @@ def knee_cycle(
         except InputError as fault:
             faults.append(fault)
         else:
-            found.append((float(vertical.sum()), knee))
-    if not found:
+            knees.append((float(vertical.sum()), knee))
+    if not knees:
         raise faults[0]
-    return max(found, key=lambda item: item[0])[1]
+    return max(knees, key=lambda item: item[0])[1]
 
 
 def _knees(model: OsimModel, stated: str | None) -> list[OsimJoint]:
@@ -138,8 +138,8 @@ def knee_loads(
     for frame, tensions in enumerate(result.muscle_forces):
         plant.place(frame)
         system.set_tensions(tensions)
-        found = system.reaction(joint.name, plant.motion.accelerations[frame])
-        force, moment, parent, child = found
+        reaction = system.reaction(joint.name, plant.motion.accelerations[frame])
+        force, moment, parent, child = reaction
         turn = thigh @ parent.T @ child @ shank.T
         flexion = np.arctan2(turn[0, 1], turn[1, 1])
         rows.append([flexion, *(shank @ child.T @ force), *(shank @ child.T @ moment)])

@@ -54,7 +54,7 @@ def leg_side(model: OsimModel, mesh: ContactMesh | Part) -> LegSide:
     path, places = path_to_ground(joints, mesh.body), placements_in_ground(joints)
     names = (name for joint in path for name in (joint.name, *joint.coordinates))
     parts = (_PART.findall(name) for name in (mesh.body, *names, mesh.name))
-    leg = next((_LEGS[found[-1].lower()] for found in parts if found), "")
+    leg = next((_LEGS[sides[-1].lower()] for sides in parts if sides), "")
     up = _unit(-model.gravity, (0.0, 1.0, 0.0))
     right = _unit(np.cross((1.0, 0.0, 0.0), up), (0.0, 0.0, 1.0))
     frame = places.get(mesh.body, BODY).after(mesh.placement)
@@ -63,7 +63,7 @@ def leg_side(model: OsimModel, mesh: ContactMesh | Part) -> LegSide:
 
 def counterpart(name: str) -> str:
     """Return the name of the same part of the other leg, such as calcn_l for calcn_r."""
-    return _PART.sub(lambda found: _other(found[0]), name)
+    return _PART.sub(lambda match: _other(match[0]), name)
 
 
 def _other(part: str) -> str:

@@ -92,20 +92,20 @@ class ConstraintFunctions:
     @classmethod
     def read(cls, path: str | Path, coupled: str, secondary: Collection[str] | None = None) -> Self:
         """Read SimmSplines with the names of coordinates, by default all, from a FunctionSet."""
-        found = list(read_object(path, "constraint functions").below(SPLINE))
-        splines = {each.name.rsplit("/", 1)[-1]: read_function(each) for each in found}
+        elements = list(read_object(path, "constraint functions").below(SPLINE))
+        splines = {spline.name.rsplit("/", 1)[-1]: read_function(spline) for spline in elements}
         if secondary is not None:
-            splines = {name: each for name, each in splines.items() if name in secondary}
+            splines = {name: spline for name, spline in splines.items() if name in secondary}
         if not splines:
             wanted = "" if secondary is None else f" of {', '.join(secondary)}"
             raise InputError(f"{path}: expected SimmSplines{wanted}, found none")
-        at = next(iter(splines.values())).x
-        if any(f.x.shape != f.y.shape or not np.array_equal(f.x, at) for f in splines.values()):
+        knots = next(iter(splines.values())).x
+        if any(f.x.shape != f.y.shape or not np.array_equal(f.x, knots) for f in splines.values()):
             raise InputError(
                 f"{path}: expected SimmSplines through the same points, found different ones"
             )
         values = np.column_stack([function.y for function in splines.values()])
-        return cls(coupled, tuple(splines), at, values)
+        return cls(coupled, tuple(splines), knots, values)
 
     def add_to(self, model: str) -> str:
         """Return a model (XML text) whose secondary coordinates follow the functions."""
@@ -131,19 +131,19 @@ def write_functions(
     """Write OpenSim's FunctionSet (XML), with the path of each coordinate in the model."""
     root = new_document()
     objects = ET.SubElement(ET.SubElement(root, "FunctionSet"), "objects")
-    for each in functions:
-        for name, values in zip(each.secondary, each.values.T, strict=True):
-            _add_spline(objects, paths[name], each.at, values)
+    for function in functions:
+        for name, values in zip(function.secondary, function.values.T, strict=True):
+            _add_spline(objects, paths[name], function.at, values)
     write_xml(root, path)
 
 
 def with_markers(model: str, markers: Path) -> str:
     """Return a model (XML text) with the markers of a file (XML) in place of its own."""
     document = parse_xml(markers, "markers")
-    found = document if document.tag == "MarkerSet" else document.find("MarkerSet")
-    if found is None:
+    marker_set = document if document.tag == "MarkerSet" else document.find("MarkerSet")
+    if marker_set is None:
         raise InputError(f"{markers}: expected a MarkerSet, found none")
-    if found.find("objects/Marker/body") is not None:
+    if marker_set.find("objects/Marker/body") is not None:
         raise InputError(
             f"{markers}: expected markers with a socket_parent_frame, found markers with a body, "
             "as OpenSim before 4.0; leave marker_set out if the model has these markers, or open "
@@ -151,9 +151,9 @@ def with_markers(model: str, markers: Path) -> str:
         )
     root = ET.fromstring(model)
     place = _model_in(root)
-    for own in place.findall("MarkerSet"):
-        place.remove(own)
-    place.append(found)
+    for old_set in place.findall("MarkerSet"):
+        place.remove(old_set)
+    place.append(marker_set)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -167,10 +167,10 @@ def _check_names(names: tuple[str, ...], known: Mapping[str, ET.Element]) -> Non
 
 
 def _model_in(root: ET.Element) -> ET.Element:
-    found = root.find("Model")
-    if found is None:
+    model = root.find("Model")
+    if model is None:
         raise InputError("model: expected a Model, found none")
-    return found
+    return model
 
 
 def _add_coupler(
@@ -226,26 +226,26 @@ def followers(
     if len(coupled) == 1:
         return {coupled[0]: tuple(secondary)}
     chains = {
-        name: {each.name for each in path_to_ground(joints, joint.child)}
+        name: {member.name for member in path_to_ground(joints, joint.child)}
         for joint in joints
         for name in joint.coordinates
     }
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(coupled, ())
+    followers_of: dict[str, tuple[str, ...]] = dict.fromkeys(coupled, ())
     for name in secondary:
-        missing = [each for each in (name, *coupled) if each not in chains]
+        missing = [member for member in (name, *coupled) if member not in chains]
         if missing:
             raise InputError(
                 f"coupled coordinates: expected coordinates of the model, found {missing[0]}"
             )
-        nearest = min(coupled, key=lambda each: len(chains[each] ^ chains[name]))
-        found[nearest] = (*found[nearest], name)
-    alone = [name for name, own in found.items() if not own]
+        nearest = min(coupled, key=lambda candidate: len(chains[candidate] ^ chains[name]))
+        followers_of[nearest] = (*followers_of[nearest], name)
+    alone = [name for name, names_following in followers_of.items() if not names_following]
     if alone:
         raise InputError(
             f"coupled coordinates: expected a secondary coordinate of the leg of {alone[0]}, found "
             "none; add those of its joints to inverse_kinematics.secondary"
         )
-    return found
+    return followers_of
 
 
 def passive_functions(
@@ -253,7 +253,7 @@ def passive_functions(
 ) -> ConstraintFunctions:
     """Return how secondary coordinates follow a coupled one while muscles hardly pull."""
     course, moved = sweep.course, set(sweep.secondary)
-    contacts = [each for each in contacts if moved.intersection(each.coordinates)]
+    contacts = [contact for contact in contacts if moved.intersection(contact.coordinates)]
     motion = prescribe_motion(system, {sweep.coupled: course}, course.time)
 
     def along(motion_of: CoordinateMotion) -> PlantContacts:
@@ -268,15 +268,15 @@ def passive_functions(
             activation=_ACTIVATION,
         )
         activations = np.full(len(system.muscles.names), _ACTIVATION)
-        found = simulate_forward(along(motion), activations, settled)
-    if found.failure is not None:
-        raise PoseError(found.failure)
-    at = np.linspace(sweep.start, sweep.stop, sweep.points)
-    swept, values = course.values, found.values
+        simulated = simulate_forward(along(motion), activations, settled)
+    if simulated.failure is not None:
+        raise PoseError(simulated.failure)
+    knots = np.linspace(sweep.start, sweep.stop, sweep.points)
+    swept, values = course.values, simulated.values
     if swept[0] > swept[-1]:
-        swept, values, at = swept[::-1], values[::-1], at[::-1]
-    through = make_interp_spline(swept, values, k=3)(at)
-    return ConstraintFunctions(sweep.coupled, sweep.secondary, at, through)
+        swept, values, knots = swept[::-1], values[::-1], knots[::-1]
+    through = make_interp_spline(swept, values, k=3)(knots)
+    return ConstraintFunctions(sweep.coupled, sweep.secondary, knots, through)
 
 
 _SIM = "secondary_constraint_sim"
@@ -424,8 +424,8 @@ def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:
         state = model.initSystem()
     markers, gravity = model.getMarkerSet(), np.asarray(model.getGravity().to_numpy())
     places = {
-        each.getName(): np.asarray(each.getLocationInGround(state).to_numpy())
-        for each in (markers.get(k) for k in range(markers.getSize()))
+        marker.getName(): np.asarray(marker.getLocationInGround(state).to_numpy())
+        for marker in (markers.get(k) for k in range(markers.getSize()))
     }
     length = float(np.linalg.norm(gravity))
     return places, -gravity / length if length else np.array([0.0, 1.0, 0.0])
@@ -439,8 +439,8 @@ def _follow(
     # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
     seen, path = markers.seen(), folder / "markers.trc"
     path.write_text(seen.text(), encoding="utf-8")
-    kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
-    settings = replace(settings, weights=kept)
+    weights_of_seen = tuple((n, w) for n, w in settings.weights if n in seen.names)
+    settings = replace(settings, weights=weights_of_seen)
     try:
         done, accuracy = _followed(folder, path, settings)
     except RuntimeError as error:
@@ -452,8 +452,8 @@ def _follow(
             "instant"
         )
     motion = read_motion_table(folder / "ik.mot")
-    found = read_motion_table(folder / "walk_ik_model_marker_locations.sto")
-    return motion, marker_fits(found, markers, weights), accuracy
+    locations = read_motion_table(folder / "walk_ik_model_marker_locations.sto")
+    return motion, marker_fits(locations, markers, weights), accuracy
 
 
 def _followed(folder: Path, markers: Path, settings: MarkerSettings) -> tuple[bool, float]:

@@ -45,13 +45,13 @@ class MeasuredMarkers:
     def seen(self) -> Self:
         """Return the markers that have a position at some instant."""
         gone = np.asarray(self.missing.all(axis=0))
-        return self.only([n for n, each in zip(self.names, gone, strict=True) if not each])
+        return self.only([n for n, is_gone in zip(self.names, gone, strict=True) if not is_gone])
 
     def only(self, names: Collection[str]) -> Self:
         """Return the markers with these names."""
-        kept = [k for k, name in enumerate(self.names) if name in names]
-        names = tuple(self.names[k] for k in kept)
-        return replace(self, names=names, positions=self.positions[:, kept])
+        columns = [k for k, name in enumerate(self.names) if name in names]
+        names = tuple(self.names[k] for k in columns)
+        return replace(self, names=names, positions=self.positions[:, columns])
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -177,10 +177,10 @@ def marker_notes(
     missing = markers.missing.sum(axis=0)
     gaps = [k for k in used if missing[k]]
     if gaps:
-        each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
+        text = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
         notes.append(
             f"{file}: markers without a position at some or all of {count} instants: "
-            f"{each}; {follows} there: fill the gaps if the motion jumps"
+            f"{text}; {follows} there: fill the gaps if the motion jumps"
         )
     return tuple(notes)
 
@@ -256,11 +256,11 @@ def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:
     rms, far = total_rms(fits), [fit for fit in fits if fit.largest > LARGEST]
     if not far and rms <= LARGEST_RMS:
         return ()
-    each = ", ".join(f"{f.name} {1e3 * f.largest:.0f} mm at {f.at:.4g} s" for f in far)
+    text = ", ".join(f"{f.name} {1e3 * f.largest:.0f} mm at {f.at:.4g} s" for f in far)
     return (
         f"{source}: expected markers within {1e3 * LARGEST:.0f} mm of the model and "
         f"{1e3 * LARGEST_RMS:.0f} mm RMS, found up to {1e3 * fits[0].largest:.0f} mm (at "
-        f"{fits[0].at:.4g} s) and {1e3 * rms:.0f} mm RMS{': ' * bool(far)}{each}; check names, "
+        f"{fits[0].at:.4g} s) and {1e3 * rms:.0f} mm RMS{': ' * bool(far)}{text}; check names, "
         "unit and places of the markers and the size of the model",
     )
 

@@ -96,12 +96,12 @@ def read_motion(
     """Read, filter and differentiate a motion; what it lacks is held by the model, or zero."""
     table = path if isinstance(path, MotionTable) else read_motion_table(path)
     path = table.source
-    found = CoordinateTable(table, system)
-    found.check_angles()
+    coordinates = CoordinateTable(table, system)
+    coordinates.check_angles()
     values = table.values.copy()
-    for name, k in found.columns.items():
-        values[:, k] = found.in_si(name)
-    missing = [name for name in settings.primary if name not in found.columns]
+    for name, k in coordinates.columns.items():
+        values[:, k] = coordinates.in_si(name)
+    missing = [name for name in settings.primary if name not in coordinates.columns]
     if missing:
         raise InputError(
             f"{path}: expected columns of all primary coordinates, found none of "
@@ -113,13 +113,13 @@ def read_motion(
     chosen = _chosen(time, settings, table)
     values = np.zeros((len(time), len(system.coordinates)))
     by_name = dict(zip(system.coordinates, values.T, strict=True))
-    for name, column in found.columns.items():
+    for name, column in coordinates.columns.items():
         by_name[name][:] = filtered[:, column]
     # Without secondary coordinates, constraints hold, whatever the file has.
     constrained = not settings.secondary
-    if system.locked or constrained or len(found.columns) < len(by_name):
+    if system.locked or constrained or len(coordinates.columns) < len(by_name):
         for name, course in system.held.items():
-            if name in system.locked or constrained or name not in found.columns:
+            if name in system.locked or constrained or name not in coordinates.columns:
                 by_name[name][:] = course(time, by_name)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     solved = {*settings.primary, *(s.name for s in settings.secondary)}

@@ -96,7 +96,7 @@ class OpenSimPlant:
             joints = np.array(self.system.joints())[self._secondary]
             for joint in np.unique(joints):
                 rows = np.flatnonzero(joints == joint)
-                crossing = (np.any(found[rows], axis=0) for found in (muscles, ligaments))
+                crossing = (np.any(crosses[rows], axis=0) for crosses in (muscles, ligaments))
                 self._groups.append((self.system.group(*crossing), rows.tolist()))
         return self._groups
 

@@ -54,14 +54,14 @@ def opensim() -> Any:
 def without_output() -> Iterator[None]:
     """Keep what OpenSim's tools write past Python and past its log from the standard output."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    descriptor = os.dup(1)
     try:
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(descriptor, 1)
+        os.close(descriptor)
 
 
 #: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
@@ -70,11 +70,11 @@ HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
 
 def lock_notes(locked: Collection[str], moved: Iterable[str]) -> tuple[str, ...]:
     """Return a note on locked coordinates that settings or courses would move."""
-    kept = [name for name in dict.fromkeys(moved) if name in locked]
-    if not kept:
+    held = [name for name in dict.fromkeys(moved) if name in locked]
+    if not held:
         return ()
     return (
-        f"locked coordinates of the model keep their default values: {', '.join(kept)}; set locked "
+        f"locked coordinates of the model keep their default values: {', '.join(held)}; set locked "
         "to false in the model for coordinates that move",
     )
 
@@ -82,19 +82,19 @@ def lock_notes(locked: Collection[str], moved: Iterable[str]) -> tuple[str, ...]
 def held_courses(model: Any, state: Any) -> dict[str, HeldCourse]:
     """Return the course [rad, m] of each coordinate that a model holds; followers come last."""
     coordinates = model.getCoordinateSet()
-    found: dict[str, HeldCourse] = {}
+    courses: dict[str, HeldCourse] = {}
     for coordinate in (coordinates.get(k) for k in range(coordinates.getSize())):
         if coordinate.getLocked(state):
-            found[coordinate.getName()] = _constant(coordinate.getDefaultValue())
+            courses[coordinate.getName()] = _constant(coordinate.getDefaultValue())
         elif coordinate.isPrescribed(state):
-            found[coordinate.getName()] = _over_time(coordinate.getPrescribedFunction())
+            courses[coordinate.getName()] = _over_time(coordinate.getPrescribedFunction())
     constraints = model.getConstraintSet()
-    for each in (constraints.get(k) for k in range(constraints.getSize())):
-        coupler = opensim().CoordinateCouplerConstraint.safeDownCast(each)
+    for constraint in (constraints.get(k) for k in range(constraints.getSize())):
+        coupler = opensim().CoordinateCouplerConstraint.safeDownCast(constraint)
         if coupler is not None and coupler.isEnforced(state):
             dependent = coupler.getPropertyByName("dependent_coordinate_name")
-            found[opensim().PropertyHelper.getValueString(dependent)] = _coupled(coupler)
-    return found
+            courses[opensim().PropertyHelper.getValueString(dependent)] = _coupled(coupler)
+    return courses
 
 
 def _constant(value: float) -> HeldCourse:
@@ -207,12 +207,12 @@ class OpenSimSystem:
     @property
     def root(self) -> tuple[str, list[int]]:
         """Body with the most coordinates of a joint with the ground, and their places."""
-        found: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for k, coordinate in enumerate(_members(self._model.getCoordinateSet())):
             joint = coordinate.getJoint()
             if joint.getParentFrame().findBaseFrame().getName() == "ground":
-                found.setdefault(joint.getChildFrame().findBaseFrame().getName(), []).append(k)
-        return max(found.items(), key=lambda item: len(item[1]), default=("", []))
+                places.setdefault(joint.getChildFrame().findBaseFrame().getName(), []).append(k)
+        return max(places.items(), key=lambda item: len(item[1]), default=("", []))
 
     def wrench_on(self, body: str, places: list[int], forces: FloatArray) -> FloatArray:
         """Return the wrenches (K, 6) [N, N m] on a body with the power of forces (K, n)."""
@@ -231,17 +231,17 @@ class OpenSimSystem:
     def origin(self, body: str) -> FloatArray:
         """Return the origin (3,) of a body in the ground [m], in the position that is set."""
         self._model.realizePosition(self._state)
-        found = self._model.getBodySet().get(body).getPositionInGround(self._state)
-        return np.asarray(found.to_numpy())
+        frame = self._model.getBodySet().get(body).getPositionInGround(self._state)
+        return np.asarray(frame.to_numpy())
 
     def mass_centre(self, body: str | None = None) -> FloatArray:
         """Return the centre of mass (3,) of a body, or of the model, in the ground [m]."""
         self._model.realizePosition(self._state)
         if body is None:
             return np.asarray(self._model.calcMassCenterPosition(self._state).to_numpy())
-        found = self._model.getBodySet().get(body)
+        frame = self._model.getBodySet().get(body)
         return np.asarray(
-            found.findStationLocationInGround(self._state, found.getMassCenter()).to_numpy()
+            frame.findStationLocationInGround(self._state, frame.getMassCenter()).to_numpy()
         )
 
     @property
@@ -293,8 +293,10 @@ class OpenSimSystem:
     @cached_property
     def locked(self) -> tuple[str, ...]:
         """Names of the coordinates that stay at their default values."""
-        found = _members(self._model.getCoordinateSet())
-        return tuple(each.getName() for each in found if each.getLocked(self._state))
+        coordinates = _members(self._model.getCoordinateSet())
+        return tuple(
+            coordinate.getName() for coordinate in coordinates if coordinate.getLocked(self._state)
+        )
 
     @cached_property
     def held(self) -> dict[str, HeldCourse]:
@@ -305,12 +307,12 @@ class OpenSimSystem:
         """Return how free coordinates move all (n, F) at values (n,) [rad, m]."""
         names = self.coordinates
         held = {name: c for name, c in self.held.items() if name not in (*self.locked, *free)}
-        own = np.eye(len(names))[:, [names.index(name) for name in free]]
+        derivatives = np.eye(len(names))[:, [names.index(name) for name in free]]
         if not held:
-            return lambda values: own
+            return lambda values: derivatives
 
         def moved(values: FloatArray) -> FloatArray:
-            columns = np.empty_like(own)
+            columns = np.empty_like(derivatives)
             for k, chosen in enumerate(free):
                 ends = []
                 for step in (-_STEP, _STEP):
@@ -327,7 +329,7 @@ class OpenSimSystem:
     def ligament_lengths(self) -> dict[str, float]:
         """Return the length of the path of each ligament in the default pose [m], by name."""
         self._model.realizePosition(self._state)
-        return {each.getName(): each.getLength(self._state) for each in self._ligaments}
+        return {ligament.getName(): ligament.getLength(self._state) for ligament in self._ligaments}
 
     def _find_ligaments(self) -> list[Any]:
         kind = opensim().Blankevoort1991Ligament
@@ -416,8 +418,8 @@ class OpenSimSystem:
     def group(self, muscles: NDArray[np.bool_], ligaments: NDArray[np.bool_]) -> PathGroup:
         """Return the group of some muscles (M,) and ligaments (L,) [1]."""
         state = opensim().State(self._state)
-        for found, chosen in ((self._muscles, muscles), (self._ligaments, ligaments)):
-            for force, pulls in zip(found, chosen.tolist(), strict=True):
+        for forces, chosen in ((self._muscles, muscles), (self._ligaments, ligaments)):
+            for force, pulls in zip(forces, chosen.tolist(), strict=True):
                 force.setAppliesForce(state, pulls)
         group = PathGroup(
             state, np.flatnonzero(muscles).tolist(), np.flatnonzero(ligaments).tolist()
@@ -428,7 +430,8 @@ class OpenSimSystem:
     def joints(self) -> tuple[str, ...]:
         """Return the name of the joint of each coordinate."""
         return tuple(
-            found.getJoint().getName() for found in _members(self._model.getCoordinateSet())
+            coordinate.getJoint().getName()
+            for coordinate in _members(self._model.getCoordinateSet())
         )
 
     def needed_forces(
@@ -455,9 +458,12 @@ class OpenSimSystem:
             drive.overrideActuation(state, True)
             drive.setOverrideActuation(state, force)
         self._model.realizeAcceleration(state)
-        found = self._model.getJointSet().get(joint)
-        wrench = found.calcReactionOnChildExpressedInGround(state)
-        frames = (found.getParentFrame().findBaseFrame(), found.getChildFrame().findBaseFrame())
+        osim_joint = self._model.getJointSet().get(joint)
+        wrench = osim_joint.calcReactionOnChildExpressedInGround(state)
+        frames = (
+            osim_joint.getParentFrame().findBaseFrame(),
+            osim_joint.getChildFrame().findBaseFrame(),
+        )
         axes = [osim.Vec3(*row) for row in np.eye(3).tolist()]
         parent, child = (
             np.column_stack([f.expressVectorInGround(state, axis).to_numpy() for axis in axes])
@@ -487,7 +493,7 @@ class OpenSimSystem:
         """Return lengths (L,) [m], their rates (L,) [m/s], and arms (n, L) [m, 1] of ligaments."""
         self._model.realizeVelocity(self._state)
         lengths = np.array([ligament.getLength(self._state) for ligament in self._ligaments])
-        rates = np.array([found.getLengtheningSpeed(self._state) for found in self._ligaments])
+        rates = np.array([force.getLengtheningSpeed(self._state) for force in self._ligaments])
         return lengths, rates, self._path_arms([lig.getGeometryPath() for lig in self._ligaments])
 
     def mass(self) -> FloatArray:
@@ -505,9 +511,9 @@ def _members(found: Any) -> list[Any]:
 
 def _ligament_set(ligaments: list[Any]) -> LigamentSet:
     return LigamentSet(
-        tuple(found.getName() for found in ligaments),
-        np.array([found.get_linear_stiffness() for found in ligaments]),
-        np.array([found.get_slack_length() for found in ligaments]),
-        np.array([found.get_transition_strain() for found in ligaments]),
-        np.array([found.get_damping_coefficient() for found in ligaments]),
+        tuple(ligament.getName() for ligament in ligaments),
+        np.array([ligament.get_linear_stiffness() for ligament in ligaments]),
+        np.array([ligament.get_slack_length() for ligament in ligaments]),
+        np.array([ligament.get_transition_strain() for ligament in ligaments]),
+        np.array([ligament.get_damping_coefficient() for ligament in ligaments]),
     )

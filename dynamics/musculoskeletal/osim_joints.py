@@ -229,11 +229,11 @@ class FrameTree:
                 self._collect(child, path)
                 continue
             name = child.get("name", "")
-            own = f"{path}/{name or child.tag.lower()}"
-            self._paths.setdefault((child.tag, name), own)
+            own_path = f"{path}/{name or child.tag.lower()}"
+            self._paths.setdefault((child.tag, name), own_path)
             if child.tag in _FRAMES:
-                self._frames[own] = self._model.of(child)
-            self._collect(child, own)
+                self._frames[own_path] = self._model.of(child)
+            self._collect(child, own_path)
 
     def placed(self, owner: OsimObject, socket: str) -> tuple[str, Placement]:
         """Return the body of the frame that a socket names, and the frame's placement in it."""
@@ -308,7 +308,7 @@ class OsimJoint:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates."""
-        return tuple(each.get("name", "") for each in self._coordinates)
+        return tuple(coordinate.get("name", "") for coordinate in self._coordinates)
 
     @property
     def _coordinates(self) -> list[ET.Element]:
@@ -345,14 +345,14 @@ class OsimJoint:
     def _default_motion(self) -> Placement:
         """Return the placement of the child frame in the parent frame in the default pose."""
         values = {
-            each.get("name", ""): self.xml.of(each).number("default_value", 0.0)
-            for each in self._coordinates
+            coordinate.get("name", ""): self.xml.of(coordinate).number("default_value", 0.0)
+            for coordinate in self._coordinates
         }
         if self.xml.child("SpatialTransform") is None:
-            found = np.zeros(6)
+            motions = np.zeros(6)
             for place, value in zip(_AXES.get(self.xml.tag, ()), values.values(), strict=False):
-                found[place] = value
-            return Placement.of(found[:3], found[3:])
+                motions[place] = value
+            return Placement.of(motions[:3], motions[3:])
         motion = BODY
         for k, axis in enumerate(_axes(self.xml)):
             direction = axis.numbers("axis", _X)

@@ -44,8 +44,8 @@ class WrapSurface(NamedTuple):
         turn, origin = self.placement
         start, end = (self.inverse * ((point - origin) @ turn) for point in (first, last))
         way = end - start
-        part = np.clip(-(start @ way) / np.maximum(way @ way, 1e-300), 0.0, 1.0)
-        return bool(np.linalg.norm(start + part * way) < 1.0)
+        fraction = np.clip(-(start @ way) / np.maximum(way @ way, 1e-300), 0.0, 1.0)
+        return bool(np.linalg.norm(start + fraction * way) < 1.0)
 
 
 class _Bundle(NamedTuple):
@@ -66,19 +66,19 @@ class OsimLigaments:
     def __init__(self, path: str | Path, femur: Iterable[str], tibia: Iterable[str]) -> None:
         self.model = OsimModel(path)
         files = femur, tibia
-        self._meshes = [self._mesh(*each) for each in zip(_BONES, files, strict=True)]
+        self._meshes = [self._mesh(*bone_files) for bone_files in zip(_BONES, files, strict=True)]
 
     def _mesh(self, bone: str, files: Iterable[str]) -> ContactMesh:
         meshes, wanted = self.model.contact_meshes, {Path(file).name for file in files}
-        found = [mesh for mesh in meshes if mesh.file.name in wanted]
-        found = found or [mesh for mesh in meshes if mesh.name.lower().startswith(bone)]
-        if len(found) != 1 or found[0].scale != (1.0, 1.0, 1.0):
-            names = ", ".join(f"{mesh.name} of {mesh.file.name}" for mesh in found or meshes)
+        chosen = [mesh for mesh in meshes if mesh.file.name in wanted]
+        chosen = chosen or [mesh for mesh in meshes if mesh.name.lower().startswith(bone)]
+        if len(chosen) != 1 or chosen[0].scale != (1.0, 1.0, 1.0):
+            names = ", ".join(f"{mesh.name} of {mesh.file.name}" for mesh in chosen or meshes)
             raise InputError(
                 f"{self.model.path}: expected one contact mesh of the {bone}, without scale "
                 f"factors, found {names or 'none'}; name the file of the mesh as the model does"
             )
-        return found[0]
+        return chosen[0]
 
     @cached_property
     def _bundles(self) -> dict[str, _Bundle]:
@@ -108,15 +108,16 @@ class OsimLigaments:
         """Ellipsoids, spheres and cylinders, without their ends, by the bundles they belong to."""
         surfaces: dict[str, tuple[int, Placement, FloatArray]] = {}
         for bone, mesh in enumerate(self._meshes):
-            for each in self.model.bodies[mesh.body].objects("WrapObjectSet"):
-                if each.tag in _RADII:
+            for surface in self.model.bodies[mesh.body].objects("WrapObjectSet"):
+                if surface.tag in _RADII:
                     turn, origin = (
-                        each.numbers(tag, _ORIGIN) for tag in ("xyz_body_rotation", "translation")
+                        surface.numbers(tag, _ORIGIN)
+                        for tag in ("xyz_body_rotation", "translation")
                     )
-                    inverse = 1.0 / np.broadcast_to(each.numbers(_RADII[each.tag]), 3)
-                    inverse = inverse * [1.0, 1.0, each.tag != "WrapCylinder"]
+                    inverse = 1.0 / np.broadcast_to(surface.numbers(_RADII[surface.tag]), 3)
+                    inverse = inverse * [1.0, 1.0, surface.tag != "WrapCylinder"]
                     frame = mesh.placement.inverse.after(Placement.of(turn, origin))
-                    surfaces[each.name] = bone, frame, inverse
+                    surfaces[surface.name] = bone, frame, inverse
         return tuple(
             WrapSurface(name, *surfaces[wrap.text("wrap_object")])
             for name, bundle in self._bundles.items()
@@ -127,16 +128,18 @@ class OsimLigaments:
     @cached_property
     def _rest_lengths(self) -> dict[str, float]:
         """Rest length of the line of each bundle [m]."""
-        rest = {name: each.xml.number("slack_length", 1.0) for name, each in self._bundles.items()}
-        if wrapped := {each.bundle for each in self.wraps}:
+        lengths = {
+            name: item.xml.number("slack_length", 1.0) for name, item in self._bundles.items()
+        }
+        if wrapped := {item.bundle for item in self.wraps}:
             paths = OpenSimSystem(self.model.without_contact()).ligament_lengths()
             ground = placements_in_ground(self.model.joints)
             frames = [ground[mesh.body].after(mesh.placement) for mesh in self._meshes]
             for name in wrapped:
                 ends = zip(frames, self._bundles[name].ends, strict=True)
                 first, last = (frame.at(end) for frame, end in ends)
-                rest[name] *= float(np.linalg.norm(first - last)) / paths[name]
-        return rest
+                lengths[name] *= float(np.linalg.norm(first - last)) / paths[name]
+        return lengths
 
     def table(self) -> TextTable:
         """Return the bundles as a ligament table in the frames of the mesh files."""
@@ -163,7 +166,7 @@ class OsimLigaments:
             bundle = self._bundles[name]
             points = element.findall(_POINTS)
             for k, frame, columns in zip(bundle.places, bundle.frames, ATTACHMENTS, strict=True):
-                end = frame.inverse.at(1e-3 * np.array([float(row[each]) for each in columns]))
+                end = frame.inverse.at(1e-3 * np.array([float(row[column]) for column in columns]))
                 child_of(points[k], "location").text = " ".join(map(repr, end.tolist()))
             factor = 1e-3 * float(row["rest_length_mm"]) / self._rest_lengths[name]
             slack = factor * bundle.xml.number("slack_length", 1.0)

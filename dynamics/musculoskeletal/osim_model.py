@@ -209,9 +209,12 @@ class OsimModel:
     def _coordinates(self) -> dict[str, tuple[OsimObject, str]]:
         """Each coordinate by its name, with its path in the model."""
         return {
-            (name := each.get("name", "")): (self._model.of(each), f"/jointset/{joint.name}/{name}")
+            (name := element.get("name", "")): (
+                self._model.of(element),
+                f"/jointset/{joint.name}/{name}",
+            )
             for joint in self._model.objects("JointSet")
-            for each in joint.element.iterfind("coordinates/Coordinate")
+            for element in joint.element.iterfind("coordinates/Coordinate")
         }
 
     @property
@@ -250,13 +253,13 @@ class OsimModel:
     @cached_property
     def joints(self) -> tuple[OsimJoint, ...]:
         """Joints, without those whose frames or default pose cannot be read."""
-        found = []
+        joints = []
         for element in self._model.objects("JointSet"):
             with suppress(InputError):
                 joint = read_joint(element, self.frames)
                 _ = joint.default_placement
-                found.append(joint)
-        return tuple(found)
+                joints.append(joint)
+        return tuple(joints)
 
     @property
     def coordinate_paths(self) -> dict[str, str]:
@@ -267,18 +270,18 @@ class OsimModel:
     def coordinate_defaults(self) -> dict[str, float]:
         """Default value of each coordinate, by its name [rad, m]."""
         return {
-            name: found.number("default_value", 0.0)
-            for name, (found, _) in self._coordinates.items()
+            name: coordinate.number("default_value", 0.0)
+            for name, (coordinate, _) in self._coordinates.items()
         }
 
     @property
     def viscosities(self) -> dict[str, float]:
         """Viscosity of the springs on each coordinate [N m s/rad, N s/m], by its name."""
-        found: dict[str, float] = {}
+        viscosity: dict[str, float] = {}
         for spring in self.forces("SpringGeneralizedForce"):
             coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
-            found[coordinate] = found.get(coordinate, 0.0) + value
-        return found
+            viscosity[coordinate] = viscosity.get(coordinate, 0.0) + value
+        return viscosity
 
     @property
     def reserves(self) -> dict[str, float]:
@@ -301,13 +304,17 @@ class OsimModel:
     @property
     def locked_coordinates(self) -> dict[str, float]:
         """Default values of the locked coordinates, which keep them, by name [rad, m]."""
-        found, at = self._coordinates.items(), self.coordinate_defaults
-        return {name: at[name] for name, (each, _) in found if each.boolean("locked", False)}
+        coordinates, defaults = self._coordinates.items(), self.coordinate_defaults
+        return {
+            name: defaults[name]
+            for name, (coordinate, _) in coordinates
+            if coordinate.boolean("locked", False)
+        }
 
     def _enforced(self) -> list[OsimObject]:
         """Return the constraints that are enforced."""
         constraints = self._model.objects("ConstraintSet")
-        return [each for each in constraints if each.boolean("isEnforced", True)]
+        return [constraint for constraint in constraints if constraint.boolean("isEnforced", True)]
 
     def chain_between(self, bed: str, target: str) -> KinematicChain:
         """Return the motion of the body of a target in the body of a bed."""

@@ -37,11 +37,11 @@ def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObje
     """Return the root of a file, or its child with a tag; `what` names the content in messages."""
     source = Path(path)
     root = parse_xml(source, what)
-    found = root if tag is None else root.find(tag)
-    if found is None:
+    element = root if tag is None else root.find(tag)
+    if element is None:
         present = ", ".join(child.tag for child in root) or root.tag
         raise InputError(f"{path}: expected {what} of a {tag}, found {present}")
-    return OsimObject(found, source, source.name)
+    return OsimObject(element, source, source.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,26 +85,26 @@ class OsimObject:
 
     def child(self, path: str) -> OsimObject | None:
         """Return the first child at a path in the XML, or None."""
-        found = self.element.find(path)
-        return None if found is None else self.of(found)
+        element = self.element.find(path)
+        return None if element is None else self.of(element)
 
     def value(self, tag: str) -> ET.Element | None:
         """Return `<Constant name="weight">` or `<weight><Constant>` of a property, or None."""
-        found = self.element.find(f"{tag}/*")
-        return self.element.find(f"*[@name='{tag}']") if found is None else found
+        element = self.element.find(f"{tag}/*")
+        return self.element.find(f"*[@name='{tag}']") if element is None else element
 
     def _with_defaults(self, element: ET.Element) -> ET.Element:
         default = self.element.find(f"defaults/{element.tag}")
         if default is None:
             return element
         merged = copy.copy(element)
-        merged.extend(each for each in default if element.find(each.tag) is None)
+        merged.extend(prop for prop in default if element.find(prop.tag) is None)
         return merged
 
     def text(self, tag: str, default: str = "") -> str:
         """Return the text of a property without blanks at its ends."""
-        found = self.element.find(tag)
-        return default if found is None or not found.text else found.text.strip()
+        element = self.element.find(tag)
+        return default if element is None or not element.text else element.text.strip()
 
     def has(self, tag: str) -> bool:
         """Return whether the object states a property."""
@@ -121,10 +121,10 @@ class OsimObject:
     def boolean(self, tag: str, default: bool) -> bool:
         """Return a boolean as OpenSim reads it: true or false in any case, 1 or 0."""
         text = self.text(tag) or str(default)
-        found = _BOOLEANS.get(text.lower())
-        if found is None:
+        value = _BOOLEANS.get(text.lower())
+        if value is None:
             raise self.fault(tag, "true or false", repr(text))
-        return found
+        return value
 
     def number(self, tag: str, default: float) -> float:
         """Return a finite number [any unit]."""
@@ -153,13 +153,13 @@ class OsimObject:
         if not text:
             return np.array(default)
         try:
-            found = np.array([float(part) for part in text.split()])
+            values = np.array([float(word) for word in text.split()])
         except ValueError:
-            found = np.empty(0)
-        count = len(default) or max(1, len(found))
-        if found.shape != (count,) or not np.isfinite(found).all():
+            values = np.empty(0)
+        count = len(default) or max(1, len(values))
+        if values.shape != (count,) or not np.isfinite(values).all():
             raise self.fault(tag, f"{count} numbers" if default else "numbers", repr(text))
-        return found
+        return values
 
     def path(self, tag: str, default: Path | None = None) -> Path | None:
         """Return the file that a property names."""
@@ -262,16 +262,16 @@ def add_object(
     parent: ET.Element, tag: str, properties: Mapping[str, str], name: str | None = None
 ) -> ET.Element:
     """Append an object with properties as text to an element, and return the object."""
-    found = ET.SubElement(parent, tag) if name is None else ET.SubElement(parent, tag, name=name)
+    element = ET.SubElement(parent, tag) if name is None else ET.SubElement(parent, tag, name=name)
     for key, text in properties.items():
-        ET.SubElement(found, key).text = text
-    return found
+        ET.SubElement(element, key).text = text
+    return element
 
 
 def child_of(parent: ET.Element, tag: str, name: str | None = None) -> ET.Element:
     """Return the child of an element with a tag, which is appended with a name if missing."""
-    found = parent.find(tag)
-    return add_object(parent, tag, {}, name) if found is None else found
+    child = parent.find(tag)
+    return add_object(parent, tag, {}, name) if child is None else child
 
 
 def write_xml(root: ET.Element, path: str | Path) -> None:

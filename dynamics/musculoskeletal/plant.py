@@ -70,9 +70,9 @@ class LigamentSet:
         k, t = self.stiffness, self.transition_strain
         elastic = np.where(toe, 0.5 * strain**2 / t, strain - 0.5 * t)
         slope = np.where(toe, strain / t, 1.0)
-        part = np.clip(strain / _FULL_DAMPING, 0.0, 1.0)
-        onset = part**3 * (10.0 - 15.0 * part + 6.0 * part**2)
-        rising = 30.0 * part**2 * (1.0 - part) ** 2 / _FULL_DAMPING
+        share = np.clip(strain / _FULL_DAMPING, 0.0, 1.0)
+        onset = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+        rising = 30.0 * share**2 * (1.0 - share) ** 2 / _FULL_DAMPING
         stretching = np.where(rate > 0.0, self.damping, 0.0)
         resisting, growing = stretching * onset, stretching * rising * rate
         return LigamentTensions(
@@ -120,8 +120,8 @@ class CoordinateMotion:
     @property
     def resting(self) -> CoordinateMotion:
         """The same values without speeds and accelerations."""
-        rest = np.zeros_like(self.values)
-        return replace(self, speeds=rest, accelerations=rest)
+        zeros = np.zeros_like(self.values)
+        return replace(self, speeds=zeros, accelerations=zeros)
 
     def first(self, count: int) -> CoordinateMotion:
         """Return the motion at the first instants."""
@@ -271,6 +271,6 @@ class SimulatedFrames:
         return tuple(
             ContactFlag(frame, time, name, flag)
             for frame, (time, loads) in enumerate(zip(self.time.tolist(), self.loads, strict=True))
-            for name, own in zip(self.contacts, loads, strict=True)
-            for flag in own.flags
+            for name, load in zip(self.contacts, loads, strict=True)
+            for flag in load.flags
         )

@@ -63,13 +63,13 @@ class Course(NamedTuple):
 def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> dict[str, Course]:
     """Read courses [rad, m] of coordinates; angles without a unit are degrees, not in states."""
     table = path if isinstance(path, MotionTable) else read_course_table(path)
-    found = CoordinateTable(table, system, unstated_degrees=True)
-    if not found.columns:
+    coordinates = CoordinateTable(table, system, unstated_degrees=True)
+    if not coordinates.columns:
         raise InputError(
             f"{table.source}: expected columns of coordinates of the model, found "
             f"{', '.join(table.names)}"
         )
-    return {name: Course(table.time, found.in_si(name)) for name in found.columns}
+    return {name: Course(table.time, coordinates.in_si(name)) for name in coordinates.columns}
 
 
 def prescribe_motion(

@@ -56,17 +56,17 @@ class BaseValue(NamedTuple):
 def base_values(config: Config) -> dict[str, BaseValue]:
     """Return the value of each parameter in the base configuration, or the middle of its range."""
     tree = config.model_dump()
-    found = {}
+    base = {}
     for parameter in design_space_of(config).parameter:
         low, high = parameter.range
         stated = _stated(tree, parameter.key)
         if isinstance(stated, float | int) and low <= stated <= high:
-            found[parameter.label] = BaseValue(float(stated), STATED)
+            base[parameter.label] = BaseValue(float(stated), STATED)
         else:
-            told = "no number" if isinstance(stated, str) or stated is None else f"{stated:g}"
-            origin = f"middle of the range, the base configuration has {told}"
-            found[parameter.label] = BaseValue(0.5 * (low + high), origin)
-    return found
+            text = "no number" if isinstance(stated, str) or stated is None else f"{stated:g}"
+            origin = f"middle of the range, the base configuration has {text}"
+            base[parameter.label] = BaseValue(0.5 * (low + high), origin)
+    return base
 
 
 def _stated(tree: dict[str, Any], key: str) -> Any:
@@ -166,13 +166,13 @@ def feasible_designs(
     corners. `dropped` counts the infeasible ones by reason.
     """
     parameters, dropped = parameters_of(config), {} if dropped is None else dropped
-    found, known = list[FloatArray](), set[bytes]()
+    chosen, known = list[FloatArray](), set[bytes]()
     tried = blocks = 0
-    while count and len(found) < count:
+    while count and len(chosen) < count:
         if tried >= _MOST_DRAWN * count or blocks > _MOST_BLOCKS:
-            told = "; ".join(f"{number} times {reason}" for reason, number in dropped.items())
+            why = "; ".join(f"{number} times {reason}" for reason, number in dropped.items())
             raise StageError(
-                f"[design_space]: {len(found)} of {tried} designs are feasible: {told}; change the "
+                f"[design_space]: {len(chosen)} of {tried} designs are feasible: {why}; change the "
                 "ranges or the constraints"
             )
         # A Sobol sequence is even in blocks of a power of two.
@@ -182,7 +182,7 @@ def feasible_designs(
         factor = np.where(unit[:, -1:] < outward, _STRETCH, 1.0)
         unit = np.clip(0.5 + factor * (unit[:, :-1] - 0.5), 0.0, 1.0)
         for point in (1.0 + 2.0 * margin) * unit - margin:
-            if len(found) == count:
+            if len(chosen) == count:
                 break
             values, inside = parameters.from_unit(point), abs(point - 0.5).max() <= 0.5
             if values.tobytes() in known:
@@ -190,12 +190,12 @@ def feasible_designs(
             known.add(values.tobytes())
             tried += 1
             if not (reason := infeasible(config, parameters.named(values))):
-                found.append(values)
+                chosen.append(values)
             elif inside:
                 dropped[reason] = dropped.get(reason, 0) + 1
             else:
                 tried -= 1
-    return np.array(found).reshape(count, len(parameters)), tried
+    return np.array(chosen).reshape(count, len(parameters)), tried
 
 
 def infeasible(config: Config, values: Mapping[str, float]) -> str:
@@ -206,9 +206,9 @@ def infeasible(config: Config, values: Mapping[str, float]) -> str:
         if not satisfied(text, columns)[0]:
             return f"not {text}"
     try:
-        own = design_config(config, values)
-        if own.knee.source == "builtin":
-            build_implant(own.knee.implant)
+        varied_config = design_config(config, values)
+        if varied_config.knee.source == "builtin":
+            build_implant(varied_config.knee.implant)
     except InputError as error:
         # Without the design and what was found, which differ between designs.
         text = str(error)
@@ -316,8 +316,11 @@ def outcome_of(
     design: int | None = None,
 ) -> DesignOutcome:
     """Return a design with its gait cycles by models of `BOTH`."""
-    found, expected = compared_cycles(config, knee, values, models), expected_errors(knee, values)
-    cycles, patch = found.cycles, None
+    compared, expected = (
+        compared_cycles(config, knee, values, models),
+        expected_errors(knee, values),
+    )
+    cycles, patch = compared.cycles, None
     if "original" in cycles:
         aspect, ratio, _ = cycles["original"].patch
         patch = [*aspect, *(np.ones(2) if ratio is None else ratio)]
@@ -326,21 +329,21 @@ def outcome_of(
         design=design,
         values=dict(values),
         outputs={model: cycle.outputs for model, cycle in cycles.items()},
-        failures=found.failures,
-        errors=found.errors,
+        failures=compared.failures,
+        errors=compared.errors,
         expected=expected,
         doubts=doubts(expected),
         instants=0 if result is None else len(result.time),
         flagged=0 if result is None else result.flagged,
-        flags="" if result is None else worded(each.flag for each in result.flags),
+        flags="" if result is None else worded(flag.flag for flag in result.flags),
         patch=patch,
     )
 
 
 def fitted_patch(z: FloatArray, patches: FloatArray) -> dict[str, Any]:
     """Return the entry of a header for patches (N, 4) of designs z (N, P) [1]."""
-    found = SmoothArray.fit(z, patches)
-    return {_PATCH: {key: array.tolist() for key, array in found.to_arrays().items()}}
+    smooth = SmoothArray.fit(z, patches)
+    return {_PATCH: {key: array.tolist() for key, array in smooth.to_arrays().items()}}
 
 
 def patch_at(knee: ContactSurrogate, design: Design) -> Patch:
@@ -365,20 +368,20 @@ _OF_ALL_DESIGNS = (
 
 def design_values(run: TrainedDesigns, texts: Sequence[str]) -> dict[str, BaseValue]:
     """Return the value of each parameter from texts such as "dish_mm=60", else its base value."""
-    found = base_values(run.config)
-    given: dict[str, BaseValue] = {}
+    base = base_values(run.config)
+    stated: dict[str, BaseValue] = {}
     for text in texts:
-        name, _, number = (part.strip() for part in text.partition("="))
-        if name not in found:
+        name, _, number = (text_part.strip() for text_part in text.partition("="))
+        if name not in base:
             raise InputError(
-                f"{text}: expected NAME=VALUE with one of {', '.join(found)}{near(name, found)}"
+                f"{text}: expected NAME=VALUE with one of {', '.join(base)}{near(name, base)}"
             )
-        if name in given:
+        if name in stated:
             raise InputError(f"{text}: expected each parameter once, found {name} again")
-        given[name] = BaseValue(_number(text, number), "")
-    found |= given
-    run.knee.parameters.values({name: each.value for name, each in found.items()})
-    return found
+        stated[name] = BaseValue(_number(text, number), "")
+    base |= stated
+    run.knee.parameters.values({name: base_value.value for name, base_value in base.items()})
+    return base
 
 
 def _number(text: str, number: str) -> float:
@@ -392,8 +395,8 @@ def surrogate_of(run: TrainedDesigns, values: Design) -> ContactSurrogate:
     """Return the surrogate of one design, with its expected errors in the header."""
     knee = run.knee.at(values)
     expected = expected_errors(run.knee, values)
-    own = {name: each for name, each in knee.header.items() if name not in _OF_ALL_DESIGNS}
-    return replace(knee, header={**own, "expected": expected, "doubts": doubts(expected)})
+    header = {name: entry for name, entry in knee.header.items() if name not in _OF_ALL_DESIGNS}
+    return replace(knee, header={**header, "expected": expected, "doubts": doubts(expected)})
 
 
 def design_lines(
@@ -401,8 +404,8 @@ def design_lines(
 ) -> list[str]:
     """Return the lines on the terminal: parameters, expected errors, and the gait cycle."""
     lines = [f"design of {run.folder}:"]
-    for name, each in design.items():
-        lines.append(f"  {name} = {each.value:g}" + (f" ({each.origin})" if each.origin else ""))
+    for name, base in design.items():
+        lines.append(f"  {name} = {base.value:g}" + (f" ({base.origin})" if base.origin else ""))
     if reason := infeasible(run.config, outcome.values):
         lines.append(f"the design is infeasible: {reason}")
     lines += told_errors(outcome.expected)

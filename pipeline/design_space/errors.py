@@ -66,7 +66,7 @@ _KEY, _GROWTH, _FEWEST = "expected_errors", "expected_growth", 10
 
 def error_of(output: str) -> str:
     """Return which error of `ERRORS` tells of an output of a gait cycle, "" if none does."""
-    return next((error for part, error in _OF_OUTPUTS.items() if part in output), "")
+    return next((error for fragment, error in _OF_OUTPUTS.items() if fragment in output), "")
 
 
 def sample_errors(
@@ -81,9 +81,9 @@ def sample_errors(
     for name in surrogate.compartments:
         chosen = feasible(usable(rows, name), config.feasibility)
         poses, loads = poses_of(chosen), loads_of(chosen)
-        at, predicted = surrogate.compartment(name).at_load(poses, loads[:, 1])
+        predicted_poses, predicted = surrogate.compartment(name).at_load(poses, loads[:, 1])
         ratios = (predicted - loads)[:, [0, 2]] / loads[:, 1:2]
-        errors.append(np.column_stack([1e6 * (at - poses)[:, 4], 100.0 * ratios]))
+        errors.append(np.column_stack([1e6 * (predicted_poses - poses)[:, 4], 100.0 * ratios]))
         weights.append(loads[:, 1] ** (1.0 - 1.0 / spread))
     every = np.concatenate(errors)
     if not len(every):
@@ -137,9 +137,8 @@ def standard_errors(knee: ContactSurrogate, z: FloatArray) -> FloatArray:
     """Return the standard errors over the box, of height [um] and force ratios [%], at z (P,)."""
     inputs = with_parameters(_box(), z)
     squares = [
-        np.column_stack([r.standard_error(inputs) for r in part.regressors if r.outputs])[:, :3]
-        ** 2
-        for part in knee.by_name.values()
+        np.column_stack([r.standard_error(inputs) for r in fit.regressors if r.outputs])[:, :3] ** 2
+        for fit in knee.by_name.values()
     ]
     return np.asarray(np.sqrt(np.mean(squares, axis=(0, 1))) * _SIZES)
 
@@ -207,32 +206,32 @@ def largest_share(expected: Mapping[str, float]) -> float:
 
 def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
     """Return RMS and largest value of each error over designs, by `ERRORS`."""
-    found: dict[str, dict[str, float | None]] = {}
+    statistics: dict[str, dict[str, float | None]] = {}
     for name in ERRORS:
-        sizes = np.array([each[name] for each in errors if np.isfinite(each.get(name, np.nan))])
-        found[name] = {
+        sizes = np.array([row[name] for row in errors if np.isfinite(row.get(name, np.nan))])
+        statistics[name] = {
             "rms": float(np.sqrt((sizes**2).mean())) if len(sizes) else None,
             "largest": float(sizes.max()) if len(sizes) else None,
             "accepted": ERRORS[name].accepted,
         }
-    return found
+    return statistics
 
 
 def exceeded(knee: ContactSurrogate) -> list[str]:
     """Return which errors at held-out designs exceed the accepted ones, in words."""
-    found = []
+    texts = []
     for name, row in knee.header.get("errors", {}).items():
         if name in ERRORS and row["rms"] is not None and row["rms"] > row["accepted"]:
             kind = ERRORS[name]
-            found.append(
+            texts.append(
                 f"error of {kind.words}: {row['rms']:.2g} {kind.unit} (RMS, accepted "
                 f"{row['accepted']:g})"
             )
-    return found
+    return texts
 
 
 def output_errors(knee: ContactSurrogate, outputs: Iterable[str]) -> dict[str, float]:
     """Return the RMS error at held-out designs of those outputs that have one [%], by name."""
     errors = knee.header.get("errors", {})
-    found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
-    return {name: error for name, error in found.items() if error is not None}
+    by_output = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
+    return {name: error for name, error in by_output.items() if error is not None}

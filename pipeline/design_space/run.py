@@ -83,9 +83,9 @@ def with_designs_checked(
         return found
     findings = Findings()
     # The time of a run is that of all designs.
-    findings.add([each for each in found if each.about != "run"])
+    findings.add([known for known in found if known.about != "run"])
     check_design_space(config, findings, figures)
-    return [replace(each, text=of_configuration(each.text, file)) for each in findings.ordered()]
+    return [replace(known, text=of_configuration(known.text, file)) for known in findings.ordered()]
 
 
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
@@ -108,8 +108,8 @@ def check_design_space(config: Config, findings: Findings, figures: dict[str, An
     for values in values_of(config, tried).values():
         path, reason = settled_path(config, values)
         if path is None:
-            told = ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
-            findings.warning(_ABOUT, f"the design with {told} does not settle: {reason}")
+            stated = ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
+            findings.warning(_ABOUT, f"the design with {stated} does not settle: {reason}")
     _tell_time(config, findings, figures)
 
 
@@ -118,8 +118,8 @@ def _tell_time(config: Config, findings: Findings, figures: dict[str, Any]) -> N
     if "evaluation_s" not in figures:
         return
     space, workers = design_space_of(config), Execution.of(config.run).workers
-    each = figures["evaluation_s"]
-    seconds = sum(stage.expected(each, workers) for stage in stages_over_designs(config))
+    evaluation_s = figures["evaluation_s"]
+    seconds = sum(stage.expected(evaluation_s, workers) for stage in stages_over_designs(config))
     count = space.designs + space.unseen + space.held_out
     if preparation_of(config) is not None:
         prepared = count * figures.get("preparation_s", 0.0) / workers
@@ -140,7 +140,7 @@ def stages_over_designs(config: Config) -> list[Stage]:
     """Return the stages with their expected costs."""
     space = design_space_of(config)
     parts = len(config.knee.compartments)
-    each = parts * space.poses
+    samples = parts * space.poses
     per_load, steps = 6.0, config.surrogate.network.steps * config.surrogate.network.networks
     first = -(-space.designs // space.rounds)
     rounds = [
@@ -149,17 +149,17 @@ def stages_over_designs(config: Config) -> list[Stage]:
         for stage in (
             Stage("c: first surrogates", seconds=30.0),
             Stage("d: predicted errors of designs", seconds=10.0),
-            Stage("f: kept designs", first * each, per_load, 0.5 * first),
+            Stage("f: kept designs", first * samples, per_load, 0.5 * first),
         )
     ]
     return [
         Stage("knee", seconds=2.0),
         Stage("a: designs", seconds=2.0),
         Stage("reference paths", seconds=2.0 * min(space.designs, 64)),
-        Stage("b: first designs", first * each, per_load, 0.5 * first),
+        Stage("b: first designs", first * samples, per_load, 0.5 * first),
         *rounds,
-        Stage("unseen designs", space.unseen * each // 2, per_load, 0.5 * space.unseen),
-        Stage("held-out designs", space.held_out * each // 2, per_load, 0.5 * space.held_out),
+        Stage("unseen designs", space.unseen * samples // 2, per_load, 0.5 * space.unseen),
+        Stage("held-out designs", space.held_out * samples // 2, per_load, 0.5 * space.held_out),
         Stage("g: final surrogate", seconds=parts * 1.5e-3 * steps),
         Stage("g: domain", seconds=parts * 10.0),
         Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
@@ -204,12 +204,12 @@ def summary_lines(document: DesignsDocument) -> list[str]:
             lines.append(
                 f"  {words}: {row['rms']:.2g}, {row['largest']:.2g}, {row['accepted']:g} {unit}"
             )
-    doubted = sum(bool(each.doubts) for each in held)
+    doubted = sum(bool(design.doubts) for design in held)
     if doubted:
         lines.append(
             f"{counted(doubted, 'held-out design')} with an expected error above twice this"
         )
-    if failed := [reason for each in held for reason in each.failures.values()]:
+    if failed := [reason for design in held for reason in design.failures.values()]:
         lines.append(f"{counted(len(failed), 'held-out design')} without a gait cycle: {failed[0]}")
     lines.append(f"{sum(document.seconds.values()):.0f} s")
     return lines
@@ -238,7 +238,7 @@ def write_designs_page(
             {"label": words, "unit": unit, **document.errors[name]}
             for name, (words, unit, _) in ERRORS.items()
         ],
-        designs=[(k, _row(each)) for k, each in enumerate(document.held_out, start=1)],
+        designs=[(k, _row(design)) for k, design in enumerate(document.held_out, start=1)],
         columns=[
             "design",
             *(row["name"] for row in document.parameters),
@@ -256,13 +256,13 @@ def write_designs_page(
 
 def _row(design: DesignOutcome) -> dict[str, Any]:
     """Return a row of the table of held-out designs."""
-    told = [
+    texts = [
         *design.doubts,
         *([f"{design.flagged} of {design.instants} instants flagged"] if design.flagged else []),
         *design.failures.values(),
     ]
     errors = dict.fromkeys(ERRORS) | design.errors
-    return errors | design.values | {"told": "; ".join(told) or "nothing"}
+    return errors | design.values | {"told": "; ".join(texts) or "nothing"}
 
 
 def _domain(
@@ -278,14 +278,14 @@ def judged_designs(
 ) -> list[DesignOutcome]:
     """Return the errors of the surrogate at designs of a use, in samples and gait cycles."""
     config, values = run.config, values_of(run.config, designs[designs["use"] == use])
-    jobs = [(config, knee, own, BOTH, number) for number, own in values.items()]
-    found = []
+    jobs = [(config, knee, design_values, BOTH, number) for number, design_values in values.items()]
+    outcomes = []
     for outcome in run.execution.map(outcome_of, jobs):
         rows = samples[samples["design"] == outcome.design]
         measured = sample_errors(config, knee.at(outcome.values), rows, SPREADS[use])
         errors = {k: size for k, size in (measured | outcome.errors).items() if np.isfinite(size)}
-        found.append(outcome.model_copy(update={"errors": errors}))
-    return found
+        outcomes.append(outcome.model_copy(update={"errors": errors}))
+    return outcomes
 
 
 def with_expected_errors(
@@ -296,9 +296,9 @@ def with_expected_errors(
     z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
     header: dict[str, Any] = dict(knee.header)
     if judged:
-        errors = [_without_flagged_gait(each) for each in judged]
-        header |= fitted_errors(knee, [each.values for each in judged], errors)
-    patches = {k: each.patch for k, each in enumerate(judged) if not each.failures}
+        errors = [_without_flagged_gait(design) for design in judged]
+        header |= fitted_errors(knee, [design.values for design in judged], errors)
+    patches = {k: design.patch for k, design in enumerate(judged) if not design.failures}
     if patches:
         header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))
     return replace(knee, header=header), judged
@@ -341,7 +341,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         knee = fit_designs(config, designs, training, space, run.execution)
     with run.timed("g: domain"):
         parts = knee.by_name.items()
-        jobs = [(config, part, designs, usable(unseen, name)) for name, part in parts]
+        jobs = [(config, compartment, designs, usable(unseen, name)) for name, compartment in parts]
         knee = knee.with_domains(run.execution.map(_domain, jobs))
     with run.timed("h: gait of unseen designs"):
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
@@ -364,7 +364,7 @@ def _with_header(
 ) -> ContactSurrogate:
     header = {
         **knee.header,
-        "errors": worst([each.errors for each in judged]),
+        "errors": worst([design.errors for design in judged]),
         "provenance": {
             "package": version("knee-contact"),
             "samples": {name: digest(table) for name, table in tables.items()},
@@ -394,7 +394,7 @@ def _document(
         family=str(knee.header["family"]),
         unseen=unseen,
         held_out=judged,
-        errors=worst([each.errors for each in judged]),
+        errors=worst([design.errors for design in judged]),
         summary=[],
     )
     return document.model_copy(update={"summary": summary_lines(document)})

@@ -72,7 +72,7 @@ def fit_designs(
     names = config.knee.compartments
     jobs = [(config, designs, usable(training, name), space, name) for name in names]
     parts = dict(zip(names, execution.map(_fit_compartment, jobs), strict=True))
-    families = sorted({part.regressors[0].family for part in parts.values()})
+    families = sorted({fitted.regressors[0].family for fitted in parts.values()})
     header = {"name": config.run.name, "family": " and ".join(families)}
     return ContactSurrogate(parts, header, parameters=parameters_of(config))
 
@@ -101,9 +101,9 @@ def design_samples(
     """Return the samples of one compartment by design, without designs of too few samples."""
     z = dict(zip(designs["design"], scaled_designs(config, designs), strict=True))
     return [
-        DesignSamples(z[number], compartment_samples(own))
-        for number, own in rows.groupby("design", sort=True)
-        if len(own) >= LEAST_SAMPLES
+        DesignSamples(z[number], compartment_samples(design_rows))
+        for number, design_rows in rows.groupby("design", sort=True)
+        if len(design_rows) >= LEAST_SAMPLES
     ]
 
 
@@ -134,8 +134,8 @@ def design_paths(run: Run, designs: pd.DataFrame) -> pd.DataFrame:
 
     def make() -> pd.DataFrame:
         jobs = [(run.config, values) for values in values_of(run.config, chosen).values()]
-        found = run.execution.map(settled_path, jobs)
-        rows = [_rows(int(k), *each) for k, each in zip(chosen["design"], found, strict=True)]
+        settled = run.execution.map(settled_path, jobs)
+        rows = [_rows(int(k), *path) for k, path in zip(chosen["design"], settled, strict=True)]
         return pd.concat(rows, ignore_index=True)
 
     return run.table("paths", make)
@@ -162,9 +162,9 @@ def parametric_space(config: Config, designs: pd.DataFrame, paths: pd.DataFrame)
             f"does not: {reasons.iloc[0]}"
         )
     poses = [poses_of(settled[settled["design"] == number]) for number in numbers]
-    found = [ReferencePath.through(each[:, 0], each[:, 1:]) for each in poses]
+    references = [ReferencePath.through(knots[:, 0], knots[:, 1:]) for knots in poses]
     z = scaled_designs(config, designs.set_index("design").loc[numbers])
-    return sample_space(config, ReferencePath.over_designs(z, found))
+    return sample_space(config, ReferencePath.over_designs(z, references))
 
 
 #: Candidates within a design for each sample, of which predicted infeasible ones are left out.
@@ -183,7 +183,7 @@ def sample_designs(
     settings = design_space_of(config)
     sizes = _sizes(settings.designs, settings.rounds)
     learnt = designs[designs["use"] == LEARNT].reset_index(drop=True)
-    chosen, left = [learnt.head(sizes[0])], learnt.iloc[sizes[0] :]
+    chosen, remaining = [learnt.head(sizes[0])], learnt.iloc[sizes[0] :]
     with run.timed("b: first designs"):
         tables = [run.table("first", partial(_evaluated, run, chosen[0], space))]
     for number, size in enumerate(sizes[1:], start=1):
@@ -192,9 +192,9 @@ def sample_designs(
             fit = first_fit(config, designs, training, space, run.execution)
         with run.timed("d: predicted errors of designs"):
             known = pd.concat(chosen, ignore_index=True)
-            picked = next_designs(config, fit, known, left, size)
-            chosen.append(left.loc[picked])
-            left = left.drop(index=picked)
+            picked = next_designs(config, fit, known, remaining, size)
+            chosen.append(remaining.loc[picked])
+            remaining = remaining.drop(index=picked)
         with run.timed("f: kept designs"):
             make = partial(_kept, run, chosen[-1], space, fit)
             tables.append(run.table(f"kept-{number}", make))
@@ -259,20 +259,20 @@ def _kept(
     count = design_space_of(run.config).poses
     rows = candidates_within(run.config, designs, space, round(_CANDIDATES_EACH * count))
     feasible = rows[_predicted_feasible(run.config, rows, fit)]
-    kept = feasible.groupby(["design", "compartment"], sort=False).head(count)
-    return evaluated(run, kept.reset_index(drop=True))
+    chosen = feasible.groupby(["design", "compartment"], sort=False).head(count)
+    return evaluated(run, chosen.reset_index(drop=True))
 
 
 def _predicted_feasible(
     config: Config, rows: pd.DataFrame, fit: ContactSurrogate
 ) -> NDArray[np.bool_]:
     """Return which candidates (N,) have predicted loads within the bounds of stage e."""
-    bounds, found = config.feasibility, np.zeros(len(rows), dtype=bool)
-    for (_, name), own in rows.groupby(["design", "compartment"], sort=False):
-        part = fit.by_name[str(name)].at(scaled_designs(config, own.head(1))[0])
-        _, loads = part.at_load(poses_of(own), own["load_N"].to_numpy())
-        found[own.index] = infeasibility(loads, bounds, bounds.margin) == ""
-    return found
+    bounds, passed = config.feasibility, np.zeros(len(rows), dtype=bool)
+    for (_, name), group in rows.groupby(["design", "compartment"], sort=False):
+        surrogate = fit.by_name[str(name)].at(scaled_designs(config, group.head(1))[0])
+        _, loads = surrogate.at_load(poses_of(group), group["load_N"].to_numpy())
+        passed[group.index] = infeasibility(loads, bounds, bounds.margin) == ""
+    return passed
 
 
 def next_designs(

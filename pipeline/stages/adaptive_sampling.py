@@ -195,8 +195,8 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     counts = bookkeeping(candidates, first, states, evaluated, training, names)
     along = training.head(0)
     if design.gait_samples:
-        told = f"{design.gait_samples} of each compartment"
-        with run.timed("f: evaluations along gait", told):
+        detail = f"{design.gait_samples} of each compartment"
+        with run.timed("f: evaluations along gait", detail):
             along = gait_samples(run, original, space, early.knee, training)
         full = along.loc[along["weight"] == 1.0, "compartment"]
         for name, row in counts.items():
@@ -221,8 +221,8 @@ def _rounds(
     fits: list[TrainedKnee] = []
     sizes = round_sizes(design)
     for number, size in enumerate(sizes, start=1):
-        told = f"round {number} of {len(sizes)}"
-        with run.timed("c: surrogates", told):
+        detail = f"round {number} of {len(sizes)}"
+        with run.timed("c: surrogates", detail):
             training = training_samples([first, *kept], config.feasibility)
             pairs = [("inverted", design.family)]
             (early,) = fit_surrogates(
@@ -240,13 +240,13 @@ def _rounds(
         )
         if number > 1 and 100.0 * error < design.wanted_error_percent:
             break
-        with run.timed("d: predicted loads of the other candidates", told):
+        with run.timed("d: predicted loads of the other candidates", detail):
             predicted = predict_candidates(_without(remaining, kept), early.knee)
             predicted = without(predicted, original.not_given)
-        with run.timed("e: candidates within the bounds of gait", told):
+        with run.timed("e: candidates within the bounds of gait", detail):
             screen = partial(screen_candidates, predicted, config.feasibility)
             screened = run.table(f"screened-{number}", screen)
-        with run.timed("f: evaluations of kept candidates", told):
+        with run.timed("f: evaluations of kept candidates", detail):
             make = partial(_evaluate_kept, run, original, early, screened, number, size)
             kept.append(run.table(f"kept-{number}", make))
         if not sum(sizes[number:]) or KEPT not in set(screened["screening"]):
@@ -307,9 +307,9 @@ def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFr
 def _final_states(screened: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the state of every candidate that was not evaluated first, by the last screening."""
     done = pd.concat([table[_KEY] for table in kept], ignore_index=True)
-    left = _without(screened[[*_KEY, "screening", "drop_reason"]], kept)
+    undone = _without(screened[[*_KEY, "screening", "drop_reason"]], kept)
     done = done.assign(screening=EVALUATED, drop_reason="")
-    return pd.concat([left, done], ignore_index=True)
+    return pd.concat([undone, done], ignore_index=True)
 
 
 #: Least and largest factors on axial force, AP force, torque and flexion, and the offset [m] of the
@@ -378,7 +378,7 @@ def _states(
 
     gait = GaitSimulation.of(config, space.path)
     inputs = qmc.scale(qmc.Sobol(5, rng=rng).random(_CYCLES), *_INPUTS)
-    found, reason = [], ""
+    states, reason = [], ""
     for axial, ap, torque, flexion, offset in inputs:
         cycle = gait.cycle.scaled(axial=axial, ap=ap, torque=torque)
         cycle = replace(cycle, flexion=flexion * cycle.flexion)
@@ -388,10 +388,10 @@ def _states(
         except (SimulationError, EquilibriumError) as error:
             reason = str(error)
             continue
-        found.append(np.column_stack((result.poses, result.compartment_loads[:, :, 1].T))[:-1])
-    if not found:
+        states.append(np.column_stack((result.poses, result.compartment_loads[:, :, 1].T))[:-1])
+    if not states:
         raise StageError(
             f"samples along gait: the surrogates of the last round completed 0 of {_CYCLES} cycles "
             f"(the last: {reason}); take more samples, or design.gait_samples = 0"
         )
-    return np.concatenate(found)
+    return np.concatenate(states)

@@ -64,7 +64,8 @@ def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
     pairs = ((trained.tibia, model.tibia), (trained.femur, model.femur))
     mirrored = all(_are_mirrored(*pair) for pair in pairs)
     bed, target = (
-        _placement(own.mirrored() if mirrored else own, mesh, where) for own, mesh in pairs
+        _placement(trained_mesh.mirrored() if mirrored else trained_mesh, mesh, where)
+        for trained_mesh, mesh in pairs
     )
     if not np.array_equal(trained.compartments, model.compartments):
         raise InputError(
@@ -120,8 +121,8 @@ def _check_forces(
     held_out = run.samples("heldout")
     rows = held_out[held_out["status"] == OK].nlargest(_POSES, "force_y_N")
     for pose in (Pose.from_array(row) for row in poses_of(rows)):
-        own = mirrored_pose(pose) if mirrored else pose
-        placed = Placement(own.rotation_matrix, own.translation)
+        model_pose = mirrored_pose(pose) if mirrored else pose
+        placed = Placement(model_pose.rotation_matrix, model_pose.translation)
         there = pose_of(bed.after(placed).after(target.inverse))
         wanted = float(np.linalg.norm(model.loads(there).force))
         found = float(np.linalg.norm(run.reference_model.loads(pose).force))

@@ -63,20 +63,20 @@ def learn_domains(
     samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
     feasibility = run.config.feasibility
     names = run.config.knee.compartments
-    own = {name: usable(samples, name) for name in names}
+    samples_of = {name: usable(samples, name) for name in names}
     along = {
         # They are in random order.
         name: sampled.along[sampled.along["compartment"] == name].head(round(_ALONG * len(rows)))
-        for name, rows in own.items()
+        for name, rows in samples_of.items()
     }
     jobs = [
-        (fitted.knee.compartment(name), own[name], feasibility, known, along[name])
+        (fitted.knee.compartment(name), samples_of[name], feasibility, known, along[name])
         for fitted in trained
         for name in names
     ]
-    found, count = run.execution.map(learn_domain, jobs), len(names)
+    domains, count = run.execution.map(learn_domain, jobs), len(names)
     return [
-        fitted._replace(knee=fitted.knee.with_domains(found[count * k : count * (k + 1)]))
+        fitted._replace(knee=fitted.knee.with_domains(domains[count * k : count * (k + 1)]))
         for k, fitted in enumerate(trained)
     ]
 
@@ -157,11 +157,11 @@ def with_fields(
         rows = usable(samples, name)
         if rows.empty:
             raise StageError(f"pressure fields: the {name} compartment has no usable sample")
-        some = np.sort(rng.permutation(len(rows))[: chosen.samples])
+        picked = np.sort(rng.permutation(len(rows))[: chosen.samples])
         places[name] = Places(*model.pressure_places(name))
-        own = np.arange(len(places[name].points))
+        springs = np.arange(len(places[name].points))
         state = partial(model.place_state, compartment=name)
-        parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
+        parts[name] = FieldSamples.of(state, poses_of(rows)[picked], springs)
     fields = fit_fields(parts, places, len(model.tibia.faces), 1e-3 * chosen.spacing_mm)
     return replace(knee, fields=fields)
 
@@ -170,24 +170,26 @@ def field_errors(
     knee: ContactSurrogate, model: SurfaceContact, poses: FloatArray, name: str
 ) -> list[FieldErrors]:
     """Return the errors of fields at poses (N, 6) [rad, m] with ten triangles in contact."""
-    own = np.asarray(model.compartments) == model.compartment_names.index(name)
-    found = []
+    springs = np.asarray(model.compartments) == model.compartment_names.index(name)
+    errors = []
     for pose in map(Pose.from_array, poses):
-        truth = model.spring_state(pose).pressure[own]
+        truth = model.spring_state(pose).pressure[springs]
         if (truth > 0.0).sum() >= _FEWEST:
-            found.append(errors_of(knee.pressure_field(pose).pressure[own], truth))
-    return found
+            errors.append(errors_of(knee.pressure_field(pose).pressure[springs], truth))
+    return errors
 
 
 def errors_of(predicted: FloatArray, truth: FloatArray) -> FieldErrors:
     """Return the errors of a field (F,) [Pa] beside the true one (F,) [Pa], which has a patch."""
-    at = (truth > 0.0) | (predicted > 0.0)
+    pressed = (truth > 0.0) | (predicted > 0.0)
     peak = float(truth.max())
-    rms = float(np.sqrt(((predicted - truth)[at] ** 2).mean()))
-    spread = min(float(np.ptp(predicted[at])), float(np.ptp(truth[at])))
-    correlation = float(np.corrcoef(predicted[at], truth[at])[0, 1]) if spread > 0.0 else np.nan
+    rms = float(np.sqrt(((predicted - truth)[pressed] ** 2).mean()))
+    spread = min(float(np.ptp(predicted[pressed])), float(np.ptp(truth[pressed])))
+    correlation = (
+        float(np.corrcoef(predicted[pressed], truth[pressed])[0, 1]) if spread > 0.0 else np.nan
+    )
     count = max(1, round(_TOP * int((truth > 0.0).sum())))
-    tops = [set(np.argsort(-each, kind="stable")[:count].tolist()) for each in (predicted, truth)]
+    tops = [set(np.argsort(-field, kind="stable")[:count].tolist()) for field in (predicted, truth)]
     dice = len(tops[0] & tops[1]) / count
     return FieldErrors(rms / peak, correlation, dice, float(predicted.max()) / peak - 1.0)
 
@@ -251,11 +253,11 @@ def assess(
 
 def compared(judged: Figures, model: int) -> list[Figure]:
     """Return the figures by which a further model of `validation.json` is compared."""
-    kept = {(AT_POSE, "nrmse"): WRENCH_COLUMNS, (AT_LOAD, "rmse"): ("height_m",)}
+    statistics = {(AT_POSE, "nrmse"): WRENCH_COLUMNS, (AT_LOAD, "rmse"): ("height_m",)}
     return [
         row.model_copy(update={"about": of_model(row.about, model)})
         for row in judged.root
-        if row.quantity in kept.get((row.about, row.statistic), ())
+        if row.quantity in statistics.get((row.about, row.statistic), ())
     ]
 
 
@@ -278,8 +280,8 @@ def front_rows(fronts: Mapping[str, Selected]) -> list[FrontRow]:
 
 def _errors(name: str, errors: Mapping[str, Mapping[str, ErrorFigures]]) -> Iterator[Figure]:
     """Yield the errors of a compartment by what is given."""
-    for about, found in errors.items():
-        for column, error in found.items():
+    for about, columns in errors.items():
+        for column, error in columns.items():
             # The superior position at a load is the height that carries the load.
             quantity = "height_m" if column == "superior_m" else column
             for statistic in ("rmse", "mae", "maximum", "nrmse", "q2"):

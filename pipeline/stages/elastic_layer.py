@@ -95,9 +95,9 @@ def equal_loads(
     """Yield the contact by both models of a compartment at equal axial load, where there is one."""
     name = model.compartment_names[side]
     for k in chosen_instants(result, side):
-        own = contact_at(model, Pose.from_array(result.poses[k]), name)
+        contact = contact_at(model, Pose.from_array(result.poses[k]), name)
         try:
-            yield Pair(int(k), own, at_load_of(layer, own, name))
+            yield Pair(int(k), contact, at_load_of(layer, contact, name))
         except PoseError:
             continue
 
@@ -143,19 +143,19 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         elements = _elements(config, model, result, springs)
     except InputError as error:
         return ElasticLayer(model=words, reference="", reason=str(error), known_error_share=known)
-    found, strains = {}, []
+    compartments, strains = {}, []
     for side, lattice in springs.items():
         name = model.compartment_names[side]
         layer = lattice.model if elements is None else elements[1]
         if pairs := list(equal_loads(model, layer, result, side)):
             doubt = _doubt(lattice, elements is not None, layer, pairs, name)
-            found[name] = _compared(pairs, result.gait_percent, doubt, lattice.rough)
+            compartments[name] = _compared(pairs, result.gait_percent, doubt, lattice.rough)
             strains += [pair.layer.strain for pair in pairs]
     return ElasticLayer(
         model=words,
         reference=_reference_words(springs, elements),
-        compartments=found,
-        reason="" if found else "no pose of the cycle has the same load in both models",
+        compartments=compartments,
+        reason="" if compartments else "no pose of the cycle has the same load in both models",
         largest_strain_share=max(strains, default=None),
     )
 
@@ -181,13 +181,13 @@ def _reference_words(
     """Return the model that stands for the layer in words."""
     if elements is not None:
         return f"{FINITE_ELEMENTS}, nodes {elements[0]:g} mm apart"
-    rough = any(each.rough for each in springs.values())
+    rough = any(lattice.rough for lattice in springs.values())
     return f"{COUPLED_SPRINGS}, {_RIDGED[1]} nodes across" if rough else COUPLED_SPRINGS
 
 
 def _known_error(springs: dict[int, Springs]) -> float:
     """Return the error of the peak pressure of coupled springs that is known of other knees [1]."""
-    deep = any(each.peak.strain > _DEEP for each in springs.values())
+    deep = any(lattice.peak.strain > _DEEP for lattice in springs.values())
     return _DEEP_ERROR if deep else _FLAT_ERROR
 
 
@@ -231,8 +231,8 @@ def _roughness(layer: SurfaceContact, peak: Contact, name: str) -> float:
     """Return the jumps of the pressure of a layer from triangle to triangle, over the peak [1]."""
     side = np.asarray(layer.compartments) == layer.compartment_names.index(name)
     pressure = np.where(side, layer.spring_state(peak.pose).pressure, 0.0)
-    found = resolution(layer.tibia.vertices, layer.tibia.faces, pressure)
-    return 0.0 if found is None else 0.01 * found.roughness_percent
+    resolved = resolution(layer.tibia.vertices, layer.tibia.faces, pressure)
+    return 0.0 if resolved is None else 0.01 * resolved.roughness_percent
 
 
 def _elements(
@@ -243,8 +243,8 @@ def _elements(
 ) -> tuple[float, SurfaceContact] | None:
     """Return finite elements as of `element_layer`; None where springs do better, as on ridges."""
     coupled = bool(coupled_laws(model.law))
-    deep = any(each.peak.strain > _DEEP for each in springs.values())
-    if any(each.rough for each in springs.values()) or not (coupled or deep):
+    deep = any(lattice.peak.strain > _DEEP for lattice in springs.values())
+    if any(lattice.rough for lattice in springs.values()) or not (coupled or deep):
         return None
     try:
         return element_layer(config, peak_area(result))
@@ -299,17 +299,17 @@ def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
     chosen = np.unique(np.linspace(0, len(poses), NODE_POSES, endpoint=False).astype(int))
     stated = NodeSpacing(spacing_m=model.spacing, coarser_m=2.0 * model.spacing, errors=None)
     try:
-        found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
+        measured = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
     except InputError as error:
         reason = f"with nodes {2e3 * model.spacing:g} mm apart, {error}"
         return stated.model_copy(update={"reason": reason})
     errors = SpacingErrors(
-        force_share=found.force,
-        peak_pressure_share=found.peak_pressure,
-        area_share=found.area,
-        centre_m=found.centre,
-        poses=found.poses,
-        unresolved=found.unresolved,
+        force_share=measured.force,
+        peak_pressure_share=measured.peak_pressure,
+        area_share=measured.area,
+        centre_m=measured.centre,
+        poses=measured.poses,
+        unresolved=measured.unresolved,
     )
     return stated.model_copy(update={"errors": errors})
 
@@ -335,8 +335,8 @@ def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolu
     apart = plane[near] - plane[top]
     x, z = (apart / np.abs(apart).max()).T
     terms = np.column_stack([np.ones_like(x), x, z, x * x, x * z, z * z])
-    left = values[near] - terms @ np.linalg.lstsq(terms, values[near], rcond=None)[0]
-    deviation = np.sqrt((left**2).sum() / max(1, len(near) - _TERMS))
+    residual = values[near] - terms @ np.linalg.lstsq(terms, values[near], rcond=None)[0]
+    deviation = np.sqrt((residual**2).sum() / max(1, len(near) - _TERMS))
     # The edge of an equilateral triangle of the mean area.
     edge = np.sqrt(areas[loaded].mean() * 4.0 / np.sqrt(3.0))
     across = np.sqrt(areas[loaded].sum() * 4.0 / np.pi) / edge

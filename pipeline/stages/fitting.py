@@ -84,8 +84,8 @@ def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath)
     loads = model.loads(cycle.poses).values.reshape(-1, 12)
     factor = config.feasibility.gait_factor
     largest = largest_of(loads[loads[:, AXIAL_FORCE] > 0.0])
-    found = {key: factor * value for key, value in largest.items()}
-    return config.model_copy(update={"feasibility": config.feasibility.model_copy(update=found)})
+    bounds = {key: factor * value for key, value in largest.items()}
+    return config.model_copy(update={"feasibility": config.feasibility.model_copy(update=bounds)})
 
 
 def largest_of(loads: FloatArray) -> dict[str, float]:
@@ -218,10 +218,12 @@ def _trained(
     pair: tuple[str, str], parts: dict[str, tuple[Trained | Selected, float]]
 ) -> TrainedKnee:
     seconds = math.fsum(time for _, time in parts.values())
-    fronts = {name: part for name, (part, _) in parts.items() if isinstance(part, Selected)}
+    fronts = {
+        name: outcome for name, (outcome, _) in parts.items() if isinstance(outcome, Selected)
+    }
     fits = {
-        name: part.trained if isinstance(part, Selected) else part
-        for name, (part, _) in parts.items()
+        name: outcome.trained if isinstance(outcome, Selected) else outcome
+        for name, (outcome, _) in parts.items()
     }
     chosen = dict.fromkeys(front.point.family for front in fronts.values())
     header = {"family": " and ".join(chosen) or pair[1], "fit_seconds": seconds}
@@ -249,8 +251,8 @@ def compartment_samples(rows: pd.DataFrame) -> Samples:
 def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
     """Return how a family's regressors are fitted with these settings."""
     section = FAMILIES[family].section
-    own = getattr(settings, section).model_dump() if section else {}
-    chosen = FAMILIES[family].settings(**own)
+    options = getattr(settings, section).model_dump() if section else {}
+    chosen = FAMILIES[family].settings(**options)
 
     def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
         # Each fit has its own generator, so that no fit depends on earlier fits.

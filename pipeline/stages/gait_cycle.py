@@ -168,11 +168,11 @@ def wear_of_cycle(
         faces=model.tibia.faces,
         law=np.array(law.constants),
         density_kg_per_m3=np.array(law.density),
-        volume_m3=np.array([each.volume for each in both]),
-        depth_m=np.array([each.depth for each in both]),
-        cross_shear=np.array([each.sliding.cross_shear for each in both]),
-        distance_m=np.array([each.sliding.distance for each in both]),
-        footprint=np.array([each.footprint for each in both]),
+        volume_m3=np.array([wear.volume for wear in both]),
+        depth_m=np.array([wear.depth for wear in both]),
+        cross_shear=np.array([wear.sliding.cross_shear for wear in both]),
+        distance_m=np.array([wear.sliding.distance for wear in both]),
+        footprint=np.array([wear.footprint for wear in both]),
         aspect=patch.aspect,
         ratio=np.array(patch.ratio),
     )
@@ -181,7 +181,7 @@ def wear_of_cycle(
 def shapes_of(kind: type[Frames | WearOfCycle]) -> dict[str, Shape]:
     """Return the shapes of the arrays of a dataclass by the names of its fields."""
     hints = get_type_hints(kind, include_extras=True)
-    return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
+    return {field.name: hints[field.name].__metadata__[0] for field in fields(kind)}
 
 
 def write_arrays(path: Path, content: Frames | WearOfCycle) -> None:
@@ -204,17 +204,17 @@ _JUDGED, _NEAR_PEAK = (13.0, 25.0, 45.0, 70.0), 0.8
 def mesh_resolution(model: SurfaceContact, result: SimulationResult) -> dict[str, Resolution]:
     """Return the resolution of each compartment in contact, the worst of instants near the peak."""
     chosen = [int(np.argmin(np.abs(result.gait_percent - instant))) for instant in _JUDGED]
-    pressure, found = plateau_pressures(model, result.poses[chosen]), {}
+    pressure, resolutions = plateau_pressures(model, result.poses[chosen]), {}
     for side, name in enumerate(model.compartment_names):
-        own = np.where(np.asarray(model.compartments) == side, pressure, 0.0)
-        peaks = own.max(axis=1)
-        judged = own[(peaks > 0.0) & (peaks >= _NEAR_PEAK * peaks.max())]
-        each = [resolution(model.tibia.vertices, model.tibia.faces, row) for row in judged]
-        if known := [item for item in each if item is not None]:
+        field = np.where(np.asarray(model.compartments) == side, pressure, 0.0)
+        peaks = field.max(axis=1)
+        judged = field[(peaks > 0.0) & (peaks >= _NEAR_PEAK * peaks.max())]
+        rated = [resolution(model.tibia.vertices, model.tibia.faces, row) for row in judged]
+        if known := [item for item in rated if item is not None]:
             roughest = max(item.roughness_percent for item in known)
             across = min(item.across for item in known)
-            found[name] = Resolution(across=across, roughness_percent=roughest)
-    return found
+            resolutions[name] = Resolution(across=across, roughness_percent=roughest)
+    return resolutions
 
 
 # A cycle may prescribe a motion in place of a load.
@@ -286,15 +286,15 @@ def compare_combinations(
     tibia = model.tibia if law.by_point else None
     patch = None if wear is None else Patch(wear.aspect, wear.ratio, tibia)
     shared = model, surrogate, drive, law, patch
-    found: dict[int, CombinationResult] = {}
+    entries: dict[int, CombinationResult] = {}
     if nominal is not None and wear is not None:
-        found[0] = _entry(COMBINATIONS[0], dict(nominal), wear.volume_m3.tolist())
+        entries[0] = _entry(COMBINATIONS[0], dict(nominal), wear.volume_m3.tolist())
         done()
-    jobs = [(each, each.applied_to(cycle)) for each in COMBINATIONS[len(found) :]]
+    jobs = [(case, case.applied_to(cycle)) for case in COMBINATIONS[len(entries) :]]
     for position, entry in execution.results(_combined, jobs, *shared):
-        found[len(COMBINATIONS) - len(jobs) + position] = entry
+        entries[len(COMBINATIONS) - len(jobs) + position] = entry
         done()
-    return [found[k] for k in range(len(COMBINATIONS))]
+    return [entries[k] for k in range(len(COMBINATIONS))]
 
 
 def _combined(
@@ -308,16 +308,16 @@ def _combined(
 ) -> CombinationResult:
     """Return the entry of a combination, simulated with both models."""
     models = {"original": lambda: model, "surrogate": lambda: surrogate}
-    found = compare(models, lambda driving: drive(driving, cycle), law, patch)
-    if found.failures:
-        name, reason = next(iter(found.failures.items()))
+    comparison = compare(models, lambda driving: drive(driving, cycle), law, patch)
+    if comparison.failures:
+        name, reason = next(iter(comparison.failures.items()))
         return CombinationResult(
             name=combination.name,
             factors=combination.factors,
             failure=Failure(model=name, reason=reason),
         )
-    results = {name: each.result for name, each in found.cycles.items()}
-    volumes = [each.wear.volume.tolist() for each in found.cycles.values()]
+    results = {name: cycle_outcome.result for name, cycle_outcome in comparison.cycles.items()}
+    volumes = [cycle_outcome.wear.volume.tolist() for cycle_outcome in comparison.cycles.values()]
     return _entry(combination, results, volumes)
 
 
@@ -388,8 +388,8 @@ def _simulate_both(
     say("  contact model against the elastic layer, at equal loads")
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
     differences = cycle_differences(*(results[name] for name in MODELS))
-    found = mesh_resolution(model, results["original"])
-    _write(run, results, differences, times, spacing, found)
+    resolutions = mesh_resolution(model, results["original"])
+    _write(run, results, differences, times, spacing, resolutions)
     return results, wear
 
 
@@ -413,7 +413,7 @@ def _write(
     content = Simulation(
         statistics={name: Cost(**asdict(r.statistics)) for name, r in results.items()},
         flags={name: flag_texts(r) for name, r in results.items()},
-        flag_kinds={name: [each.flag.kind for each in r.flags] for name, r in results.items()},
+        flag_kinds={name: [flag.flag.kind for flag in r.flags] for name, r in results.items()},
         flagged={name: [r.flagged, len(r.time)] for name, r in results.items()},
         differences=differences,
         speed=times,

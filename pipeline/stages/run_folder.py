@@ -117,8 +117,8 @@ class Run(AbstractContextManager["Run"]):
         missing = store.missing(rows)
         if known := len(rows) - len(missing):
             say(f"  {counted(known, 'sample')} known, {len(missing)} to evaluate")
-        each = self.stages.per_evaluation
-        rate = 1.0 / each if each else 0.0
+        evaluation_s = self.stages.per_evaluation
+        rate = 1.0 / evaluation_s if evaluation_s else 0.0
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
         with bar(len(missing), "sample", "evaluated") as shown:
             store.evaluate(missing, size, self.execution, shown)
@@ -158,11 +158,11 @@ def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     """Return the path of the run, stored or found now, with the warnings of its search."""
     file = run.folder / "path.json"
     if not file.exists():
-        with heard_warnings() as told:
+        with heard_warnings() as heard:
             path = original.reference_path(run.config)
         content = {
             "original": original.digest,
-            **({"warnings": told} if told else {}),
+            **({"warnings": heard} if heard else {}),
             "flexion_rad": path.flexion.tolist(),
             "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
         }

@@ -79,13 +79,13 @@ class Figures(RootModel[list[Figure]]):
 
     def value(self, about: str, part: str, quantity: str, statistic: str) -> float | None:
         """Return a value in SI units; None if the figure is undefined or missing."""
-        found = self.get(about, part, quantity, statistic)
-        return None if found is None else found.value
+        figure = self.get(about, part, quantity, statistic)
+        return None if figure is None else figure.value
 
     def shown(self, about: str, part: str, quantity: str, statistic: str) -> float | None:
         """Return a value in the unit in which people read it, as `value`."""
-        found = self.get(about, part, quantity, statistic)
-        return None if found is None else found.displayed["value"]
+        figure = self.get(about, part, quantity, statistic)
+        return None if figure is None else figure.displayed["value"]
 
     def of(self, about: str, statistic: str, *quantities: str) -> Iterator[Figure]:
         """Yield the figures of quantities in all parts."""
@@ -105,8 +105,8 @@ class Figures(RootModel[list[Figure]]):
 
     def points(self, about: str, part: str) -> int:
         """Return the number of samples of the axial force; 0 without any."""
-        found = self.get(about, part, "force_y_N", "rmse")
-        return 0 if found is None else found.points
+        figure = self.get(about, part, "force_y_N", "rmse")
+        return 0 if figure is None else figure.points
 
     def without(self, names: Iterable[str]) -> Figures:
         """Return the table without the figures of quantities, by their names."""
@@ -174,8 +174,8 @@ class Validation(Part):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        for part in self.parts:
+        for compartment in self.parts:
             for column in WRENCH_COLUMNS:
-                if self.figures.get(AT_POSE, part, column, "nrmse") is None:
-                    raise InputError(f"figures: lacks the nrmse of {column} of {part}")
+                if self.figures.get(AT_POSE, compartment, column, "nrmse") is None:
+                    raise InputError(f"figures: lacks the nrmse of {column} of {compartment}")
         return self

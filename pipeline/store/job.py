@@ -170,10 +170,10 @@ def check_configuration(folder: Path) -> dict[str, Any] | None:
     file = folder / "config.toml"
     if made is None or not file.is_file():
         return made
-    found = read_stored(file)
-    if changed := differing_keys(made, found, "run"):
+    stored = read_stored(file)
+    if changed := differing_keys(made, stored, "run"):
         raise RunError(
-            f"{file}: changed since the run was made: {changes_in_words(made, found, changed)}. "
+            f"{file}: changed since the run was made: {changes_in_words(made, stored, changed)}. "
             "Restore the file, or make another run with the changed file: "
             f"`{command_line('run', file, '--out', f'{folder}-changed')}`"
         )
@@ -272,9 +272,9 @@ class Job:
         _check_own_folder(self.folder, self.kind)
         if not self.stored.is_file():
             return
-        if (found := _other_kind(self.stored, self.kind)) is not None:
+        if (other := _other_kind(self.stored, self.kind)) is not None:
             raise RunError(
-                f"{self.folder}: is not empty and is not a {self.kind.name} but a {found}; choose "
+                f"{self.folder}: is not empty and is not a {self.kind.name} but a {other}; choose "
                 "another folder with --out"
             )
         if self.resume or self.replace or not self._has_results():
@@ -337,7 +337,7 @@ class Job:
         """Return the configuration of the folder, that of the job, and the keys that differ."""
         keys = made_from(self.folder, self.kind.stored)
         before = checked_section(keys, type(self.config), str(self.stored))
-        made, wanted = (each.model_dump(exclude_none=True) for each in (before, self.config))
+        made, wanted = (section.model_dump(exclude_none=True) for section in (before, self.config))
         return made, wanted, differing_keys(made, wanted, self.kind.section)
 
 

@@ -55,16 +55,20 @@ def quantity_of(column: str) -> Quantity:
         return CATALOGUE[column]
     if column.startswith("input_"):
         return OTHERS[column.removeprefix("input_").rpartition("_")[0]]
-    part, column = part_of(column)
+    compartment, column = part_of(column)
     quantity = QUANTITIES[column]
-    return quantity if part == "total" else replace(quantity, label=f"{part} {quantity.label}")
+    return (
+        quantity
+        if compartment == "total"
+        else replace(quantity, label=f"{compartment} {quantity.label}")
+    )
 
 
 def part_of(column: str) -> tuple[str, str]:
     """Return the compartment, or "total", and the quantity of a column; "" of the whole knee."""
     # A name of a compartment may contain underscores, as the columns of loads do.
-    rest = next((name for name in LOAD_COLUMNS if column.endswith(f"_{name}")), column)
-    return column.removesuffix(rest).removesuffix("_"), rest
+    suffix = next((name for name in LOAD_COLUMNS if column.endswith(f"_{name}")), column)
+    return column.removesuffix(suffix).removesuffix("_"), suffix
 
 
 def to_display(content: Any, factor: float = 1.0) -> Any:
@@ -77,8 +81,8 @@ def to_display(content: Any, factor: float = 1.0) -> Any:
     if isinstance(content, dict):
         shown = {}
         for key, value in content.items():
-            name, own = display(key)
-            shown[name] = to_display(value, factor if own == 1.0 else own)
+            name, key_factor = display(key)
+            shown[name] = to_display(value, factor if key_factor == 1.0 else key_factor)
         return shown
     if isinstance(content, list | tuple):
         return [to_display(value, factor) for value in content]

@@ -317,7 +317,7 @@ class CombinationResult(Part):
     def _complete(self) -> Self:
         known = (self.wear, self.statistics, self.flags)
         if self.failure is None and not (
-            self.differences and all(each.keys() == {*MODELS} for each in known)
+            self.differences and all(entries.keys() == {*MODELS} for entries in known)
         ):
             raise InputError("expected both models compared, or the failure of one")
         return self
@@ -434,8 +434,8 @@ class OwnError(Part):
         """Return the error in a value of the quantity [unit of the quantity]; None if unknown."""
         if self.error_percent is not None:
             return 0.01 * self.error_percent * abs(value)
-        found: float | None = (self.model_extra or {}).get(f"error_{unit_token(self.unit)}")
-        return found
+        error: float | None = (self.model_extra or {}).get(f"error_{unit_token(self.unit)}")
+        return error
 
 
 class Verdict(Part):

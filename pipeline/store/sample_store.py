@@ -91,10 +91,10 @@ class SampleStore:
         chunks = [rows.iloc[start : start + size] for start in range(0, len(rows), size)]
         done = 0
         try:
-            for place, found in execution.results(function, [(c,) for c in chunks], *shared):
-                self._store(chunks[place], found)
-                done += len(found)
-                shown.update(len(found))
+            for place, results in execution.results(function, [(c,) for c in chunks], *shared):
+                self._store(chunks[place], results)
+                done += len(results)
+                shown.update(len(results))
         except WriteError as error:
             error.kept = f"{done} of {len(rows)} missing {shown.unit}s are stored"
             raise
@@ -115,14 +115,14 @@ class SampleStore:
         ask = "SELECT results FROM samples WHERE key = ?"
         with self._opened() as table:
             stored = [table.execute(ask, (key,)).fetchone() for key in self._keys(rows)]
-            return [None if each is None else json.loads(zlib.decompress(*each)) for each in stored]
+            return [None if row is None else json.loads(zlib.decompress(*row)) for row in stored]
 
     def _keys(self, rows: pd.DataFrame) -> list[str]:
         """Return a digest of each row, and of what else its results depend on."""
         left_out = (*_NAMES, *self._evaluation.found)
-        given = rows[sorted(name for name in rows.columns if name not in left_out)]
-        head = [self._evaluation.source, *given.columns]
-        texts = (json.dumps([*head, *row]) for row in given.itertuples(index=False, name=None))
+        inputs = rows[sorted(name for name in rows.columns if name not in left_out)]
+        head = [self._evaluation.source, *inputs.columns]
+        texts = (json.dumps([*head, *row]) for row in inputs.itertuples(index=False, name=None))
         return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
     @contextmanager

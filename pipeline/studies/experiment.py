@@ -212,15 +212,15 @@ def _distributions(
     percents: Mapping[str, float],
 ) -> dict[str, dict[str, float | None] | None]:
     """Return the distribution of each output, with the error of the contact model."""
-    found = {name: distribution_of(good[name].to_numpy()) for name in OUTPUTS}
-    medians = {name: spread["q50"] for name, spread in found.items() if spread is not None}
+    spreads = {name: distribution_of(good[name].to_numpy()) for name in OUTPUTS}
+    medians = {name: spread["q50"] for name, spread in spreads.items() if spread is not None}
     errors = model_errors(OUTPUTS, medians, judged)
     errors |= {
         n: 0.01 * percents[n] * abs(median) for n, median in medians.items() if n in percents
     }
     return {
         name: None if spread is None else {**spread, "model_error": errors[name]}
-        for name, spread in found.items()
+        for name, spread in spreads.items()
     }
 
 
@@ -341,8 +341,10 @@ def _bands(path: Path) -> Iterator[Picture]:
         complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
         if len(complete) > 1:
             rows = np.percentile(complete.astype(float), QUANTILES, axis=0)
-            at = waves["gait_percent"]
-            shown = {f"{share:g} %": (at, row) for share, row in zip(QUANTILES, rows, strict=True)}
+            percent = waves["gait_percent"]
+            shown = {
+                f"{share:g} %": (percent, row) for share, row in zip(QUANTILES, rows, strict=True)
+            }
             yield cycle_chart(f"wave-{name}", f"{wave.label} over the cycle", shown, wave.axis)
 
 

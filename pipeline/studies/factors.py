@@ -198,14 +198,14 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     offset = np.array(nominal.offset)
     for coordinate, value in changes.get("align", {}).items():
         offset[COORDINATES.index(coordinate)] += value
-    own: dict[str, Any] = changes.get("input", {})
-    if "wear_factor" in own and nominal.wear_factor is None:
+    inputs: dict[str, Any] = changes.get("input", {})
+    if "wear_factor" in inputs and nominal.wear_factor is None:
         raise InputError(
             'expected simulation.wear_law = "factor", found "coefficient", by which this factor '
             "changes nothing; leave it out"
         )
     cycle = _changed_cycle(nominal.cycle, changes)
-    return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
+    return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **inputs)
 
 
 def _drawn(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> dict[str, Any]:

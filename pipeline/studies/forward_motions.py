@@ -73,8 +73,8 @@ class CourseConfig(Section):
 
     @model_validator(mode="after")
     def _matches(self) -> Self:
-        given = [values for values in (self.deg, self.m) if values is not None]
-        if len(given) != 1 or len(given[0]) != len(self.at_s):
+        stated = [values for values in (self.deg, self.m) if values is not None]
+        if len(stated) != 1 or len(stated[0]) != len(self.at_s):
             raise InputError("expected either deg or m, with a value for each instant in at_s")
         return self
 
@@ -243,8 +243,8 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     courses = prescribed | _courses(forward, settings, system)
     started = [name for name in courses if name in settings.secondary]
     if started:
-        told = "of their courses, the first instant alone is used"
-        warnings += (f"forces move {', '.join(started)}: {told}",)
+        unused = "of their courses, the first instant alone is used"
+        warnings += (f"forces move {', '.join(started)}: {unused}",)
     time = instants(
         [*courses.values(), *forces],
         settings.step,
@@ -256,7 +256,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         assert system.external_loads is not None
         warnings += system.external_loads.notes
     locked = model.locked_coordinates
-    free = {name: each for name, each in courses.items() if name not in locked}
+    free = {name: moving for name, moving in courses.items() if name not in locked}
     motion = prescribe_motion(system, free, time)
     warnings += lock_notes(locked, (*settings.secondary, *courses))
     settings = _without_locked(settings, locked)
@@ -317,8 +317,8 @@ def _courses(
 
 
 def _load(load: LoadConfig, step: float) -> BodyForce:
-    at, force = np.array(load.at_s), np.array(load.force_N)
-    x, y, z = (Course.through(at, force[:, k], step) for k in range(3))
+    times, force = np.array(load.at_s), np.array(load.force_N)
+    x, y, z = (Course.through(times, force[:, k], step) for k in range(3))
     return BodyForce(load.body, np.array(load.point_m), (x, y, z))
 
 
@@ -384,11 +384,11 @@ def summary_lines(summary: ForwardSummary) -> list[str]:
     begin, end = summary.interval_s
     lines = [f"{summary.instants} instants, {begin:g} to {end:g} s, {summary.kind}"]
     for name, parts in summary.contact.items():
-        told = ", ".join(f"{part} {row.end_N:.1f} N" for part, row in parts.items())
-        lines.append(f"{name} at the end: {told}")
+        loads = ", ".join(f"{compartment} {row.end_N:.1f} N" for compartment, row in parts.items())
+        lines.append(f"{name} at the end: {loads}")
     ends = {name: row.end_N or 0.0 for name, row in summary.ligaments.items()}
-    told = ", ".join(f"{name} {force:.1f} N" for name, force in ends.items() if force > 0.0)
-    lines.append(f"ligaments at the end: {told or 'all slack'}")
+    loads = ", ".join(f"{name} {force:.1f} N" for name, force in ends.items() if force > 0.0)
+    lines.append(f"ligaments at the end: {loads or 'all slack'}")
     lines += [f"flag: {flag}" for flag in summary.flags[:5]]
     seconds = summary.seconds
     lines.append(f"{seconds['simulation']:.1f} s for the motion, {seconds['all']:.1f} s in all")

@@ -87,12 +87,12 @@ class ImplantForcesConfig(Section):
     @property
     def sums(self) -> dict[str, dict[str, float]]:
         """Factors of columns by part (total, medial, lateral), of the parts that are stated."""
-        given = {"total": self.total, "medial": self.medial, "lateral": self.lateral}
+        stated = {"total": self.total, "medial": self.medial, "lateral": self.lateral}
         if self.layout is not None and self.total is None:
-            given["total"] = LAYOUTS[self.layout].total
+            stated["total"] = LAYOUTS[self.layout].total
         return {
             part: {columns: 1.0} if isinstance(columns, str) else columns
-            for part, columns in given.items()
+            for part, columns in stated.items()
             if columns is not None
         }
 
@@ -181,12 +181,12 @@ def _columns(path: Path, names: Collection[str]) -> dict[str, FloatArray]:
         lines = [text.strip() for _, text in read_lines(path)]
     except (FileNotFoundError, IsADirectoryError) as error:
         raise InputError(f"{path}: no such file; check implant_forces.file") from error
-    for at, text in enumerate(lines):
+    for row, text in enumerate(lines):
         for separator in _SEPARATORS:
             header = [_plain(cell) for cell in re.split(separator, text)]
             if all(header.count(_plain(name)) == 1 for name in names):
                 places = {name: header.index(_plain(name)) for name in names}
-                return _numbers(path, lines[at + 1 :], places, separator)
+                return _numbers(path, lines[row + 1 :], places, separator)
     raise InputError(
         f"{path}: expected a row that has each of {', '.join(sorted(names))} once, found none; "
         "correct time, total, medial and lateral of [implant_forces]"
@@ -217,7 +217,7 @@ def _numbers(
                 f"{path}: expected increasing times, found a step of {step:g} before the row "
                 f"{lines[after]!r}; keep the rows of one trial, in their order"
             )
-    return {name: rows[at].to_numpy(dtype=np.float64) for name, at in places.items()}
+    return {name: rows[column].to_numpy(dtype=np.float64) for name, column in places.items()}
 
 
 def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tuple[str, ...]:
@@ -241,10 +241,10 @@ def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tup
 
 def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
     """Return values (M,) [any unit] at instants [s], linear; NaN outside the rows and in gaps."""
-    at = np.clip(wanted, time[0], time[-1])
-    after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
-    gone = (time[after] - time[after - 1] > _GAP) | (np.abs(wanted - at) > _ROUNDING)
-    return np.where(gone, np.nan, np.interp(at, time, values))
+    inside = np.clip(wanted, time[0], time[-1])
+    after = np.clip(np.searchsorted(time, inside), 1, len(time) - 1)
+    gone = (time[after] - time[after - 1] > _GAP) | (np.abs(wanted - inside) > _ROUNDING)
+    return np.where(gone, np.nan, np.interp(inside, time, values))
 
 
 #: Parts of a tibiofemoral force, in the order of tables.
@@ -355,7 +355,7 @@ def _errors(
     rms = float(np.sqrt((error**2).mean()))
     spread = measured - measured.mean()
     varies = float((spread**2).sum())
-    high, found = int(measured.argmax()), int(predicted.argmax())
+    high, highest = int(measured.argmax()), int(predicted.argmax())
     return PartErrors(
         rms_N=rms,
         rms_BW=rms / weight,
@@ -364,9 +364,9 @@ def _errors(
         measured_peak_N=measured[high],
         measured_peak_BW=measured[high] / weight,
         measured_peak_at_s=time[high],
-        predicted_peak_N=predicted[found],
-        predicted_peak_BW=predicted[found] / weight,
-        predicted_peak_at_s=time[found],
+        predicted_peak_N=predicted[highest],
+        predicted_peak_BW=predicted[highest] / weight,
+        predicted_peak_at_s=time[highest],
     )
 
 

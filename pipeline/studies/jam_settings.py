@@ -84,12 +84,12 @@ def _with_meshes(config: _Config, model: str, settings: Path, geometry: Path | N
     missing = [f for f in files if not f.is_file() and f.name not in config.meshes]
     meshes = {}
     for mesh in missing:
-        own = None if geometry is None else geometry / mesh.name
-        if own is None or not own.is_file():
+        file = None if geometry is None else geometry / mesh.name
+        if file is None or not file.is_file():
             raise InputError(
-                f"{path.name}: the mesh file {own or mesh} does not exist; state --geometry "
+                f"{path.name}: the mesh file {file or mesh} does not exist; state --geometry "
                 "FOLDER, the folder that contains this file, or the file with "
                 f"--set 'walk.meshes.\"{mesh.name}\"=FILE'"
             )
-        meshes[mesh.name] = str(own.resolve())
+        meshes[mesh.name] = str(file.resolve())
     return config.model_copy(update={"meshes": {**config.meshes, **meshes}})

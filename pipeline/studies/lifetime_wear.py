@@ -143,8 +143,8 @@ def _pictures(worn: LifetimeWear, tibia: TriangleMesh) -> Iterator[Picture]:
     """Yield volumes over cycles and the depths by wear and by creep."""
     volumes = 1e9 * np.column_stack([worn.volume, worn.volume.sum(axis=1)])
     lines = lines_of(dict(zip((*COMPARTMENTS, "total"), volumes.T, strict=True)))
-    across, at = "cycles [million]", 1e-6 * worn.cycles
-    yield chart("worn-volume", "Worn volume", across, "worn volume [mm³]", lines, at=at)
+    across, cycles = "cycles [million]", 1e-6 * worn.cycles
+    yield chart("worn-volume", "Worn volume", across, "worn volume [mm³]", lines, at=cycles)
     depths = 1e3 * np.array([worn.worn_depth[-1], worn.creep_depth[-1]])
     for word, depth in zip(("wear", "creep"), depths, strict=True):
         surface = np.asarray(tibia.vertices), np.asarray(tibia.faces)

@@ -137,10 +137,10 @@ class Task:
 def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
     """Return a [simulation] with replaced keys; a ConfigError names the keys that do not fit."""
     try:
-        found = SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
+        changed = SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
     except ValidationError as error:
         raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
-    return found.state_knee(simulation.knee)
+    return changed.state_knee(simulation.knee)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
 def _simulated(setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
     """Return the results of a run; raises one of `FAILURES`."""
     result = setup.simulate(inputs)
-    flags = [*setup.flags, *(each.flag for each in result.flags)]
+    flags = [*setup.flags, *(contact_flag.flag for contact_flag in result.flags)]
     outputs = setup.outputs(inputs, result)
     for name, value in outputs.items():
         if not np.isfinite(value):
@@ -269,14 +269,14 @@ _MOST_OUTSIDE = 0.01
 
 def design_factors(config: Config) -> dict[str, Factor]:
     """Return the parameters of the designs of a configuration as factors, by name."""
-    found = {}
+    factors = {}
     for parameter in design_space_of(config).parameter:
         text = f"parameter {parameter.key} of the design"
-        own, of_key = unit_of(parameter.label), unit_of(parameter.key)
+        label_unit, of_key = unit_of(parameter.label), unit_of(parameter.key)
         # A parameter with a name of its own may have its unit in the key alone.
-        unit, si = own if own[0] else of_key
-        found[DESIGN + parameter.label] = Factor(unit, si, "design", parameter.label, text)
-    return found
+        unit, si = label_unit if label_unit[0] else of_key
+        factors[DESIGN + parameter.label] = Factor(unit, si, "design", parameter.label, text)
+    return factors
 
 
 def split_design(values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
@@ -307,14 +307,14 @@ def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, 
         name = DESIGN + parameter.label
         if name in named:
             _check_range(named[name], known[name].unit, *parameter.range)
-    added, told = [], []
+    added, notes = [], []
     for label, base in base_values(config).items():
         name = DESIGN + label
         if name not in named:
             added.append(FactorConfig(name=name, distribution="fixed", value=base.value))
             unit = known[name].unit
-            told.append(f"{name} is fixed at {base.value:g} {unit}".strip() + f" ({base.origin})")
-    return study.model_copy(update={"factor": (*study.factor, *added)}), told
+            notes.append(f"{name} is fixed at {base.value:g} {unit}".strip() + f" ({base.origin})")
+    return study.model_copy(update={"factor": (*study.factor, *added)}), notes
 
 
 def _check_range(factor: FactorConfig, unit: str, low: float, high: float) -> None:
@@ -324,8 +324,8 @@ def _check_range(factor: FactorConfig, unit: str, low: float, high: float) -> No
     expected = f"study.factor: {factor.name}: expected values within {low:g} to {high:g} {unit}"
     expected = f"{expected.strip()}, the trained range of the parameter"
     if outside:
-        found = ", ".join(f"{key} = {value:g}" for key, value in outside.items())
-        raise ConfigError(f"{expected}, found {found}")
+        bounds = ", ".join(f"{key} = {value:g}" for key, value in outside.items())
+        raise ConfigError(f"{expected}, found {bounds}")
     values = quantile(factor, (np.arange(10_000) + 0.5) / 10_000)
     share = np.mean((values < low) | (values > high))
     if share > _MOST_OUTSIDE:
@@ -363,7 +363,7 @@ class DesignTask(Task):
 def opened(task: DesignTask) -> tuple[TrainedDesigns, GaitSimulation]:
     """Return the run of a task, and the gait cycle about the path of its base design."""
     run = TrainedDesigns.open(Path(task.folder))
-    base = {name: each.value for name, each in base_values(run.config).items()}
+    base = {name: base_value.value for name, base_value in base_values(run.config).items()}
     return run, GaitSimulation.of(task.simulation, run.knee.path_of(base))
 
 
@@ -422,39 +422,39 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> Experiment:
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
     check_applicable(nominal_inputs(gait, task.ligament_draws), others)
-    nominal, told = _nominal(task, run)
+    nominal, base_notes = _nominal(task, run)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     return Experiment(
         whole, task, table, nominal, percent, factors,
-        notes=(*notes, *told, *_doubted(study, run)),
+        notes=(*notes, *base_notes, *_doubted(study, run)),
         errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
 
 
 def _nominal(task: DesignTask, run: TrainedDesigns) -> tuple[dict[str, float | None], list[str]]:
     """Return the outputs of the base design, and why there are none."""
-    base = {DESIGN + name: each.value for name, each in base_values(run.config).items()}
+    base = {DESIGN + name: base_value.value for name, base_value in base_values(run.config).items()}
     try:
         setup, _ = task.prepared(base)
         return dict(setup.outputs(setup.nominal, setup.simulate(setup.nominal))), []
     except FAILURES as error:
-        told = f"no nominal outputs, the base design has no cycle: {' '.join(str(error).split())}"
-        return dict.fromkeys(OUTPUTS), [told]
+        note = f"no nominal outputs, the base design has no cycle: {' '.join(str(error).split())}"
+        return dict.fromkeys(OUTPUTS), [note]
 
 
 def _doubted(study: StudyConfig, run: TrainedDesigns) -> list[str]:
     """Return what the held-out designs say of the surrogate."""
     if study.model == "original":
         return []
-    found = exceeded(run.knee)
-    return [f"surrogate of {study.run}: {'; '.join(found)}"] if found else []
+    excess = exceeded(run.knee)
+    return [f"surrogate of {study.run}: {'; '.join(excess)}"] if excess else []
 
 
 def study_task(file: StudyFile) -> Task:
     """Return the common settings of the runs of a study; raises as `Task.of` does."""
     study, folder = file.study, Path(file.study.run)
     kind = DesignTask if is_over_designs(folder) else Task
-    draws = next((str(data_file(each.table)) for each in study.factor if each.table), "")
+    draws = next((str(data_file(factor.table)) for factor in study.factor if factor.table), "")
     if draws and not Path(draws).is_file():
         raise ConfigError(
             f"study.factor: {LIGAMENT_DRAW}: expected a table of draws of a study with [laxity], "

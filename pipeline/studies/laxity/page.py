@@ -60,7 +60,7 @@ def _over_flexion(page: Page) -> Iterator[Picture]:
         )
         if not rows:
             continue
-        at = [row.flexion_deg for row in rows]
+        flexion = [row.flexion_deg for row in rows]
         lines = [line("table", [row.given for row in rows], colour=fig.BLUE)]
         if page.document.calibration is not None:
             lines.append(_limit("calibrated", [row.calibrated for row in rows]))
@@ -73,7 +73,7 @@ def _over_flexion(page: Page) -> Iterator[Picture]:
         text = f"laxity over flexion, {_WORDS[name]}"
         yield chart(
             f"laxity_{name}", text, "flexion [°]", f"{_WORDS[name]} [{direction.unit}]", lines,
-            at=at, from_zero=True,
+            at=flexion, from_zero=True,
         )  # fmt: skip
 
 
@@ -138,12 +138,12 @@ def _corner(page: Page) -> Figure:
             if k > i:
                 axes.set_axis_off()
                 continue
-            own = [_shown(page, j) for j in (second, first)]
+            pair = [_shown(page, j) for j in (second, first)]
             if i == k:
-                axes.hist(own[0], bins=12, color=fig.BLUE)
+                axes.hist(pair[0], bins=12, color=fig.BLUE)
                 axes.set_yticks([])
             else:
-                axes.plot(*own, ".", color=fig.BLUE, markersize=3)
+                axes.plot(*pair, ".", color=fig.BLUE, markersize=3)
             if i == count - 1:
                 axes.set_xlabel(_label(parameters[second]), fontsize=6)
             if k == 0 and i > 0:

@@ -73,13 +73,15 @@ class LaxitySetup:
     def measurements(self) -> Measured:
         """The displacements of all tests, NaN where they are not measured."""
         values, errors, kinds, places = [], [], [], []
-        for test, own in zip(self.tests, self.model.tests, strict=True):
-            moved = np.array(test.measured or np.full(len(own.loads), np.nan))
-            flexion = np.degrees(own.flexion) / self.settings.model_error_length_deg
-            places.append(np.column_stack([flexion, own.loads / np.abs(own.loads).max()])[1:])
+        for test, model_test in zip(self.tests, self.model.tests, strict=True):
+            moved = np.array(test.measured or np.full(len(model_test.loads), np.nan))
+            flexion = np.degrees(model_test.flexion) / self.settings.model_error_length_deg
+            places.append(
+                np.column_stack([flexion, model_test.loads / np.abs(model_test.loads).max()])[1:]
+            )
             values.append(moved[1:] - moved[0])
-            errors.append(np.full(len(own.loads) - 1, test.error))
-            kinds.append(np.full(len(own.loads) - 1, _DIRECTIONS.index(test.direction)))
+            errors.append(np.full(len(model_test.loads) - 1, test.error))
+            kinds.append(np.full(len(model_test.loads) - 1, _DIRECTIONS.index(test.direction)))
         return Measured(
             np.concatenate(values),
             np.concatenate(errors),
@@ -119,13 +121,13 @@ def prepare(config: Config, job: Job) -> LaxitySetup:
     uncertain = UncertainKnee(knee, groups, spreads, _log_spread(settings.menisci_percent))
     tests = tuple(
         LaxityTest(
-            each.direction,
-            np.radians(each.flexion_deg),
-            np.array(each.loads),
-            np.array(each.axial_force_N),
-            each.title,
+            test.direction,
+            np.radians(test.flexion_deg),
+            np.array(test.loads),
+            np.array(test.axial_force_N),
+            test.title,
         )
-        for each in settings.test
+        for test in settings.test
     )
     model = LaxityModel(uncertain, tests, start)
     return LaxitySetup(config, settings, settings.test, model, original)

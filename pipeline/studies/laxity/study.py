@@ -116,7 +116,7 @@ def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
         say(f"{settings.draws} draws of the posterior")
         draws = draw(model, measured, fitted, settings.draws, np.random.default_rng(settings.seed))
         drawn, errors = _followed(setup, draws, answer)
-        values = np.array([each.values for each in drawn])
+        values = np.array([sample.values for sample in drawn])
         predicted = predict(setup.measurements, known, errors, values)
     held_out: list[HeldOut] = []
     for split in settings.splits_deg:
@@ -189,9 +189,9 @@ def _trivial(setup: LaxitySetup, others: NDArray[np.bool_], k: int) -> float | N
 def _document(
     setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
-    given = knees["given"]
-    knee, answer = calibration.tested if calibration else given
-    notes = [*job.notes, *_slack_notes(setup, given.answer.states)]
+    stated = knees["given"]
+    knee, answer = calibration.tested if calibration else stated
+    notes = [*job.notes, *_slack_notes(setup, stated.answer.states)]
     contact, model = "contact model", setup.original.model
     if setup.settings.run:
         contact = f"surrogate of {setup.settings.run}"
@@ -207,7 +207,7 @@ def _document(
         name=setup.config.run.name,
         contact=contact,
         bundles=len(knee.ligaments),
-        tests=[_test(setup, given, calibration, k) for k in range(len(setup.tests))],
+        tests=[_test(setup, stated, calibration, k) for k in range(len(setup.tests))],
         notes=notes,
         calibration=None if calibration is None else _calibration(setup, calibration),
         seconds=job.seconds,
@@ -236,7 +236,7 @@ def _other_rests(knee: LaxityKnee, states: LaxityStates) -> Iterator[str]:
 
 def _slack_notes(setup: LaxitySetup, tests: Sequence[LaxityStates]) -> Iterator[str]:
     """Yield which bundles of the table are far from pulling in all states of tests."""
-    uncertain, poses = setup.model.uncertain, np.concatenate([each.poses for each in tests])
+    uncertain, poses = setup.model.uncertain, np.concatenate([states.poses for states in tests])
     largest = ligament_strains(uncertain.knee.ligaments, poses).max(axis=0)
     slack = np.flatnonzero(largest < -_SLACK).tolist()
     if slack:
@@ -279,9 +279,9 @@ def _passing_notes(
     for bone, mesh in (("femoral", contact.femur), ("tibial", contact.tibia)):
         tracer = LineTracer(flat_surface(mesh), curved=False)
         crossing = partial(passing, tracer, knee.ligaments, in_femur=bone == "femoral")
-        if found := _crossed(knee, tests, crossing):
+        if bundles := _crossed(knee, tests, crossing):
             yield (
-                f"expected bundles outside the bones, found through the {bone} surface {found}: "
+                f"expected bundles outside the bones, found through the {bone} surface {bundles}: "
                 "straight lines pull there in another direction than ligaments that wrap; move the "
                 "attachments in simulation.ligaments"
             )
@@ -293,7 +293,7 @@ def _wrapping_notes(
     """Yield which bundles pass through surfaces around which an OpenSim model wraps them."""
     if setup.osim is None:
         return
-    wraps, numbers = setup.osim.wraps, {each.name: k for k, each in enumerate(knee.ligaments)}
+    wraps, numbers = setup.osim.wraps, {bundle.name: k for k, bundle in enumerate(knee.ligaments)}
     places = ligament_places(setup.config.simulation)
 
     def crossing(pose: FloatArray) -> Iterator[int]:
@@ -305,10 +305,10 @@ def _wrapping_notes(
                 if wrap.bone == bone and wrap.crossed(first[k], last[k]):
                     yield k
 
-    if found := _crossed(knee, tests, crossing):
+    if bundles := _crossed(knee, tests, crossing):
         yield (
             "expected straight bundles, found through surfaces around which the OpenSim model "
-            f"wraps them {found}: their lengths and directions differ from its own there"
+            f"wraps them {bundles}: their lengths and directions differ from its own there"
         )
 
 
@@ -318,24 +318,24 @@ def _crossed(
     crossing: Callable[[FloatArray], Iterable[int]],
 ) -> str:
     """Return in how many tests bundles cross surfaces at poses (6,) [rad, m]; "" for none."""
-    found: Counter[str] = Counter()
+    tests_by_bundle: Counter[str] = Counter()
     for states in tests:
         crossed = sorted(set[int]().union(*map(crossing, states.poses)))
-        found.update(knee.ligaments[k].name for k in crossed)
-    worst = found.most_common(_BUNDLES)
+        tests_by_bundle.update(knee.ligaments[k].name for k in crossed)
+    worst = tests_by_bundle.most_common(_BUNDLES)
     where = ", ".join(f"{name} in {counted(count, 'test')}" for name, count in worst)
-    where += ", ..." if len(found) > len(worst) else ""
-    return f"{counted(len(found), 'bundle')} ({where})" if found else ""
+    where += ", ..." if len(tests_by_bundle) > len(worst) else ""
+    return f"{counted(len(tests_by_bundle), 'bundle')} ({where})" if tests_by_bundle else ""
 
 
 def lines_at(
     ligaments: Sequence[Ligament], pose: FloatArray, *, in_femur: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return both ends (B, 3) [m] of bundles in the frame of a bone at a pose (6,) [rad, m]."""
-    turn, at = rotation_matrix(*pose[:3].tolist()), pose[POSITION]
-    femoral = np.array([each.femoral for each in ligaments])
-    tibial = np.array([each.tibial for each in ligaments])
-    return (femoral, (tibial - at) @ turn) if in_femur else (femoral @ turn.T + at, tibial)
+    turn, origin = rotation_matrix(*pose[:3].tolist()), pose[POSITION]
+    femoral = np.array([ligament.femoral for ligament in ligaments])
+    tibial = np.array([ligament.tibial for ligament in ligaments])
+    return (femoral, (tibial - origin) @ turn) if in_femur else (femoral @ turn.T + origin, tibial)
 
 
 def passing(
@@ -348,9 +348,9 @@ def passing(
     # A tracer finds where a line leaves a body: what one way enters, the other way leaves.
     ways = ((femoral, way), (tibial, -way))
     hits = [tracer.exits(start, along, float(length.max())) for start, along in ways]
-    crossed = [(each.facet >= 0) & (each.distance < length) for each in hits]
-    found: list[int] = np.flatnonzero(crossed[0] | crossed[1]).tolist()
-    return found
+    crossed = [(hit.facet >= 0) & (hit.distance < length) for hit in hits]
+    crossing: list[int] = np.flatnonzero(crossed[0] | crossed[1]).tolist()
+    return crossing
 
 
 def _test(
@@ -462,14 +462,14 @@ def _tables(
             bundles = tables[LIGAMENTS].rows.to_dict("records")
             setup.osim.write(bundles, job.folder / OSIM)
         if calibration.drawn:
-            drawn = np.array([each.z for each in calibration.drawn])
+            drawn = np.array([state.z for state in calibration.drawn])
             rng = np.random.default_rng([setup.settings.seed, 1])
             tables[DRAWN] = _draws(setup, drawn)
             tables[PRIOR] = _draws(setup, rng.standard_normal(drawn.shape))
-    each_test = [(name, knee, each) for name, (knee, a) in knees.items() for each in a.states]
-    states = [_state_rows(name, each) for name, _, each in each_test]
+    each_test = [(name, knee, state) for name, (knee, a) in knees.items() for state in a.states]
+    states = [_state_rows(name, state) for name, _, state in each_test]
     tables[STATES] = Table(pd.concat(states, ignore_index=True), "%.9g")
-    tensions = [_tension_rows(*each) for each in each_test]
+    tensions = [_tension_rows(*state) for state in each_test]
     tables[TENSIONS] = Table(pd.concat(tensions, ignore_index=True), "%.6g")
     return tables
 
@@ -498,7 +498,7 @@ def _state_rows(name: str, states: LaxityStates) -> pd.DataFrame:
 
 def _tension_rows(name: str, knee: LaxityKnee, states: LaxityStates) -> pd.DataFrame:
     """Return tension [N] and strain [%] of each bundle in the states of a test."""
-    poses, names = states.poses[1:], [each.name for each in knee.ligaments]
+    poses, names = states.poses[1:], [ligament.name for ligament in knee.ligaments]
     strains = ligament_strains(knee.ligaments, poses)
     return pd.DataFrame({
         "ligaments": name,

@@ -119,9 +119,9 @@ def contact_table(
     for k, contact in enumerate(result.contacts):
         loads = [frame[k] for frame in result.loads]
         parts = loads[0].compartments
-        for part in ("total", *(parts if len(parts) > 1 else ())):
-            names += [f"{contact}_{part}_{column}" for column in LOAD_COLUMNS]
-            rows = np.array([each[part].array for each in loads])
+        for compartment in ("total", *(parts if len(parts) > 1 else ())):
+            names += [f"{contact}_{compartment}_{column}" for column in LOAD_COLUMNS]
+            rows = np.array([load[compartment].array for load in loads])
             columns.append(_placed(rows, (frames or {}).get(contact, BODY)))
     values = np.nan_to_num(np.hstack([np.empty((len(result.time), 0)), *columns]))
     return MotionTable(tuple(names), result.time, values, False, "contact")
@@ -130,8 +130,8 @@ def contact_table(
 def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
     """Return loads (N, 12) of a frame [SI] in the frame that it is placed in."""
     turned = rows.copy()
-    for part in (FORCE, MOMENT, CENTRE):
-        turned[:, part] = rows[:, part] @ frame.rotation.T
+    for columns in (FORCE, MOMENT, CENTRE):
+        turned[:, columns] = rows[:, columns] @ frame.rotation.T
     turned[:, MOMENT] += np.cross(frame.origin, turned[:, FORCE])
     turned[:, CENTRE] += frame.origin
     return turned
@@ -140,8 +140,8 @@ def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
 def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
     """Return how each frame was solved: iterations, error, cost, residuals, flags."""
     flags: list[list[str]] = [[] for _ in result.time]
-    for each in result.contact_flags:
-        flags[each.frame].append(f"{each.contact}: {each.flag}")
+    for contact_flag in result.contact_flags:
+        flags[contact_flag.frame].append(f"{contact_flag.contact}: {contact_flag.flag}")
     balance = setup.plant.balance
     residuals = {}
     if balance is not None:
@@ -189,8 +189,8 @@ def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, Float
     loads = [frame[contact] for frame in result.loads]
     parts = loads[0].compartments
     return {
-        part: np.array([np.linalg.norm(each[part].force) for each in loads])
-        for part in ("total", *(parts if len(parts) > 1 else ()))
+        compartment: np.array([np.linalg.norm(load[compartment].force) for load in loads])
+        for compartment in ("total", *(parts if len(parts) > 1 else ()))
     }
 
 
@@ -210,18 +210,18 @@ def largest_first(forces: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 def contact_flags(result: SimulatedFrames) -> list[str]:
     """Return contacts that never touch, and each flag of a contact once with its instants."""
-    found: dict[str, list[float]] = {}
-    for each in result.contact_flags:
-        found.setdefault(f"{each.contact}: {each.flag.without_numbers}", []).append(each.time)
-    told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
-    return [*_untouched(result), *told]
+    times: dict[str, list[float]] = {}
+    for flag in result.contact_flags:
+        times.setdefault(f"{flag.contact}: {flag.flag.without_numbers}", []).append(flag.time)
+    flags = [f"{text} ({len(when)} frames, first at {when[0]:g} s)" for text, when in times.items()]
+    return [*_untouched(result), *flags]
 
 
 def not_trusted(result: SimulatedFrames) -> str | None:
     """Return the sentence on the frames in which a contact has a flag, None without such frames."""
     flags = result.contact_flags
-    kinds = {each.flag.kind for each in flags}
-    return flagged_sentence(len({each.frame for each in flags}), len(result.time), kinds, "frames")
+    kinds = {flag.flag.kind for flag in flags}
+    return flagged_sentence(len({flag.frame for flag in flags}), len(result.time), kinds, "frames")
 
 
 def _untouched(result: SimulatedFrames) -> list[str]:
@@ -244,14 +244,14 @@ def jump_flags(
         return []
     largest = np.abs(imbalance).max(axis=0)
     turns = np.array(motion.rotational)[motion.index(names)]
-    left = [
+    gaps = [
         f"{largest[rows].max():.2g} {unit} ({names[rows[largest[rows].argmax()]]})"
         for unit, rows in (("N", np.flatnonzero(~turns)), ("N m", np.flatnonzero(turns)))
         if len(rows)
     ]
     return [
         f"{len(at)} of {len(time)} instants, first at {time[at[0]]:g} s: the forces jump where "
-        f"springs meet an edge or a border of a surface, and balance up to {' and '.join(left)}; "
+        f"springs meet an edge or a border of a surface, and balance up to {' and '.join(gaps)}; "
         "finer meshes make the jumps smaller"
     ]
 
@@ -453,16 +453,16 @@ def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Peak]:
 def _contact_peaks(
     result: SimulatedFrames, contact: int, weight: float
 ) -> Iterator[tuple[str, ContactPeaks]]:
-    for part, force in compartment_forces(result, contact).items():
-        loads = [frame[contact][part] for frame in result.loads]
-        pressure = np.array([each.peak_pressure for each in loads])
+    for compartment, force in compartment_forces(result, contact).items():
+        loads = [frame[contact][compartment] for frame in result.loads]
+        pressure = np.array([load.peak_pressure for load in loads])
         yield (
-            part,
+            compartment,
             ContactPeaks(
                 **_peak(force, result.time),
                 peak_BW=force.max() / weight,
                 mean_N=force.mean(),
                 peak_pressure_MPa=1e-6 * np.nan_to_num(pressure).max(),
-                largest_area_mm2=1e6 * max(each.area for each in loads),
+                largest_area_mm2=1e6 * max(load.area for load in loads),
             ),
         )

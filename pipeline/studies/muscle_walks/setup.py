@@ -95,16 +95,16 @@ def motion_of_markers(file: MuscleWalkFile, model: OsimModel, folder: Path) -> M
     if config.constrained:
         functions = _functions(file, config, model, text, sweep, settings.functions)
         write_functions(folder / FUNCTIONS, functions, model.coordinate_paths)
-        for each in functions:
-            text = each.add_to(text)
+        for function in functions:
+            text = function.add_to(text)
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
-    found = follow_markers(text, settings.markers, settings)
-    write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
-    errors = replace(found.errors, in_degrees=False)
+    followed = follow_markers(text, settings.markers, settings)
+    write_text(folder / MOTION, motion_text(followed.motion, title="Coordinates"))
+    errors = replace(followed.errors, in_degrees=False)
     write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
-    motion = replace(found.motion, source=str((folder / MOTION).resolve()))
-    return found._replace(motion=motion)
+    motion = replace(followed.motion, source=str((folder / MOTION).resolve()))
+    return followed._replace(motion=motion)
 
 
 def _functions(
@@ -125,25 +125,25 @@ def _functions(
             "inverse_kinematics.constrained = false"
         )
     moved = [name for name in sweep.secondary if name not in locked]
-    own = followers(model.joints, coupled, moved)
+    names_by_angle = followers(model.joints, coupled, moved)
     if given is not None:
-        several = len(own) > 1
+        several = len(names_by_angle) > 1
         return [
             ConstraintFunctions.read(given, name, names if several else None)
-            for name, names in own.items()
+            for name, names in names_by_angle.items()
         ]
     contacts = articular_contacts(model, **file.walk.surfaces)
-    system, found = OpenSimSystem(text), []
-    for name, names in own.items():
+    system, swept = OpenSimSystem(text), []
+    for name, names in names_by_angle.items():
         try:
-            each = replace(sweep, coupled=name, secondary=names)
-            found.append(passive_functions(system, contacts, each))
+            angle_sweep = replace(sweep, coupled=name, secondary=names)
+            swept.append(passive_functions(system, contacts, angle_sweep))
         except PoseError as error:
             raise InputError(
                 f"sweep of {name}: {error}; state a longer time or a smaller range in "
                 "inverse_kinematics.settings"
             ) from error
-    return found
+    return swept
 
 
 def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep | None) -> Sweep:
@@ -242,8 +242,8 @@ def walk_settings(file: MuscleWalkFile, model: OsimModel) -> WalkSettings:
     elif model.contacts:
         settings = ComakSettings(**changes)
     else:
-        others = {*model.held_coordinates, *(file.comak.secondary or ())}
-        primary = tuple(name for name in model.coordinate_paths if name not in others)
+        not_primary = {*model.held_coordinates, *(file.comak.secondary or ())}
+        primary = tuple(name for name in model.coordinate_paths if name not in not_primary)
         settings = ComakSettings(**{"primary": primary, **_STATIC, **changes})
     notes = lock_notes(model.locked_coordinates, (*settings.primary, *secondary_names(settings)))
     settings = with_actuators(_without_locked(settings, model), model.reserves)
@@ -262,8 +262,8 @@ def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, An
             for name, damping in comak.secondary.items()
         )
     if comak.muscle_weights:
-        kept = {} if settings is None else dict(settings.muscle_weights)
-        changes["muscle_weights"] = tuple((kept | comak.muscle_weights).items())
+        weights = {} if settings is None else dict(settings.muscle_weights)
+        changes["muscle_weights"] = tuple((weights | comak.muscle_weights).items())
     return changes
 
 
@@ -406,16 +406,16 @@ def _rigid_notes(
 ) -> tuple[str, ...]:
     """Return a note on coordinates of contacts that follow the motion, but for those so stated."""
     free = {*settings.primary, *secondary_names(settings), *stated}
-    left = {
+    rigid = {
         f"{name} ({contact.name})": None
         for contact in contacts
         for name in contact.coordinates
         if name not in free
     }
-    if not left:
+    if not rigid:
         return ()
     return (
-        f"{', '.join(left)}: these coordinates of joints with contact are neither primary nor "
+        f"{', '.join(rigid)}: these coordinates of joints with contact are neither primary nor "
         "secondary, so that they follow the motion and contact does not move them; list them in "
         "comak.secondary if contact and ligaments determine them",
     )
@@ -485,13 +485,13 @@ def _moved_by_muscles(
     crossed[system.root[1]] = False
     rows = zip(system.coordinates, system.rotational, crossed.tolist(), strict=True)
     moved = {name for name, turns, crosses in rows if turns and crosses}
-    found = tuple(name for name in names if name in moved and name in columns.columns)
-    if not found:
+    angles = tuple(name for name in names if name in moved and name in columns.columns)
+    if not angles:
         raise InputError(
             f"{columns.table.source}: expected angles of joints that muscles cross, "
             f"{', '.join(sorted(moved))}, found none"
         )
-    return found
+    return angles
 
 
 def _knee(

@@ -83,15 +83,15 @@ def write_waveforms(folder: Path, knee: Knee, loads: KneeLoads) -> tuple[str, ..
 
 def waveform_table(knee: Knee, loads: KneeLoads) -> pd.DataFrame:
     """Return the cycle of a knee in the columns of `load_gait_cycle`, and the adduction moment."""
-    part = np.linspace(0.0, 1.0, 101)
+    share = np.linspace(0.0, 1.0, 101)
 
     def closed(signal: FloatArray) -> FloatArray:
-        instants = knee.start + (knee.stop - knee.start) * part
-        return lead_back(part, np.interp(instants, loads.time, signal))
+        instants = knee.start + (knee.stop - knee.start) * share
+        return lead_back(share, np.interp(instants, loads.time, signal))
 
     return pd.DataFrame(
         {
-            "gait_percent": 100.0 * part,
+            "gait_percent": 100.0 * share,
             "flexion_deg": np.degrees(closed(loads.flexion)),
             "axial_force_N": np.maximum(closed(loads.axial_force), LEAST_FORCE),
             "ap_force_N": closed(loads.ap_force),
@@ -333,8 +333,8 @@ def residual_text(residuals: Residuals | None) -> list[str]:
 def first_lines(setup: WalkSetup) -> list[str]:
     """Return what is known of a walk before its frames: distances of markers, and residuals."""
     flags = [f"flag: {flag}" for flag in setup.flags]
-    found = marker_text(marker_errors(setup.markers))
-    return [*found, *residual_text(_residuals(setup)), *flags]
+    lines = marker_text(marker_errors(setup.markers))
+    return [*lines, *residual_text(_residuals(setup)), *flags]
 
 
 def _residuals(setup: WalkSetup) -> Residuals | None:
@@ -364,9 +364,9 @@ def summary_lines(summary: MuscleWalkSummary, folder: Path) -> list[str]:
         f"{summary.converged} of {summary.frames} frames converged, {begin:g} to {end:g} s",
     ]
     for name, parts in summary.contact.items():
-        told = ", ".join(f"{part} {row.peak_BW:.2f}" for part, row in parts.items())
+        forces = ", ".join(f"{compartment} {row.peak_BW:.2f}" for compartment, row in parts.items())
         pressure = parts["total"].peak_pressure_MPa
-        lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+        lines.append(f"{name}: peak force {forces} body weights; peak pressure {pressure:.1f} MPa")
     lines += knee_text(summary.knee, folder)
     lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)

@@ -180,9 +180,9 @@ def _contact(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
     for k, name in enumerate(charts.result.contacts):
         parts = list(compartment_forces(charts.result, k))
         pressures = {
-            part: 1e-6 * np.array([frame[k][part].peak_pressure for frame in loads])
-            for part in parts
-            if part != "total" or len(parts) == 1
+            compartment: 1e-6 * np.array([frame[k][compartment].peak_pressure for frame in loads])
+            for compartment in parts
+            if compartment != "total" or len(parts) == 1
         }
         yield charts.chart(
             f"peak-pressure-{name}", f"{name}: peak pressure", "peak pressure [MPa]", pressures,
@@ -208,13 +208,13 @@ def _residuals(charts: FrameCharts, setup: WalkSetup) -> Iterator[Picture]:
     balance = setup.plant.balance
     if balance is None:
         return
-    for what, unit, values, part, scale in (
+    for what, unit, values, share, scale in (
         ("force", "N", balance.force, RECOMMENDED[0], balance.force_scale),
         ("moment", "N m", balance.moment, RECOMMENDED[1], balance.moment_scale),
     ):
         yield charts.chart(
             f"residual-{what}", f"Residual {what} on {balance.body}", f"residual {what} [{unit}]",
-            {"": values}, reference=("recommended", part * scale), from_zero=True,
+            {"": values}, reference=("recommended", share * scale), from_zero=True,
         )  # fmt: skip
 
 
@@ -274,23 +274,23 @@ def measured_walk(
     table = contact_table(result, run_frames(setup))
     contact = config.contact or _tibiofemoral(setup)
     predicted = {
-        part: np.abs(table.column(name))
-        for part in PARTS
-        if (name := f"{contact}_{part}_force_y_N") in table.names
+        compartment: np.abs(table.column(name))
+        for compartment in PARTS
+        if (name := f"{contact}_{compartment}_force_y_N") in table.names
     }
     return compare_with_implant(config, result.time, predicted, body_weight(setup), contact)
 
 
 def _tibiofemoral(setup: WalkSetup) -> str:
     """Return the only contact with a medial and a lateral compartment."""
-    found = [contact.name for contact in setup.contacts if is_split(contact)]
-    if len(found) != 1:
+    split = [contact.name for contact in setup.contacts if is_split(contact)]
+    if len(split) != 1:
         raise InputError(
             f"implant_forces.contact: expected the contact that the implant measured, since "
-            f"{len(found)} of {', '.join(each.name for each in setup.contacts)} have a medial and "
+            f"{len(split)} of {', '.join(item.name for item in setup.contacts)} have a medial and "
             "a lateral compartment"
         )
-    return found[0]
+    return split[0]
 
 
 def _prepare(file: MuscleWalkFile, job: Job) -> tuple[MuscleWalkFile, WalkSetup | None]:
@@ -305,8 +305,8 @@ def _prepare(file: MuscleWalkFile, job: Job) -> tuple[MuscleWalkFile, WalkSetup 
 
 def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outcome:
     """Simulate a walk; the outcome fails if forces cannot be compared, or no frame converges."""
-    (file, found), folder = ready, job.folder
-    setup = found or prepare_walk(file, folder)
+    (file, checked), folder = ready, job.folder
+    setup = checked or prepare_walk(file, folder)
     for told in first_lines(setup):
         say(told)
     begun = job.seconds

@@ -74,7 +74,8 @@ class ChosenDesign(Computed):
     def change(self, column: str, model: str, of: ChosenDesign, of_model: str) -> float | None:
         """Return by how much an output differs from that of another design [%], if known."""
         value, other = (
-            each.outputs.get(name, {}).get(column) for each, name in ((self, model), (of, of_model))
+            design.outputs.get(name, {}).get(column)
+            for design, name in ((self, model), (of, of_model))
         )
         return 100.0 * (value / other - 1.0) if value is not None and other else None
 
@@ -98,7 +99,7 @@ class OptimisationDocument(Computed):
 
     def design(self, name: str) -> ChosenDesign | None:
         """Return the chosen design of a name, None if there is none."""
-        return next((each for each in self.chosen if each.name == name), None)
+        return next((option for option in self.chosen if option.name == name), None)
 
 
 def counted_designs(counts: dict[str, int]) -> str:
@@ -118,53 +119,53 @@ def summary_lines(document: OptimisationDocument) -> list[str]:
     """Return the lines on the terminal for a search."""
     lines = [f"{counted_designs(document.counts)}; {document.seconds:.0f} s"]
     lines += [
-        f"{each.label}: {each.least:.4g} to {each.largest:.4g} {each.unit} on the front"
-        for each in document.objectives
+        f"{goal.label}: {goal.least:.4g} to {goal.largest:.4g} {goal.unit} on the front"
+        for goal in document.objectives
     ]
     base, better = document.design(BASE), document.design(BETTER)
     if base is not None and better is not None:
         lines.append("the better design against the base design:")
-        for each in document.objectives:
-            changes = {name: better.change(each.column, name, base, name) for name in MODELS[::-1]}
-            parts = (f"{name} {part:+.2g} %" for name, part in changes.items() if part is not None)
-            value = f"{better.outputs['surrogate'][each.column]:.4g} {each.unit}"
-            lines.append(f"  {each.label}: {value} ({', '.join(parts)})")
+        for goal in document.objectives:
+            changes = {name: better.change(goal.column, name, base, name) for name in MODELS[::-1]}
+            parts = (f"{name} {diff:+.2g} %" for name, diff in changes.items() if diff is not None)
+            value = f"{better.outputs['surrogate'][goal.column]:.4g} {goal.unit}"
+            lines.append(f"  {goal.label}: {value} ({', '.join(parts)})")
     return [text.translate(ASCII) for text in [*lines, *told_first(document)]]
 
 
 def told_first(document: OptimisationDocument) -> list[str]:
     """Return what a reader must know before all else."""
-    told = list(document.broken)
+    texts = list(document.broken)
     base, better = document.design(BASE), document.design(BETTER)
     if base is None:
-        told.append(f"no base design: {document.base_reason or 'it has no gait cycle'}")
+        texts.append(f"no base design: {document.base_reason or 'it has no gait cycle'}")
     elif better is None:
-        told.append("no design is better than the base design in an objective and nowhere worse")
-    for each in document.objectives if base and better else ():
+        texts.append("no design is better than the base design in an objective and nowhere worse")
+    for goal in document.objectives if base and better else ():
         assert base is not None
         assert better is not None
-        change = better.change(each.column, "original", base, "original")
-        if change and (change > 0.0) == (each.goal == "least"):
-            told.append(
-                f"the better design is worse than the base design in {each.label} by the original "
+        change = better.change(goal.column, "original", base, "original")
+        if change and (change > 0.0) == (goal.goal == "least"):
+            texts.append(
+                f"the better design is worse than the base design in {goal.label} by the original "
                 f"model: {change:+.2g} %"
             )
     for design in document.chosen:
         if design.reason:
-            told.append(f"{design.name}: no gait cycle by the original model: {design.reason}")
+            texts.append(f"{design.name}: no gait cycle by the original model: {design.reason}")
         if design.flagged_instants and not design.doubts:
             flagged = counted(design.flagged_instants, "instant")
-            told.append(f"{design.name}: {flagged} outside of the trained domain")
-        told += [f"{design.name}: {words}" for words in design.doubts]
-    return told
+            texts.append(f"{design.name}: {flagged} outside of the trained domain")
+        texts += [f"{design.name}: {words}" for words in design.doubts]
+    return texts
 
 
 def optimisation_page(
     document: OptimisationDocument, front: pd.DataFrame, run: TrainedDesigns
 ) -> dict[str, Any]:
     """Return the content of `optimisation.html`, from the table of the front."""
-    chosen = {each.name: each.values for each in document.chosen}
-    labels = {each.column: f"{each.label} [{each.unit}]" for each in document.objectives}
+    chosen = {entry.name: entry.values for entry in document.chosen}
+    labels = {entry.column: f"{entry.label} [{entry.unit}]" for entry in document.objectives}
     expected = {f"{EXPECTED}{key}": kind for key, kind in ERRORS.items()}
     return {
         "found": document,
@@ -188,7 +189,7 @@ def _pairs(
     for x, y in combinations(objectives, 2):
         shown = [line("front", front[y], x=front[x], colour=fig.GREY, width=3.0, points=True)]
         values, places = (
-            {each.name: [each.outputs["surrogate"][key]] for each in document.chosen}
+            {design.name: [design.outputs["surrogate"][key]] for design in document.chosen}
             for key in (y, x)
         )
         shown += lines_of(values, places, width=5.0, points=True)
@@ -208,9 +209,9 @@ def verified(
         with bar(len(table), "design", "original model") as shown:
             chosen = table[names].to_numpy(dtype=float)
             by_model["original"] = by_original.evaluate(chosen, 0, shown)
-    found = []
+    chosen_designs = []
     for k, pick in enumerate(picks):
-        rows = {model: each.iloc[k] for model, each in by_model.items()}
+        rows = {model: frame.iloc[k] for model, frame in by_model.items()}
         values = _numbers(rows["surrogate"], names)
         expected = expected_errors(setup.run.knee, values)
         design = ChosenDesign(
@@ -226,8 +227,8 @@ def verified(
             flagged_instants=int(rows["surrogate"]["flagged_instants"]),
             reason=str(rows["original"]["reason"]) if settings.verify else "",
         )
-        found.append(design)
-    return found
+        chosen_designs.append(design)
+    return chosen_designs
 
 
 def _numbers(row: pd.Series[Any], columns: Iterable[str]) -> dict[str, float]:
@@ -237,14 +238,14 @@ def _numbers(row: pd.Series[Any], columns: Iterable[str]) -> dict[str, float]:
 def broken_limits(settings: OptimisationConfig, chosen: Iterable[ChosenDesign]) -> list[str]:
     """Return in words which limits chosen designs break by the original model."""
     return [
-        f"{each.name} breaks a limit by the original model: {DESIGN_OUTPUTS[output].label} of "
-        f"{each.outputs['original'][output]:.4g} {DESIGN_OUTPUTS[output].unit} "
+        f"{design.name} breaks a limit by the original model: {DESIGN_OUTPUTS[output].label} of "
+        f"{design.outputs['original'][output]:.4g} {DESIGN_OUTPUTS[output].unit} "
         f"(at {'most' if sign > 0.0 else 'least'} {value:g})"
-        for each in chosen
+        for design in chosen
         for output, value, sign in settings.bounds
-        if each.name != BASE
-        and "original" in each.outputs
-        and sign * (each.outputs["original"][output] - value) > 0.0
+        if design.name != BASE
+        and "original" in design.outputs
+        and sign * (design.outputs["original"][output] - value) > 0.0
     ]
 
 
@@ -291,13 +292,15 @@ def _carry_out(setup: SearchSetup, job: Job) -> Outcome:
 
 
 def _objectives(settings: OptimisationConfig, front: Front) -> list[ObjectiveFound]:
-    found = []
-    for each, values in zip(settings.objective, front.objectives.T, strict=True):
-        ends = sorted(each.sign * np.array([values.min(), values.max()]))
-        words = {"label": DESIGN_OUTPUTS[each.output].label, "goal": each.goal}
-        words["unit"] = DESIGN_OUTPUTS[each.output].unit
-        found.append(ObjectiveFound(column=each.output, least=ends[0], largest=ends[1], **words))
-    return found
+    objectives = []
+    for objective, values in zip(settings.objective, front.objectives.T, strict=True):
+        ends = sorted(objective.sign * np.array([values.min(), values.max()]))
+        words = {"label": DESIGN_OUTPUTS[objective.output].label, "goal": objective.goal}
+        words["unit"] = DESIGN_OUTPUTS[objective.output].unit
+        objectives.append(
+            ObjectiveFound(column=objective.output, least=ends[0], largest=ends[1], **words)
+        )
+    return objectives
 
 
 def _counts(setup: SearchSetup, designs: pd.DataFrame, front: Front) -> dict[str, int]:

@@ -62,8 +62,8 @@ OutputName = Annotated[str, AfterValidator(check_output)]
 
 def doubts_of(outputs: Iterable[str], expected: Mapping[Any, float]) -> list[str]:
     """Return which errors expected of outputs exceed the accepted ones, in words."""
-    told = {error_of(name) for name in outputs}
-    return doubts({name: error for name, error in expected.items() if name in told})
+    error_names = {error_of(name) for name in outputs}
+    return doubts({name: error for name, error in expected.items() if name in error_names})
 
 
 class Bound(NamedTuple):
@@ -144,7 +144,7 @@ class OptimisationConfig(ExecutionConfig):
     @property
     def bounds(self) -> list[Bound]:
         """The ends of all limits."""
-        ends = ((each.output, each.at_most, each.at_least) for each in self.limit)
+        ends = ((limit.output, limit.at_most, limit.at_least) for limit in self.limit)
         return [
             Bound(output, value, sign)
             for output, *values in ends
@@ -155,12 +155,12 @@ class OptimisationConfig(ExecutionConfig):
     @property
     def outputs(self) -> tuple[str, ...]:
         """Outputs of objectives and limits, each once."""
-        names = [each.output for each in self.objective] + [each.output for each in self.limit]
+        names = [goal.output for goal in self.objective] + [goal.output for goal in self.limit]
         return tuple(dict.fromkeys(names))
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        names = [each.output for each in self.objective]
+        names = [objective.output for objective in self.objective]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise InputError(f"objective: expected each once, found {', '.join(twice)} again")
         return self
@@ -182,21 +182,21 @@ _PARTS_EACH = 4
 
 def outcomes(task: DesignTask, rows: pd.DataFrame) -> pd.DataFrame:
     """Return designs, a row each with its parameters, with status, outputs and expected errors."""
-    found = run_rows(task, rows.add_prefix(DESIGN))
-    found = found[["status", "reason", "flagged_instants", *OUTPUTS]]
-    peaks = found[[f"{part}_peak_pressure_MPa" for part in COMPARTMENTS]]
-    forbidden = found["reason"].str.startswith(NOT_FEASIBLE)
-    found = found.assign(
-        status=found["status"].mask(forbidden, INFEASIBLE),
-        reason=found["reason"].str.removeprefix(NOT_FEASIBLE),
+    results = run_rows(task, rows.add_prefix(DESIGN))
+    results = results[["status", "reason", "flagged_instants", *OUTPUTS]]
+    peaks = results[[f"{compartment}_peak_pressure_MPa" for compartment in COMPARTMENTS]]
+    forbidden = results["reason"].str.startswith(NOT_FEASIBLE)
+    results = results.assign(
+        status=results["status"].mask(forbidden, INFEASIBLE),
+        reason=results["reason"].str.removeprefix(NOT_FEASIBLE),
         **{PEAK_PRESSURE: peaks.max(axis=1, skipna=False)},
     )
-    knee, each = opened(task)[0].knee, rows.to_dict("records")
-    values = [{str(name): value for name, value in row.items()} for row in each]
+    knee, records = opened(task)[0].knee, rows.to_dict("records")
+    values = [{str(name): value for name, value in row.items()} for row in records]
     by_surrogate = task.model == "surrogate"
     errors = [expected_errors(knee, row) if by_surrogate else {} for row in values]
     expected = pd.DataFrame(errors, index=rows.index, columns=pd.Index(ERRORS), dtype=float)
-    return pd.concat([rows, found, expected.add_prefix(EXPECTED)], axis=1)
+    return pd.concat([rows, results, expected.add_prefix(EXPECTED)], axis=1)
 
 
 class Designs:
@@ -222,9 +222,9 @@ class Designs:
         shown.update(len(rows) - len(missing))
         size = -(-len(missing) // (_PARTS_EACH * self._execution.workers))
         self._store.evaluate(missing, max(size, 1), self._execution, shown)
-        found = self._store.with_results(rows)
-        self._parts.append(found.assign(generation=generation))
-        return found
+        evaluated = self._store.with_results(rows)
+        self._parts.append(evaluated.assign(generation=generation))
+        return evaluated
 
 
 #: Least weight of an objective in a reference direction [1]: of equal designs, the better one.
@@ -289,13 +289,13 @@ class DesignProblem:
 
     def margins(self, designs: pd.DataFrame) -> FloatArray:
         """Return how far designs are within limits, less expected errors, (N, C) [1]."""
-        found = [np.empty((len(designs), 0))]
+        columns = [np.empty((len(designs), 0))]
         for output, bound, sign in self.settings.bounds:
             values = designs[[output]].to_numpy(dtype=np.float64)
             error = designs.reindex(columns=[f"{EXPECTED}{error_of(output)}"])
             doubt = 0.01 * np.nan_to_num(error.to_numpy(dtype=np.float64)) * np.abs(values)
-            found.append((sign * (bound - values) - doubt) / (abs(bound) or 1.0))
-        return np.concatenate(found, axis=1)
+            columns.append((sign * (bound - values) - doubt) / (abs(bound) or 1.0))
+        return np.concatenate(columns, axis=1)
 
     def allowed(self, designs: pd.DataFrame) -> np.ndarray:
         """Return which designs (N,) violate no constraint, bool."""
@@ -339,10 +339,10 @@ class SearchSetup:
 def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray, str]:
     """Return the base configuration (1, P) [any unit], or no row (0, P) and the reason."""
     base, none = base_values(config), np.empty((0, len(parameters)))
-    for name, each in base.items():
-        if each.origin != STATED:
-            return none, f"{name}: {each.origin}"
-    if reason := infeasible(config, {name: each.value for name, each in base.items()}):
+    for name, base_value in base.items():
+        if base_value.origin != STATED:
+            return none, f"{name}: {base_value.origin}"
+    if reason := infeasible(config, {name: base_value.value for name, base_value in base.items()}):
         return none, f"the base configuration is infeasible: {reason}"
     return np.array([[base[name].value for name in parameters.names]]), ""
 
@@ -425,13 +425,13 @@ def front_of(problem: DesignProblem, designs: pd.DataFrame) -> Front:
     if not len(allowed):
         raise StageError(_why_none(problem, designs))
     objectives = problem.objectives(designs)[allowed]
-    kept = np.sort(NonDominatedSorting().do(objectives, only_non_dominated_front=True))
-    kept = kept[np.argsort(objectives[kept, 0], kind="stable")]
-    found = objectives[kept]
-    span = np.ptp(found, axis=0)
+    order = np.sort(NonDominatedSorting().do(objectives, only_non_dominated_front=True))
+    order = order[np.argsort(objectives[order, 0], kind="stable")]
+    front_objectives = objectives[order]
+    span = np.ptp(front_objectives, axis=0)
     # One design has no range: one percent of its objectives stands in.
-    span = np.where(span > 0.0, span, np.maximum(0.01 * np.abs(found[0]), 1e-12))
-    return Front(allowed[kept], found, span)
+    span = np.where(span > 0.0, span, np.maximum(0.01 * np.abs(front_objectives[0]), 1e-12))
+    return Front(allowed[order], front_objectives, span)
 
 
 def _why_none(problem: DesignProblem, designs: pd.DataFrame) -> str:
@@ -454,26 +454,26 @@ def picked(
     problem: DesignProblem, designs: pd.DataFrame, front: Front, base: int | None
 ) -> list[Pick]:
     """Return the designs that are verified, each once; `base` is the number of the base design."""
-    found: list[Pick] = []
+    picks: list[Pick] = []
     if base is not None:
-        found.append(Pick(BASE, "base configuration", base))
-        own = problem.objectives(designs)[base]
-        better = better_than(front.objectives, own)
+        picks.append(Pick(BASE, "base configuration", base))
+        base_objectives = problem.objectives(designs)[base]
+        better = better_than(front.objectives, base_objectives)
         if better is not None:
-            found.append(Pick(BETTER, _BETTER_WORDS, int(front.places[better])))
-    known = {pick.design for pick in found}
+            picks.append(Pick(BETTER, _BETTER_WORDS, int(front.places[better])))
+    known = {pick.design for pick in picks}
     places = sorted(spread_over(front.objectives, problem.settings.chosen))
     spread = [k for k in places if int(front.places[k]) not in known]
     best = np.argmin(front.objectives, axis=0)
     for number, k in enumerate(spread, start=1):
         labels = [
-            DESIGN_OUTPUTS[each.output].label
-            for each, place in zip(problem.settings.objective, best, strict=True)
+            DESIGN_OUTPUTS[objective.output].label
+            for objective, place in zip(problem.settings.objective, best, strict=True)
             if place == k
         ]
         role = f"best {', '.join(labels)}" if labels else "compromise"
-        found.append(Pick(f"front-{number}", role, int(front.places[k])))
-    return found
+        picks.append(Pick(f"front-{number}", role, int(front.places[k])))
+    return picks
 
 
 def front_table(
