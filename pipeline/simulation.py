@@ -35,6 +35,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
+from foundation.base.wording import counted
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
@@ -351,7 +352,7 @@ def flag_texts(result: SimulationResult) -> list[str]:
     """Return the flags of a simulation in words, with their share of the reported instants."""
     instants = len(result.time)
     return [
-        f"{each.flag} at {each.time:.3f} s, the first of {each.samples} instants "
+        f"{each.flag} at {each.time:.3f} s, the first of {counted(each.samples, 'instant')} "
         f"({100.0 * each.samples / instants:.0f} % of the cycle)"
         for each in result.flags
     ]
