@@ -191,15 +191,13 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
         )
 
 
-def opened(
-    folder: Path, names: Sequence[str], kind: str, of: str = ""
-) -> tuple[Config, ContactSurrogate]:
+def opened(folder: Path, names: Sequence[str], kind: str) -> tuple[Config, ContactSurrogate]:
     """Return configuration and surrogate of a run that has finished and was not changed since."""
     for name in ("config.toml", *names, "knee.npz"):
         if not (folder / name).is_file():
             raise RunError(
                 f"{folder}: is not a finished {kind}, {name} is missing; make it with "
-                f"`{make_again(folder / name)}`{of}"
+                f"`{make_again(folder / name)}`"
             )
     config = load_config(folder / "config.toml")
     check_configuration(folder)
