@@ -57,8 +57,8 @@ class TextTable(NamedTuple):
     def column(self, name: str) -> FloatArray:
         """Return the finite numbers of a column, (n,) [1], in the unit of the file."""
         self.check_once(name)
-        at = self.names.index(name)
-        cells = ((line, row[at] if at < len(row) else "") for line, row in self.lines)
+        place = self.names.index(name)
+        cells = ((line, row[place] if place < len(row) else "") for line, row in self.lines)
         return np.array([self.number(line, name, cell) for line, cell in cells])
 
     def check_once(self, name: str) -> None:
@@ -73,7 +73,7 @@ class TextTable(NamedTuple):
         """Raise an InputError unless the header has the needed columns and no unknown ones."""
         for name in self.names:
             check_in(f"{self.source}, header", name, (*needed, *optional))
-        for name in (*needed, *(each for each in optional if each in self.names)):
+        for name in (*needed, *(option for option in optional if option in self.names)):
             self.check_once(name)
 
 
@@ -81,8 +81,8 @@ def read_text(source: Path) -> str:
     """Return the UTF-8 text of a file; raise an InputError that names a file that is not text."""
     if source.suffix.lower() == ".c3d" and source.is_file():
         raise InputError(
-            f"{source}: expected a table as text, found a C3D file, which has markers and force "
-            "plates; a C3D file can be inverse_kinematics.markers, walk.external_loads and "
+            f"{source}: expected a table as text, found a C3D file; give its markers as "
+            "inverse_kinematics.markers, and its force plates as walk.external_loads or "
             "measured.ground"
         )
     try:

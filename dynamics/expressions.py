@@ -142,8 +142,8 @@ def _neutral(functions: Elementary, flexion: Scalar, problem: Problem, column: i
     for piece, start in enumerate(breaks[:-1]):
         a, b, c, d = (row[piece] for row in pieces)
         t = flexion - start
-        here = ((a * t + b) * t + c) * t + d
-        value = here if piece == 0 else functions.where(flexion >= start, here, value)
+        cubic = ((a * t + b) * t + c) * t + d
+        value = cubic if piece == 0 else functions.where(flexion >= start, cubic, value)
     return value
 
 
@@ -169,7 +169,7 @@ def _line(
     arm = turned(functions, pose, femoral)
     along = [arm[k] + pose[3 + k] - tibial[k] for k in range(3)]
     length = functions.sqrt(_dot(along, along))
-    direction = [part / length for part in along]
+    direction = [component / length for component in along]
     turning = cross(arm, direction)
     return length, [*(_dot(axis, turning) for axis in angle_axes(functions, pose)), *direction]
 
@@ -192,8 +192,8 @@ def ligament_forces(
         rows = np.flatnonzero(ligaments.kind == kind)
         femoral, tibial = ligaments.femoral[rows].T, ligaments.tibial[rows].T
         length, slopes = _line(functions, pose, femoral, tibial)
-        rest, transition = ligaments.rest_length[rows], ligaments.transition[rows]
-        law = _law(functions, kind, length, rest, transition, smoothing)
+        rest_length, transition = ligaments.rest_length[rows], ligaments.transition[rows]
+        law = _law(functions, kind, length, rest_length, transition, smoothing)
         for k, slope in enumerate(slopes):
             pull = -ligaments.stiffness[rows] * law * slope
             summed = pull.sum() if functions.arrays else sum(pull[i] for i in range(len(rows)))

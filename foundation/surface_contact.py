@@ -119,18 +119,20 @@ class SurfaceContact(ABC):
         By default the places are the middles of the triangles of the compartment. Raises
         `InputError` if the name is unknown.
         """
-        own = np.flatnonzero(np.asarray(self.compartments) == self._index(compartment))
+        triangles = np.flatnonzero(np.asarray(self.compartments) == self._index(compartment))
         tibia = self.tibia
-        return PressurePlaces(tibia.centroids[own], tibia.normals[own], tibia.areas[own], own)
+        return PressurePlaces(
+            tibia.centroids[triangles], tibia.normals[triangles], tibia.areas[triangles], triangles
+        )
 
     def place_state(self, pose: Pose, compartment: str) -> SpringState:
         """Return overlap (P,) [m] and pressure (P,) [Pa] at the `pressure_places`.
 
         Parameters and exceptions as of `compartment_loads`.
         """
-        own = np.asarray(self.compartments) == self._index(compartment)
+        triangles = np.asarray(self.compartments) == self._index(compartment)
         state = self.spring_state(pose)
-        return SpringState(state.indentation[own], state.pressure[own])
+        return SpringState(state.indentation[triangles], state.pressure[triangles])
 
     def loads(
         self, poses: Pose | Sequence[Pose] | ArrayLike, order: int = 0, *, threads: int = 1
@@ -170,18 +172,18 @@ class SurfaceContact(ABC):
         size = min(_MOST_ROWS, max(1, ceil(len(rows) / (_FEWEST_TASKS * threads))))
 
         def compute(start: int) -> list[ContactLoads]:
-            part = rows[start : start + size]
-            return [self._loads_at(Pose.from_array(row), order) for row in part]
+            chunk = rows[start : start + size]
+            return [self._loads_at(Pose.from_array(row), order) for row in chunk]
 
         with ThreadPoolExecutor(threads) as pool:
-            found = list(chain.from_iterable(pool.map(compute, range(0, len(rows), size))))
+            results = list(chain.from_iterable(pool.map(compute, range(0, len(rows), size))))
         n, count = len(rows), len(self.compartment_names)
-        jacobians = [np.array([loads.jacobian for loads in found]) for _ in range(order)]
+        jacobians = [np.array([loads.jacobian for loads in results]) for _ in range(order)]
         return ContactLoads.trusted(
-            values=frozen(np.array([loads.values for loads in found]).reshape(n, count, 12)),
+            values=frozen(np.array([loads.values for loads in results]).reshape(n, count, 12)),
             compartments=self.compartment_names,
-            flags=tuple(loads.flags for loads in found),
-            derivatives=tuple(each.reshape(n, count, 6, 6) for each in jacobians),
+            flags=tuple(loads.flags for loads in results),
+            derivatives=tuple(jacobian.reshape(n, count, 6, 6) for jacobian in jacobians),
         )
 
     def prepare(self) -> None:  # noqa: B027 - a model may have nothing to prepare
@@ -262,8 +264,8 @@ class SurfaceContact(ABC):
         """Return the loads of all compartments; flags are found when they are first asked for."""
 
         def flags() -> tuple[Flag, ...]:
-            found = (self._flags(pose, side, states[side]) for side in self._sides)
-            return tuple(chain.from_iterable(found))
+            side_flags = (self._flags(pose, side, states[side]) for side in self._sides)
+            return tuple(chain.from_iterable(side_flags))
 
         return ContactLoads.trusted(
             values=frozen(np.array([state.loads for state in states])),

@@ -19,8 +19,8 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 
 def space_of(samples: Mapping[str, Samples]) -> SampleSpace:
     """Return the least box around samples, about a path of constant coordinates [rad, m, N]."""
-    poses = np.concatenate([own.poses for own in samples.values()])
-    loads = np.concatenate([own.loads[:, AXIAL_FORCE] for own in samples.values()])
+    poses = np.concatenate([sample_set.poses for sample_set in samples.values()])
+    loads = np.concatenate([sample_set.loads[:, AXIAL_FORCE] for sample_set in samples.values()])
     low, high = poses.min(axis=0), poses.max(axis=0)
     path = ReferencePath.constant(float(low[0]), 0.5 * (low + high)[1:])
     offsets = 0.5 * (high - low)[[1, 2, 3, 5]]
@@ -73,6 +73,9 @@ def fit(
     data = samples_of(samples, loads)
     box = space or space_of(data)
     fitter = Fitter(regress, family in FAMILIES and FAMILIES[family].joint)
-    parts = {name: fit_compartment(formulation, box, own, fitter) for name, own in data.items()}
+    parts = {
+        name: fit_compartment(formulation, box, sample_set, fitter)
+        for name, sample_set in data.items()
+    }
     header = {"family": family, "formulation": formulation}
-    return ContactSurrogate({name: part.surrogate for name, part in parts.items()}, header)
+    return ContactSurrogate({name: trained.surrogate for name, trained in parts.items()}, header)

@@ -154,18 +154,18 @@ PLY_FILES = {
 BAD_PLY = {
     "cut.ply": (
         ply("<", TRIANGLES)[:-1],
-        "bytes, too few for the 3 of element face",
+        "bytes, too few for 3 rows of element face",
     ),
-    "cut mixed.ply": (ply(">")[:-1], "bytes, too few for the 2 of element face"),
-    "cut vertices.ply": (ply("<")[:-70], "too few for the 5 of element vertex"),
+    "cut mixed.ply": (ply(">")[:-1], "bytes, too few for 2 rows of element face"),
+    "cut vertices.ply": (ply("<")[:-70], "too few for 5 rows of element vertex"),
     "cut text.ply": (ply("")[:-6], "element face: a line has too few values"),
-    "line.ply": (ply("").rsplit(b"\n", 2)[0], "1 of 2 lines of element face"),
+    "line.ply": (ply("").rsplit(b"\n", 2)[0], "expected 2 lines of element face as in the header"),
     "corner.ply": (ply("", [[0, 1, 5]]), "vertex 6 of 5"),
     "negative.ply": (ply("<", [[0, 1, -2]]), "vertex -1 of 5"),
     "format.ply": (ply("").replace(b"ascii", b"binary"), "expected one of the formats ascii, "),
     "header.ply": (ply("").replace(b"end_header", b"end"), "no end_header"),
     "type.ply": (ply("").replace(b"double", b"triple"), "unknown type .*triple z"),
-    "more text.ply": (ply("", more=b"3 0 1 2\n"), "lines of elements, expected 7"),
+    "more text.ply": (ply("", more=b"3 0 1 2\n"), "expected 7 lines of elements"),
     "no vertices.ply": (
         ply("").replace(b"element vertex", b"element corner"),
         "expected an element vertex with",

@@ -98,21 +98,21 @@ def integrate_called(
     times: FloatArray,
 ) -> Integration:
     """Integrate a state (n,) to times (N,) [s] with a Python function; raise what this raises."""
-    kept = _Kept()
+    guard = _Kept()
 
     def fill(_: Any, time: float, pose: Any, wanted: int, wrench: int, by_pose: int) -> int:
-        with kept:
-            found, slopes = contact(time, np.array(pose[:6]), bool(wanted))
-            ctypes.memmove(wrench, address(found), found.nbytes)
+        with guard:
+            wrenches, slopes = contact(time, np.array(pose[:6]), bool(wanted))
+            ctypes.memmove(wrench, address(wrenches), wrenches.nbytes)
             if wanted:
                 ctypes.memmove(by_pose, address(slopes), slopes.nbytes)
-        return kept.raised is None
+        return guard.raised is None
 
     function = CONTACT_FUNCTION(fill)
     place = function_address(function)
     done = _integrated(problem, place, None, limits, state, times)
-    if kept.raised is not None:
-        raise kept.raised
+    if guard.raised is not None:
+        raise guard.raised
     return done
 
 

@@ -81,13 +81,13 @@ class UncertainKnee:
         rows = values[:-1].reshape(-1, len(OF_GROUP))
         for members, row in zip(self.groups.values(), rows, strict=True):
             for k in members.tolist():
-                each = bundles[k]
+                bundle = bundles[k]
                 bundles[k] = replace(
-                    each,
-                    rest_length=each.rest_length * float(np.exp(row[REST])),
-                    stiffness=each.stiffness * float(np.exp(row[STIFFNESS])),
-                    femoral=each.femoral + row[FEMORAL],
-                    tibial=each.tibial + row[TIBIAL],
+                    bundle,
+                    rest_length=bundle.rest_length * float(np.exp(row[REST])),
+                    stiffness=bundle.stiffness * float(np.exp(row[STIFFNESS])),
+                    femoral=bundle.femoral + row[FEMORAL],
+                    tibial=bundle.tibial + row[TIBIAL],
                 )
         menisci = self.knee.menisci * float(np.exp(values[-1]))
         return replace(self.knee, ligaments=tuple(bundles), menisci=menisci)
@@ -97,10 +97,10 @@ class UncertainKnee:
         bundles = list(self.knee.ligaments)
         for name, strain in strains.items():
             for k in self.groups[name].tolist():
-                each = bundles[k]
-                line = pose.rotation_matrix @ each.femoral + pose.translation - each.tibial
+                bundle = bundles[k]
+                line = pose.rotation_matrix @ bundle.femoral + pose.translation - bundle.tibial
                 length = float(np.linalg.norm(line))
-                bundles[k] = replace(each, rest_length=length / (1.0 + strain))
+                bundles[k] = replace(bundle, rest_length=length / (1.0 + strain))
         return replace(self, knee=replace(self.knee, ligaments=tuple(bundles)))
 
     def pose_derivatives(self, knee: LaxityKnee, states: LaxityStates) -> FloatArray:
@@ -110,23 +110,25 @@ class UncertainKnee:
         the equilibrium Q(q, z) = 0.
         """
         applied, poses = states.test.applied, states.poses
-        found = np.zeros((*poses.shape, len(self.names)))
+        derivatives = np.zeros((*poses.shape, len(self.names)))
         for k, (pose, loads) in enumerate(zip(poses, applied, strict=True)):
             centre = None if k == 0 else float(poses[0, ANTERIOR])
             _, slopes = knee.balance(pose, loads, centre)
             by_z = self._force_derivatives(knee, pose)[1:]
             if centre is not None:
-                by_z[ANTERIOR - 1] += knee.menisci * found[0, ANTERIOR]
+                by_z[ANTERIOR - 1] += knee.menisci * derivatives[0, ANTERIOR]
                 spring = -knee.menisci * (pose[ANTERIOR] - centre)
                 by_z[ANTERIOR - 1, -1] += self.sizes[-1] * spring
-            found[k, 1:] = np.linalg.solve(-slopes, by_z)
-        return found
+            derivatives[k, 1:] = np.linalg.solve(-slopes, by_z)
+        return derivatives
 
     def _force_derivatives(self, knee: LaxityKnee, pose: FloatArray) -> FloatArray:
         """Return the derivatives (6, P) of the forces of bundles by the parameters."""
         by_bundle = force_derivatives(knee.ligaments, pose)
-        by_bundle[:, REST] *= np.array([each.rest_length for each in knee.ligaments])[:, None]
-        by_bundle[:, STIFFNESS] *= np.array([each.stiffness for each in knee.ligaments])[:, None]
+        by_bundle[:, REST] *= np.array([bundle.rest_length for bundle in knee.ligaments])[:, None]
+        by_bundle[:, STIFFNESS] *= np.array([bundle.stiffness for bundle in knee.ligaments])[
+            :, None
+        ]
         rows = [by_bundle[members].sum(axis=0) for members in self.groups.values()]
         by_z = np.concatenate([*rows, np.zeros((1, 6))]).T * self.sizes
         return np.ascontiguousarray(by_z)
@@ -169,29 +171,33 @@ class LaxityModel:
         return self._answer(z, knee, [self._followed(z, knee, known, k) for k in tests])
 
     def _answer(self, z: FloatArray, knee: LaxityKnee, states: list[LaxityStates]) -> Answer:
-        slopes = [self.uncertain.pose_derivatives(knee, each) for each in states]
-        values = np.concatenate([each.displacement[1:] for each in states])
-        rows = [_by_parameters(each, slope) for each, slope in zip(states, slopes, strict=True)]
+        slopes = [self.uncertain.pose_derivatives(knee, test_states) for test_states in states]
+        values = np.concatenate([test_states.displacement[1:] for test_states in states])
+        rows = [
+            _by_parameters(test_states, slope)
+            for test_states, slope in zip(states, slopes, strict=True)
+        ]
         return Answer(z.copy(), values, np.concatenate(rows), tuple(states), tuple(slopes))
 
     def _followed(self, z: FloatArray, aim: LaxityKnee, known: Answer, k: int) -> LaxityStates:
         """Return the states of test k at parameters (P,), in steps from those of a known answer."""
-        states, slope, at, step = known.states[k], known.slopes[k], 0.0, 1.0
+        states, slope, fraction, step = known.states[k], known.slopes[k], 0.0, 1.0
         whole = z - known.z
         while step > _SHORTEST:
-            step = min(step, 1.0 - at)
-            last = at + step == 1.0
-            knee = aim if last else self.uncertain.at(known.z + (at + step) * whole)
-            found = knee.near(states.test, states.poses + slope @ (step * whole))
-            if found is None:
+            step = min(step, 1.0 - fraction)
+            last = fraction + step == 1.0
+            knee = aim if last else self.uncertain.at(known.z + (fraction + step) * whole)
+            followed = knee.near(states.test, states.poses + slope @ (step * whole))
+            if followed is None:
                 step *= 0.5
                 continue
             if last:
-                return found
-            at += step
-            states, slope = found, self.uncertain.pose_derivatives(knee, found)
+                return followed
+            fraction += step
+            states, slope = followed, self.uncertain.pose_derivatives(knee, followed)
         raise EquilibriumError(
-            f"test {states.test.name}: the states end {100 * at:.0f} % of the way to the ligaments"
+            f"test {states.test.name}: the states end {100 * fraction:.0f} % of the way to the "
+            "ligaments"
         )
 
     def _settled(self, knee: LaxityKnee, test: LaxityTest) -> LaxityStates:
@@ -216,15 +222,15 @@ def groups_of(
     A bundle belongs to the longest of `names` that its own name begins with, by default to its name
     without the digits at the end. Raises an InputError for a group without bundles.
     """
-    found: dict[str, list[int]] = {name: [] for name in names}
-    for k, each in enumerate(ligaments):
-        own = [name for name in names if each.name.startswith(name)]
-        group = max(own, key=len, default=each.name.rstrip("0123456789") or each.name)
-        found.setdefault(group, []).append(k)
-    empty = [name for name, members in found.items() if not members]
+    groups: dict[str, list[int]] = {name: [] for name in names}
+    for k, bundle in enumerate(ligaments):
+        matches = [name for name in names if bundle.name.startswith(name)]
+        group = max(matches, key=len, default=bundle.name.rstrip("0123456789") or bundle.name)
+        groups.setdefault(group, []).append(k)
+    empty = [name for name, members in groups.items() if not members]
     if empty:
         raise InputError(
             f"groups: expected the beginnings of names of bundles, found {empty[0]}, and the "
-            f"bundles {', '.join(each.name for each in ligaments)}"
+            f"bundles {', '.join(bundle.name for bundle in ligaments)}"
         )
-    return {name: check_array(name, members).astype(np.int64) for name, members in found.items()}
+    return {name: check_array(name, members).astype(np.int64) for name, members in groups.items()}

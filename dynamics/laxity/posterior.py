@@ -70,8 +70,8 @@ class Measured:
         For the deviations of the model's errors (..., K) [mm or deg].
         """
         sizes = model_errors[..., self.kinds]
-        found: FloatArray = sizes[..., :, None] * sizes[..., None, :] * self._alike
-        return found + np.diag(self.errors**2)
+        covariance: FloatArray = sizes[..., :, None] * sizes[..., None, :] * self._alike
+        return covariance + np.diag(self.errors**2)
 
 
 class Fit(NamedTuple):
@@ -157,10 +157,10 @@ def predict(
     for row, centre in zip(errors, np.broadcast_to(values, (len(errors), len(known))), strict=True):
         both = gram + measured.covariance(row)
         # A new measurement has an error of its own.
-        others = both - np.diag(measured.errors**2)
-        weights = np.linalg.solve(both[np.ix_(known, known)], others[known]).T
+        cross = both - np.diag(measured.errors**2)
+        weights = np.linalg.solve(both[np.ix_(known, known)], cross[known]).T
         means.append(centre + weights @ (measured.values - centre)[known])
-        variances.append(np.diag(both) - np.sum(weights * others[known].T, axis=1))
+        variances.append(np.diag(both) - np.sum(weights * cross[known].T, axis=1))
     spread = np.mean(variances, axis=0) + np.var(means, axis=0)
     return np.mean(means, axis=0), np.sqrt(spread)
 
@@ -172,7 +172,7 @@ def draw(
 
     Raises `EquilibriumError` if most have no optimum.
     """
-    answers, kept = [], []
+    answers, errors = [], []
     for row in _drawn_errors(measured, found.answer, count):
         covariance = measured.covariance(row)
         target = rng.multivariate_normal(measured.values, covariance, method="cholesky")
@@ -180,13 +180,13 @@ def draw(
         answer, used = _nearest(model, target, covariance, centre, found.answer)
         if used < _EVALUATIONS:
             answers.append(answer)
-            kept.append(row)
-    if len(kept) < 0.5 * count:
+            errors.append(row)
+    if len(errors) < 0.5 * count:
         raise EquilibriumError(
-            f"{len(kept)} of {count} draws of the ligaments hold the knee in all tests: narrow the "
-            "prior, or take out the tests of the largest loads"
+            f"{len(errors)} of {count} draws of the ligaments hold the knee in all tests: narrow "
+            "the prior, or take out the tests of the largest loads"
         )
-    return Draws(tuple(answers), np.array(kept), count - len(kept))
+    return Draws(tuple(answers), np.array(errors), count - len(errors))
 
 
 def _nearest(
@@ -218,10 +218,10 @@ def _nearest(
     def jacobian(z: FloatArray) -> FloatArray:
         return np.vstack([weights @ found_at[z.tobytes()].jacobian, identity])
 
-    found = least_squares(
+    solution = least_squares(
         residuals, start.z, jac=jacobian, xtol=_CLOSE, ftol=_CLOSE, max_nfev=_EVALUATIONS
     )
-    return found_at[found.x.tobytes()], int(found.nfev)
+    return found_at[solution.x.tobytes()], int(solution.nfev)
 
 
 def _drawn_errors(measured: Measured, answer: Answer, count: int) -> FloatArray:
@@ -235,9 +235,9 @@ def _drawn_errors(measured: Measured, answer: Answer, count: int) -> FloatArray:
         matrix = gram + measured.covariance(errors)
         repeated = np.broadcast_to(residual, (len(logs), len(gram)))[..., None]
         weighted = np.linalg.solve(matrix, repeated)[..., 0]
-        found = -0.5 * (weighted @ residual) - 0.5 * np.linalg.slogdet(matrix)[1]
+        log_density = -0.5 * (weighted @ residual) - 0.5 * np.linalg.slogdet(matrix)[1]
         # A flat density of the deviation is exp(logs) of its logarithm.
-        return found + np.sum(logs - 0.5 * (errors / measured.scales) ** 2, axis=1)
+        return log_density + np.sum(logs - 0.5 * (errors / measured.scales) ** 2, axis=1)
 
     low, high = np.log(measured.scales * _BOUNDS[:, None])
     for _ in range(_PASSES):
@@ -250,6 +250,6 @@ def _drawn_errors(measured: Measured, answer: Answer, count: int) -> FloatArray:
         half = _WIDTH * np.sqrt(share @ (grid - middle) ** 2)
         low, high = np.maximum(low, middle - half), np.minimum(high, middle + half)
     # At even parts of the probability, so that the draws do not depend on a seed.
-    at = np.cumsum(share).searchsorted((np.arange(count) + 0.5) / count)
-    drawn: FloatArray = np.exp(grid[at])
+    indices = np.cumsum(share).searchsorted((np.arange(count) + 0.5) / count)
+    drawn: FloatArray = np.exp(grid[indices])
     return drawn

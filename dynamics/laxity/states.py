@@ -172,7 +172,7 @@ class LaxityKnee:
             place = describe_pose(Pose(*pose.tolist()))
             raise EquilibriumError(f"the contact model failed at {place}: {error}") from error
         wrench, by_pose = (
-            np.ascontiguousarray(each) for each in (loads.wrench, loads.total_jacobian)
+            np.ascontiguousarray(array) for array in (loads.wrench, loads.total_jacobian)
         )
         force, slopes = self._forces(pose, applied, wrench, by_pose)
         force, slopes = force[FREE].copy(), slopes[FREE, FREE].copy()
@@ -187,15 +187,17 @@ class LaxityKnee:
         Raises `EquilibriumError` if the knee does not settle, or a state is not found.
         """
         flexions, applied = test.flexions, test.applied
-        rest = self.rest(test, start)
+        rest_pose = self.rest(test, start)
         poses = np.empty((len(applied), 6))
-        poses[0] = rest
-        begin = rest, applied[0]
+        poses[0] = rest_pose
+        begin = rest_pose, applied[0]
         low = int(np.searchsorted(test.loads, 0.0))
         for way in (range(low, len(test.loads)), range(low - 1, -1, -1)):
             pose, loads = begin
             for k in way:
-                pose = self._continued(pose, loads, flexions[1 + k], applied[1 + k], rest[ANTERIOR])
+                pose = self._continued(
+                    pose, loads, flexions[1 + k], applied[1 + k], rest_pose[ANTERIOR]
+                )
                 poses[1 + k], loads = pose, applied[1 + k]
         return LaxityStates(test, poses)
 
@@ -203,27 +205,27 @@ class LaxityKnee:
         """Return the pose (6,) [rad, m] in which the knee rests without the load of a test."""
         flexion, loads = float(test.flexions[0]), test.applied[0]
         pressed = AppliedLoads(max(float(loads[0]), _SETTLING)).array
-        rest = settle(
+        rest_pose = settle(
             self.contact,
             self.simulator,
             flexion=flexion,
             axial_force=float(pressed[0]),
             start=start,
         )
-        return self._continued(rest.array, pressed, flexion, loads, None)
+        return self._continued(rest_pose.array, pressed, flexion, loads, None)
 
     def other_rests(self, states: LaxityStates) -> FloatArray:
         """Return other poses (R, 6) [rad, m] in which the knee rests, released from its end states.
 
         Poses within 0.1 mm and 0.1 degrees of the rest of the states are the same.
         """
-        found = []
+        rest_poses = []
         for end in (1, -1):
             with suppress(EquilibriumError):
-                rest = self.rest(states.test, Pose(*states.poses[end].tolist()))
-                if (np.abs(rest - states.poses[0]) > _SAME).any():
-                    found.append(rest)
-        return np.array(found).reshape(-1, 6)
+                rest_pose = self.rest(states.test, Pose(*states.poses[end].tolist()))
+                if (np.abs(rest_pose - states.poses[0]) > _SAME).any():
+                    rest_poses.append(rest_pose)
+        return np.array(rest_poses).reshape(-1, 6)
 
     def stiffness(self, states: LaxityStates, k: int) -> float:
         """Return the load over displacement [N/mm or N m/deg] of small changes at state k."""
@@ -243,10 +245,10 @@ class LaxityKnee:
         Raises `EquilibriumError` if a state is not found.
         """
         test, count = states.test, len(states.test.loads)
-        at = np.linspace(0.0, count - 1.0, (count - 1) * (between + 1) + 1)
+        places = np.linspace(0.0, count - 1.0, (count - 1) * (between + 1) + 1)
 
         def fine(values: FloatArray) -> FloatArray:
-            return np.interp(at, np.arange(count), values)
+            return np.interp(places, np.arange(count), values)
 
         flexion, loads, axial = fine(test.flexion), fine(test.loads), fine(test.axial_force)
         finer = replace(test, flexion=flexion, loads=loads, axial_force=axial)
@@ -254,16 +256,16 @@ class LaxityKnee:
 
     def near(self, test: LaxityTest, poses: FloatArray) -> LaxityStates | None:
         """Return the states near poses (1 + S, 6) [rad, m], None if there are none."""
-        found = np.array(poses)
-        found[:, 0] = test.flexions
+        equilibria = np.array(poses)
+        equilibria[:, 0] = test.flexions
         centre = None
-        for row, applied in zip(found, test.applied, strict=True):
-            rest = self._newton(row, applied, centre)
-            if rest is None:
+        for row, applied in zip(equilibria, test.applied, strict=True):
+            equilibrium = self._newton(row, applied, centre)
+            if equilibrium is None:
                 return None
-            row[:] = rest
-            centre = found[0, ANTERIOR]
-        return LaxityStates(test, found)
+            row[:] = equilibrium
+            centre = equilibria[0, ANTERIOR]
+        return LaxityStates(test, equilibria)
 
     def _continued(
         self,
@@ -274,22 +276,22 @@ class LaxityKnee:
         centre: float | None,
     ) -> FloatArray:
         """Return the pose (6,) that follows a pose while flexion [rad] and loads (4,) change."""
-        at, step = 0.0, 0.25
+        fraction, step = 0.0, 0.25
         begin = pose
-        while at < 1.0:
-            step = min(step, 1.0 - at)
-            aim = at + step
+        while fraction < 1.0:
+            step = min(step, 1.0 - fraction)
+            aim = fraction + step
             loads = before + aim * (after - before)
             guess = pose.copy()
             guess[0] = begin[0] + aim * (flexion - begin[0])
-            found = self._newton(guess, loads, centre)
-            if found is not None:
-                pose, at, step = found, aim, 1.5 * step
+            equilibrium = self._newton(guess, loads, centre)
+            if equilibrium is not None:
+                pose, fraction, step = equilibrium, aim, 1.5 * step
             elif step < 0.5**_HALVINGS:
                 raise EquilibriumError(
                     f"no equilibrium follows {describe_pose(Pose(*pose.tolist()))} beyond "
-                    f"{100 * at:.0f} % of the step to loads {after.round(3).tolist()} N, N m: "
-                    "nothing holds the knee there; check ligaments and loads"
+                    f"{100 * fraction:.0f} % of the step to loads {after.round(3).tolist()} N, "
+                    "N m: nothing holds the knee there; check ligaments and loads"
                 )
             else:
                 step *= 0.5
@@ -315,14 +317,14 @@ class LaxityKnee:
             for _ in range(6):
                 trial = pose.copy()
                 trial[FREE] += move
-                found = self.balance(trial, applied, centre)
-                trial_size = np.abs(_WEIGHTS * found[0]).max()
+                trial_balance = self.balance(trial, applied, centre)
+                trial_size = np.abs(_WEIGHTS * trial_balance[0]).max()
                 if trial_size < size or length < _STILL:
                     break
                 move *= 0.5
             else:
                 return None
-            pose, (force, slopes), size = trial, found, trial_size
+            pose, (force, slopes), size = trial, trial_balance, trial_size
             if length < _STILL:
                 break
         else:

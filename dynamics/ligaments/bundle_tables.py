@@ -50,13 +50,13 @@ def stated_side(name: str) -> str | None:
 
 def check_sides(ligaments: Sequence[Ligament]) -> None:
     """Raise an InputError if bundles of a right knee lie on another side than their names state."""
-    sides = {each.name: stated_side(each.name) for each in ligaments}
+    sides = {bundle.name: stated_side(bundle.name) for bundle in ligaments}
     away = {
-        each.name: max(each.femoral[2], each.tibial[2])
-        if sides[each.name] == "medial"
-        else -min(each.femoral[2], each.tibial[2])
-        for each in ligaments
-        if sides[each.name]
+        bundle.name: max(bundle.femoral[2], bundle.tibial[2])
+        if sides[bundle.name] == "medial"
+        else -min(bundle.femoral[2], bundle.tibial[2])
+        for bundle in ligaments
+        if sides[bundle.name]
     }
     wrong = [name for name, across in away.items() if across > _ACROSS]
     if not wrong:
@@ -69,10 +69,10 @@ def check_sides(ligaments: Sequence[Ligament]) -> None:
             "and tibial_z_mm"
         )
     name, side = wrong[0], sides[wrong[0]]
-    others = f" ({counted(len(wrong), 'bundle')} in all)" if len(wrong) > 1 else ""
+    count = f" ({counted(len(wrong), 'bundle')} in all)" if len(wrong) > 1 else ""
     raise InputError(
         f"ligament {name}: expected on the {side} side of the knee, as the name states, found an "
-        f"attachment {1e3 * away[name]:.0f} mm on the other side{others}; {remedy}"
+        f"attachment {1e3 * away[name]:.0f} mm on the other side{count}; {remedy}"
     )
 
 
@@ -82,18 +82,18 @@ def far_attachments(ligaments: Sequence[Ligament], surfaces: Mapping[str, FloatA
     for end, vertices in surfaces.items():
         below, above = np.array(_REACH[end])
         low, high = vertices.min(axis=0) - below, vertices.max(axis=0) + above
-        for each in ligaments:
-            point = getattr(each, end)
+        for bundle in ligaments:
+            point = getattr(bundle, end)
             if (beyond := float(np.maximum(low - point, point - high).max())) > 0.0:
-                far.append((beyond, f"the {end} attachment of {each.name}", 1e3 * point))
+                far.append((beyond, f"the {end} attachment of {bundle.name}", 1e3 * point))
     if not far:
         return ""
-    beyond, what, point = max(far, key=lambda found: found[0])
-    others = f" ({counted(len(far), 'attachment')} in all)" if len(far) > 1 else ""
+    beyond, what, point = max(far, key=lambda entry: entry[0])
+    count = f" ({counted(len(far), 'attachment')} in all)" if len(far) > 1 else ""
     return (
         f"expected attachments near the bones, found {what} at {point.round(1).tolist()} mm in the "
         f"frame of the bone, {1e3 * beyond:.0f} mm beyond what bones reach about the bearing "
-        f"surface{others}; check unit, axes and origin of the table, which are those of the files "
+        f"surface{count}; check unit, axes and origin of the table, which are those of the files "
         "of the meshes, in mm"
     )
 
@@ -216,7 +216,7 @@ def load_ligament_draws(path: str | Path, **places: Any) -> tuple[LigamentDraw, 
     draws: dict[float, list[tuple[int, dict[str, str]]]] = {}
     for line, row in table.rows():
         draws.setdefault(table.number(line, DRAW, row[DRAW]), []).append((line, row))
-    found = []
+    ligament_draws = []
     for _, rows in sorted(draws.items()):
         line, first = rows[0]
         menisci = None
@@ -224,8 +224,8 @@ def load_ligament_draws(path: str | Path, **places: Any) -> tuple[LigamentDraw, 
             menisci = 1e3 * table.number(line, MENISCI_COLUMN, first[MENISCI_COLUMN])
             check_number(table.where(line, MENISCI_COLUMN), menisci, at_least=0.0)
         ligaments = _bundles(table, rows, **({"side": "right"} | places))
-        found.append(LigamentDraw(ligaments, menisci))
-    return tuple(found)
+        ligament_draws.append(LigamentDraw(ligaments, menisci))
+    return tuple(ligament_draws)
 
 
 def _bundles(
@@ -241,11 +241,11 @@ def _bundles(
     for line, row in rows:
         name = row["name"]
         if not name or name in ligaments:
-            found = f"{name} a second time" if name else "an empty cell"
-            raise InputError(f"{table.where(line, 'name')}: expected a unique name, found {found}")
+            what = f"{name} a second time" if name else "an empty cell"
+            raise InputError(f"{table.where(line, 'name')}: expected a unique name, found {what}")
         ends = []
         for columns, place in zip(ATTACHMENTS, (femur, tibia), strict=True):
-            point = 1e-3 * np.array([table.number(line, each, row[each]) for each in columns])
+            point = 1e-3 * np.array([table.number(line, column, row[column]) for column in columns])
             ends.append((point if place is None else place(point)) * [1.0, 1.0, right])
         ligaments[name] = _read_ligament(table, line, row, *ends)
     try:
@@ -264,16 +264,16 @@ def ligament_rows(
 ) -> list[dict[str, str | float]]:
     """Return rows by column from which `load_ligaments` with the same places reads the bundles."""
     rows = []
-    for each in ligaments:
-        column, factor = STIFFNESS_COLUMNS[each.kind]
-        row: dict[str, str | float] = {"name": each.name, "kind": each.kind}
-        ends = (each.femoral, femur), (each.tibial, tibia)
+    for bundle in ligaments:
+        column, factor = STIFFNESS_COLUMNS[bundle.kind]
+        row: dict[str, str | float] = {"name": bundle.name, "kind": bundle.kind}
+        ends = (bundle.femoral, femur), (bundle.tibial, tibia)
         for columns, (point, place) in zip(ATTACHMENTS, ends, strict=True):
             in_file = 1e3 * points_in_file(point, side, place)
             row |= dict(zip(columns, in_file.tolist(), strict=True))
-        row |= {"rest_length_mm": 1e3 * each.rest_length, column: each.stiffness / factor}
-        if each.kind == "toe":
-            row["transition_strain"] = each.transition_strain
+        row |= {"rest_length_mm": 1e3 * bundle.rest_length, column: bundle.stiffness / factor}
+        if bundle.kind == "toe":
+            row["transition_strain"] = bundle.transition_strain
         rows.append(row)
     return rows
 
@@ -325,7 +325,7 @@ def _read_ligament(
     for name, (low, high) in _RANGES.items():
         if row.get(name):
             check_number(table.where(line, name), number(name), at_least=low, at_most=high)
-    rest = f"{table.where(line, lengths[0])}: rest length"
+    place = f"{table.where(line, lengths[0])}: rest length"
     low, high = _REST_MM
-    check_number(rest, 1e3 * ligament.rest_length, at_least=low, at_most=high, unit="mm")
+    check_number(place, 1e3 * ligament.rest_length, at_least=low, at_most=high, unit="mm")
     return ligament

@@ -124,12 +124,12 @@ class Ligament:
 def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
     """Return bundles as arrays."""
     return LigamentArguments(
-        np.array([each.femoral for each in ligaments], dtype=np.float64).reshape(-1, 3),
-        np.array([each.tibial for each in ligaments], dtype=np.float64).reshape(-1, 3),
-        np.array([each.rest_length for each in ligaments], dtype=np.float64),
-        np.array([each.stiffness for each in ligaments], dtype=np.float64),
-        np.array([each.transition_strain for each in ligaments], dtype=np.float64),
-        np.array([_CODES[each.kind] for each in ligaments], dtype=np.int64),
+        np.array([bundle.femoral for bundle in ligaments], dtype=np.float64).reshape(-1, 3),
+        np.array([bundle.tibial for bundle in ligaments], dtype=np.float64).reshape(-1, 3),
+        np.array([bundle.rest_length for bundle in ligaments], dtype=np.float64),
+        np.array([bundle.stiffness for bundle in ligaments], dtype=np.float64),
+        np.array([bundle.transition_strain for bundle in ligaments], dtype=np.float64),
+        np.array([_CODES[bundle.kind] for bundle in ligaments], dtype=np.int64),
     )
 
 

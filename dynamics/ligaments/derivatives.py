@@ -37,13 +37,13 @@ def force_derivatives(ligaments: Sequence[Ligament], pose: FloatArray) -> FloatA
     by_arm = by_end.copy()
     by_arm[:, :, :3] += np.cross(u[:, None], axes[None]).transpose(0, 2, 1)
     slope = by_length[:, None, None] * u[:, :, None] * gradient[:, None, :]
-    found = np.empty((len(length), 8, 6))
-    found[:, REST] = -by_rest[:, None] * gradient
-    found[:, STIFFNESS] = -by_stiffness[:, None] * gradient
+    derivatives = np.empty((len(length), 8, 6))
+    derivatives[:, REST] = -by_rest[:, None] * gradient
+    derivatives[:, STIFFNESS] = -by_stiffness[:, None] * gradient
     turned = slope + tension[:, None, None] * by_arm
-    found[:, FEMORAL] = -np.einsum("xj,bxk->bjk", turn, turned)
-    found[:, TIBIAL] = slope + tension[:, None, None] * by_end
-    return found
+    derivatives[:, FEMORAL] = -np.einsum("xj,bxk->bjk", turn, turned)
+    derivatives[:, TIBIAL] = slope + tension[:, None, None] * by_end
+    return derivatives
 
 
 def _tensions(packed: LigamentArguments, length: FloatArray) -> tuple[FloatArray, ...]:
@@ -57,8 +57,11 @@ def _tensions(packed: LigamentArguments, length: FloatArray) -> tuple[FloatArray
     by_length, by_rest = slope / rest, -slope * length / rest**2
     for kind, power in ((LINEAR, 1), (QUADRATIC, 2)):
         of_kind = packed.kind == kind
-        own = power * stretch ** (power - 1) * (stretch > 0.0)
+        of_law = power * stretch ** (power - 1) * (stretch > 0.0)
         shape = np.where(of_kind, stretch**power, shape)
-        by_length, by_rest = np.where(of_kind, own, by_length), np.where(of_kind, -own, by_rest)
+        by_length, by_rest = (
+            np.where(of_kind, of_law, by_length),
+            np.where(of_kind, -of_law, by_rest),
+        )
     shape = shape * (stretch > 0.0)
     return k * shape, k * by_length, k * by_rest, shape

@@ -142,17 +142,17 @@ class _Problem:
 
 
 def lemke(matrix: FloatArray, constant: FloatArray) -> BoolArray | None:
-    """Return whether x is basic in each row of a solution (n,) [1], or None after a ray."""
+    """Return where (n,) X may exceed 0 in a solution of Y = A X + B [1]; None: ended on a ray."""
     # The lexicographic rule breaks ties, so that the method does not cycle (Cottle, Pang & Stone
     # 1992, The Linear Complementarity Problem, section 4.9).
     n = constant.size
     if (constant >= 0.0).all():
         return np.zeros(n, dtype=np.bool_)
     artificial = 2 * n
-    # Columns: y, x, z, right side. Rows are divided by their size, columns are not scaled.
+    # Columns: y, x, the artificial variable, B. Rows are divided by their pivot, columns are not.
     table = np.hstack([np.eye(n), -matrix, -np.ones((n, 1)), constant[:, None]])
     basis = np.arange(n)
-    # Of equal rows the last: then the rows stay lexicographically positive.
+    # The last of equally negative rows: then the rows stay lexicographically positive.
     entering, row = artificial, int(np.flatnonzero(constant == constant.min())[-1])
     while True:
         leaving = int(basis[row])

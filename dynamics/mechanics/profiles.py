@@ -203,7 +203,7 @@ class _Conditions(NamedTuple):
 
     @property
     def least(self) -> bool:
-        """Whether the separation is a minimum where both conditions hold."""
+        """Whether the gap is a local minimum where both conditions hold."""
         femur, tibia = self.femur.curvature, self.tibia.curvature
         return bool(self.cosine < 0.0 and femur + tibia + femur * tibia * self.gap > 0.0)
 
@@ -237,16 +237,15 @@ class ProfileContact:
         if followed is not None:
             return followed
         femur, tibia = _grid(self.femur), _grid(self.tibia)
-        at = self._conditions(place, turn, femur[:, None], tibia)
-        miss = (at.along / at.scale) ** 2 + 2.0 * (
-            1.0 + at.cosine
-        )  # -1 where the normals are opposed
-        least = (miss == minimum_filter(miss, 3, mode="nearest")) & (at.cosine < 0.0)
+        grid = self._conditions(place, turn, femur[:, None], tibia)
+        # The cosine is -1 where the normals are opposed.
+        miss = (grid.along / grid.scale) ** 2 + 2.0 * (1.0 + grid.cosine)
+        least = (miss == minimum_filter(miss, 3, mode="nearest")) & (grid.cosine < 0.0)
         rows, columns = np.nonzero(least)
         best = np.argsort(miss[rows, columns], kind="stable")[:_STARTS]
         starts = zip(femur[rows[best]], tibia[columns[best]], strict=True)
-        found = [self._newton(place, turn, each) for each in starts]
-        contact = min((e for e in found if e is not None), key=lambda e: e.gap, default=None)
+        contacts = filter(None, (self._newton(place, turn, angles) for angles in starts))
+        contact = min(contacts, key=lambda location: location.gap, default=None)
         if contact is None:
             raise SimulationError(
                 f"femur and tibia at ({place.real:g} m, {place.imag:g} m, {np.angle(turn):g} rad): "
@@ -255,35 +254,36 @@ class ProfileContact:
         return contact
 
     def _newton(self, place: complex, turn: complex, angles: Angles) -> ContactLocation | None:
-        """Return the contact point by Newton's method with step halving, or None."""
-        now = self._conditions(place, turn, *angles)
+        """Return the contact point from `angles` by Newton's method with step halving, or None."""
+        conditions = self._conditions(place, turn, *angles)
         for _ in range(_ITERATIONS):
-            if now.size < TOLERANCE:
+            if conditions.size < TOLERANCE:
                 wrapped = self.femur.wrapped(angles[0]), self.tibia.wrapped(angles[1])
-                point, normal = complex(now.femur.position), complex(-1j * now.femur.tangent)
-                found = ContactLocation(float(now.gap), point, normal, wrapped)
-                return found if now.least else None
-            step = now.step()
+                femur = conditions.femur
+                point, normal = complex(femur.position), complex(-1j * femur.tangent)
+                location = ContactLocation(float(conditions.gap), point, normal, wrapped)
+                return location if conditions.least else None
+            step = conditions.step()
             for halving in range(_HALVINGS):
-                tried = angles[0] + 0.5**halving * step[0], angles[1] + 0.5**halving * step[1]
-                if self.femur.contains(tried[0]) and self.tibia.contains(tried[1]):
-                    then = self._conditions(place, turn, *tried)
-                    if then.size < now.size:
+                trial = angles[0] + 0.5**halving * step[0], angles[1] + 0.5**halving * step[1]
+                if self.femur.contains(trial[0]) and self.tibia.contains(trial[1]):
+                    nearer = self._conditions(place, turn, *trial)
+                    if nearer.size < conditions.size:
                         break
             else:
                 return None
-            angles, now = tried, then
+            angles, conditions = trial, nearer
         return None
 
     def _conditions(self, place: complex, turn: complex, femur: Any, tibia: Any) -> _Conditions:
         """Return the conditions at angles [rad], of shapes that broadcast, on femur and tibia."""
         f, t = self.femur.at(femur), self.tibia.at(tibia)
-        back = f.tangent.conjugate()
-        apart = back * (place + turn * t.position - f.position)
+        to_femur = f.tangent.conjugate()
+        apart = to_femur * (place + turn * t.position - f.position)
         # Cross and scalar product of the normals equal those of the tangents.
-        other = back * turn * t.tangent
+        tangent = to_femur * turn * t.tangent
         scale = float(self.femur.radius[0])
-        return _Conditions(other.imag, other.real, apart.real, -apart.imag, f, t, scale)
+        return _Conditions(tangent.imag, tangent.real, apart.real, -apart.imag, f, t, scale)
 
 
 def _grid(profile: PolarProfile) -> FloatArray:

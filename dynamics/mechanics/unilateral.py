@@ -99,8 +99,8 @@ def solve_structure(
     root = np.sqrt((a * k)[on])
     # Rows of equal size, so that moments and forces have equal weight in the rank.
     size = _row_sizes(b[:, on] * root)
-    g, held = b[:, on] * root / size[:, None], offset[on] * root
-    scaled, potential, exclusions = _solve_scaled(g, q / size, held, bars[on], root)
+    g, prestress = b[:, on] * root / size[:, None], offset[on] * root
+    scaled, potential, exclusions = _solve_scaled(g, q / size, prestress, bars[on], root)
     forces[on], potential = root * scaled, potential / size
     _check_balance(b, a * k, forces, a * k * offset, q)
     switched = tuple(int(on[row]) for row in exclusions)
@@ -109,17 +109,17 @@ def solve_structure(
 
 def _per_member(name: str, value: ArrayLike, n: int) -> FloatArray:
     """Return a value of every member (n,) from one value or n."""
-    given = check_array(name, value, None if np.ndim(value) == 0 else (n,))
-    return np.full(n, given) if given.ndim == 0 else given
+    values = check_array(name, value, None if np.ndim(value) == 0 else (n,))
+    return np.full(n, values) if values.ndim == 0 else values
 
 
 def _check_balance(
-    b: FloatArray, k: FloatArray, forces: FloatArray, held: FloatArray, q: FloatArray
+    b: FloatArray, k: FloatArray, forces: FloatArray, prestress: FloatArray, q: FloatArray
 ) -> None:
     """Raise `InfeasibleLoadError` unless the forces (m,) balance the load (n,) [any unit]."""
     size = _row_sizes(b * np.sqrt(k))
     rest = (q - b @ forces) / size
-    terms = (np.abs(b) @ (np.abs(forces) + np.abs(held)) + np.abs(q)) / size
+    terms = (np.abs(b) @ (np.abs(forces) + np.abs(prestress)) + np.abs(q)) / size
     if (np.abs(rest) > _BALANCED * terms.max(initial=0.0)).any():
         raise InfeasibleLoadError(
             "load: expected a load that members in tension can balance, found "
@@ -140,7 +140,7 @@ def _solve_scaled(
     left, values, right = np.linalg.svd(g, full_matrices=False)
     keep = values > _RANK * values.max(initial=0.0)
     left, values, right = left[:, keep], values[keep], right[keep]
-    # Gᵀ inverse, of forces beyond pretension and slack to the potential.
+    # The inverse of Gᵀ takes forces beyond pretension and slack to the potential.
     inverse, share = (left / values) @ right, 1.0 - _COMPLIANCE
     matrix = np.eye(offset.size) - share * right.T @ right
     constant = share * inverse.T @ q + matrix @ offset
@@ -150,13 +150,13 @@ def _solve_scaled(
     solution = solve_complementarity(factors, scale * constant[rows])
     taut, slack, forces = bars.copy(), np.zeros(offset.size), np.zeros(offset.size)
     taut[rows], slack[rows] = solution.y > 0.0, scale * solution.x
-    pulling, held = g[:, taut], offset[taut]
-    back = np.linalg.pinv(pulling, rcond=_RANK)
-    forces[taut] = held + back @ (q - pulling @ held)
-    # Beyond rounding they are positive, for those with ε are.
+    pulling, prestress = g[:, taut], offset[taut]
+    to_forces = np.linalg.pinv(pulling, rcond=_RANK)
+    forces[taut] = prestress + to_forces @ (q - pulling @ prestress)
+    # They are positive but for rounding, as those with the compliance ε are.
     forces = np.where(bars, forces, np.maximum(forces, 0.0))
     potential = inverse @ (matrix @ slack + constant - slack - offset)
-    potential += (forces[taut] - held - potential @ pulling) @ back
+    potential += (forces[taut] - prestress - potential @ pulling) @ to_forces
     return forces, potential, [int(rows[row]) for row in solution.exclusions]
 
 

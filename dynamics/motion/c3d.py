@@ -246,7 +246,7 @@ def _check_parameters(content: bytes) -> int:
     while step:
         end = at + 2 + _size(content[at]) if at < size else size
         if end + 4 > size:
-            raise InputError("an end within the parameters")
+            raise InputError("a file that ends within its parameters")
         if not content[at]:
             break
         name, group = content[at + 2 : end].rstrip(b"0123456789"), content[at + 1]

@@ -113,8 +113,8 @@ def read_motion_table(
     time = values[:, 0]
     for k in np.flatnonzero(np.diff(time) <= 0.0)[:1]:
         raise InputError(
-            f"{table.where(table.lines[k + 1][0], clock)}: expected more than {time[k]:g} s of the "
-            f"previous row, found {time[k + 1]:g}"
+            f"{table.where(table.lines[k + 1][0], clock)}: expected a time after {time[k]:g} s, "
+            f"that of the previous row, found {time[k + 1]:g} s"
         )
     if in_degrees is None and "indegrees" in header:
         stated = check_in(f"{table.source}, inDegrees", header["indegrees"], _DEGREES)

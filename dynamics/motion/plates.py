@@ -54,8 +54,8 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
         if absent:
             raise InputError(
                 f"{ground.source}: expected force and point of each plate along x, y and z, found "
-                f"no {', '.join(absent)}; add the columns, or give ExternalLoads (.xml), which "
-                "name those of the plate under the foot"
+                f"no {', '.join(absent)}; add these columns, or give ExternalLoads (.xml) that "
+                "name the columns of the plate under the foot"
             )
         vectors = (
             [ground.column(h + a) if h + a in ground.names else zero for a in "xyz"] for h in heads
@@ -65,7 +65,7 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
             f"ground_force_px, found {', '.join(ground.names)}; rename the columns, or give "
-            "ExternalLoads (.xml), which name them"
+            "ExternalLoads (.xml) that name them"
         )
     return tuple(plates)
 
@@ -125,8 +125,10 @@ def foot_events(
     # Remove gaps within a contact first, then short contacts: a foot that bounces strikes once.
     for first_rises in (False, True):
         short = (np.diff(crossings) < SHORTEST) & (rising[:-1] == first_rises)
-        stays = ~(np.append(short, False) | np.insert(short, 0, False))[: len(crossings)]
-        crossings, rising = crossings[stays], rising[stays]
+        removed = np.zeros(len(crossings), dtype=np.bool_)
+        removed[:-1] |= short
+        removed[1:] |= short
+        crossings, rising = crossings[~removed], rising[~removed]
     return crossings[rising], crossings[~rising]
 
 

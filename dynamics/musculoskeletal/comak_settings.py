@@ -264,23 +264,23 @@ def check_coordinates(where: str, names: Collection[str], known: Collection[str]
 def _muscle_weights(tool: OsimObject) -> tuple[tuple[str, float], ...]:
     """Return the weights [1] that parameters of single muscles state."""
     tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
-    found: dict[str, float] = {}
-    for parameter in (each for tag in tags for each in tool.below(tag)):
+    weights: dict[str, float] = {}
+    for parameter in (parameter for tag in tags for parameter in tool.below(tag)):
         name = parameter.last_name("actuator")
         if not name:
             raise parameter.fault("actuator", "a muscle", "none")
         for part in parameter.element:
             if part.tag not in ("actuator", "weight") and part.get("name") != "weight":
                 raise InputError(
-                    f"{parameter.where}: expected actuator and weight, found "
-                    f"{part.get('name') or part.tag}; muscles have the bounds of the model, and "
-                    "activations alone cost"
+                    f"{parameter.where}: expected only actuator and weight, found "
+                    f"{part.get('name') or part.tag}; remove it: the model gives the bounds of "
+                    "muscles, and only activations have a cost"
                 )
         element = parameter.value("weight")
         line = None if element is None else read_function(parameter.of(element)).line
         if line is None or line[0]:
             kind = "none" if element is None else element.tag
             raise parameter.fault("weight", "a Constant", kind)
-        if found.setdefault(name, line[1]) != line[1]:
+        if weights.setdefault(name, line[1]) != line[1]:
             raise parameter.fault("actuator", "one weight of each muscle", f"two of {name}")
-    return tuple(found.items())
+    return tuple(weights.items())

@@ -102,26 +102,27 @@ def read_external_loads(path: str | Path, bodies: Collection[str] | None = None)
 
 
 def _data_file(root: OsimObject) -> tuple[Path, tuple[str, ...]]:
-    """Return the table of forces that external loads name, and a note on another name."""
+    """Return the file of forces that external loads name, and notes if another one is taken."""
     loads = next(root.below("ExternalLoads"), None)
     data = "" if loads is None else loads.text("datafile")
     table = root.file.parent / data.replace("\\", "/")
     if data and not table.is_file():
         # Files of OpenSim-JAM double the ending in places: forces.sto.sto.
-        twice = table.with_name(table.name + table.suffix)
-        once = table.with_suffix("") if Path(table.stem).suffix == table.suffix else twice
-        for other in (once, twice):
+        doubled = table.with_name(table.name + table.suffix)
+        single = table.with_suffix("") if Path(table.stem).suffix == table.suffix else doubled
+        for other in (single, doubled):
             if other.is_file():
                 return other, (
-                    f"{root.where}, datafile: expected the name of a file, found {data}, which "
-                    f"does not exist; {other.name} is taken",
+                    f"{root.where}, datafile: the file {data} does not exist; {other.name} is "
+                    "taken instead",
                 )
     if not data or not table.is_file():
         raise root.fault(
             "datafile",
             "a table of forces (.mot, .sto)",
-            f"{'no file ' * bool(data)}{data or 'none'}; paths are relative to the folder of the "
-            "external loads",
+            f"{data}, which does not exist in the folder of the external loads; correct the path"
+            if data
+            else "none; name the table there",
         )
     return table, ()
 

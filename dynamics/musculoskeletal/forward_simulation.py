@@ -39,7 +39,7 @@ _CONVERGED, _LARGEST = 1e-9, 0.02
 _JUMP = 1e-7
 #: Step of the derivatives with respect to speeds [rad/s, m/s].
 _SPEED_STEP = 1e-4
-#: Parts of a step in time that finds no balance.
+#: Parts into which a step in time is divided if no balance is found.
 _PARTS = 4
 #: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
 Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
@@ -75,7 +75,7 @@ class _Problem(NamedTuple):
 
 
 class SecondaryMotion:
-    """Implicit Euler steps of the secondary coordinates of a length [s]; of equilibria if None."""
+    """Implicit Euler steps of a length [s] of the secondary coordinates; None: equilibria."""
 
     def __init__(self, contacts: PlantContacts, length: float | None) -> None:
         self._contacts, self._plant, self._length = contacts, contacts.plant, length
@@ -85,19 +85,19 @@ class SecondaryMotion:
     def step(
         self, frame: int, tensions: Tensions, before: FloatArray, speeds: FloatArray
     ) -> SecondaryStep:
-        """Return the step to a frame from values and speeds (S,) [rad, m; per s]."""
+        """Return the step to a frame, at need in parts; values and speeds (S,) [rad, m; per s]."""
         try:
             return self._solve(_Problem(frame, tensions, before, speeds, self._length))
         except PoseError:
             self._derivatives = None
-            if self._length is None:
+            if self._length is None:  # an equilibrium, which has no shorter steps
                 raise
-        part = self._length / _PARTS
-        found = SecondaryStep(before, speeds, np.zeros_like(before))
+        length = self._length / _PARTS
+        state = SecondaryStep(before, speeds, np.zeros_like(before))
         for _ in range(_PARTS):
-            found = self._solve(_Problem(frame, tensions, found.values, found.speeds, part))
+            state = self._solve(_Problem(frame, tensions, state.values, state.speeds, length))
         self._derivatives = None
-        return found
+        return state
 
     def _solve(self, problem: _Problem) -> SecondaryStep:
         """Return the solution of a step by Newton's method, with shortened steps where needed."""
@@ -129,26 +129,26 @@ class SecondaryMotion:
             largest = float(np.abs(change).max())
             if largest < _CONVERGED:
                 return self._found(problem, values + change, np.zeros_like(values))
-            part = min(1.0, _LARGEST / largest)
+            fraction = min(1.0, _LARGEST / largest)
             while True:
-                moved = values + part * change
-                following, left = self._change(problem, moved)
-                if _size(following, change) < (1.0 - 0.25 * part):
+                moved = values + fraction * change
+                following, surplus_there = self._change(problem, moved)
+                if _size(following, change) < (1.0 - 0.25 * fraction):
                     break
-                if part * largest < _JUMP:
+                if fraction * largest < _JUMP:
                     # Forces that do work along the change on one side, and against it on the other.
-                    if not left @ change < 0.0 < surplus @ change:
+                    if not surplus_there @ change < 0.0 < surplus @ change:
                         raise self._unbalanced(change)
                     nearer = _size(following, change) < 1.0
                     return self._found(
-                        problem, moved if nearer else values, left if nearer else surplus
+                        problem, moved if nearer else values, surplus_there if nearer else surplus
                     )
-                part *= 0.5
+                fraction *= 0.5
             values = moved
         raise self._unbalanced(change)
 
-    def _found(self, problem: _Problem, values: FloatArray, left: FloatArray) -> SecondaryStep:
-        return SecondaryStep(values, problem.speeds_at(values), left)
+    def _found(self, problem: _Problem, values: FloatArray, imbalance: FloatArray) -> SecondaryStep:
+        return SecondaryStep(values, problem.speeds_at(values), imbalance)
 
     def _unbalanced(self, change: FloatArray) -> PoseError:
         name = self._plant.secondary[int(np.abs(change).argmax())]

@@ -215,15 +215,15 @@ class OpenSimSystem:
         return max(found.items(), key=lambda item: len(item[1]), default=("", []))
 
     def wrench_on(self, body: str, places: list[int], forces: FloatArray) -> FloatArray:
-        """Return force and moment (K, 6) about a body's origin, of forces (K, n) [N m, N]."""
-        found, state = self._model.getBodySet().get(body), self._state
+        """Return the wrenches (K, 6) [N, N m] on a body with the power of forces (K, n)."""
+        moved, state = self._model.getBodySet().get(body), self._state
         rows = np.empty((len(places), 6))
         for row, place in zip(rows, places, strict=True):
             speeds = np.zeros(len(self.coordinates))
             speeds[place] = 1.0
             state.setU(self._vector(speeds))
             self._model.realizeVelocity(state)
-            velocity = found.getVelocityInGround(state)
+            velocity = moved.getVelocityInGround(state)
             row[:] = [*velocity.get(1).to_numpy(), *velocity.get(0).to_numpy()]
         wrench = np.linalg.lstsq(rows, forces[:, places].T, rcond=None)[0].T
         return wrench.astype(np.float64)

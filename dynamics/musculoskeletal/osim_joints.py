@@ -321,19 +321,19 @@ class OsimJoint:
 
     @property
     def _frames(self) -> KinematicChain:
-        """Motion of the child frame in the parent frame."""
-        names, places = self.coordinates, _LINEAR_JOINTS.get(self.xml.tag)
+        """Motion of the joint's frame in the child in its frame in the parent."""
+        names, moved = self.coordinates, _LINEAR_JOINTS.get(self.xml.tag)
         axes, slopes, offsets = np.tile(np.eye(3), (2, 1)), np.zeros((6, len(names))), np.zeros(6)
         if self.xml.tag == "CustomJoint" and self.xml.child("SpatialTransform") is not None:
             for k, axis in enumerate(_axes(self.xml)):
                 axes[k] = axis.numbers("axis", _X)
                 slopes[k], offsets[k] = _line(axis, names)
-        elif places is not None and len(places) == len(names):
-            slopes[places, range(len(names))] = 1.0
+        elif moved is not None and len(moved) == len(names):
+            slopes[moved, range(len(names))] = 1.0
         else:
             raise InputError(
-                f"{self.xml.where}: expected a CustomJoint, {', '.join(_LINEAR_JOINTS)} between "
-                f"surfaces that touch, found {self.xml.tag} with {len(names)} coordinates"
+                f"{self.xml.where}: expected one of CustomJoint, {', '.join(_LINEAR_JOINTS)} "
+                f"between contact surfaces, found {self.xml.tag} with {len(names)} coordinates"
             )
         return KinematicChain.of_joint(names, axes, slopes, offsets)
 
@@ -370,17 +370,17 @@ class OsimJoint:
 
 def _axes(joint: OsimObject) -> list[OsimObject]:
     """Return the axes of the motion of a joint, whose places name the joint and the axis."""
-    found = joint.element.iterfind("SpatialTransform/TransformAxis")
-    return [OsimObject(e, joint.file, f"{joint.where}, {e.get('name')}") for e in found]
+    axes = joint.element.iterfind("SpatialTransform/TransformAxis")
+    return [OsimObject(axis, joint.file, f"{joint.where}, {axis.get('name')}") for axis in axes]
 
 
 def _line(axis: OsimObject, names: tuple[str, ...]) -> tuple[FloatArray, float]:
-    """Return slopes (n,) by the coordinates of a joint, and offset, of the function of an axis."""
+    """Return slopes (n,) over a joint's coordinates and the offset of an axis's function."""
     function = _function(axis)
     line = None if function is None else function.line
     if line is None:
         found = "none" if function is None else function.kind
-        wanted = "a linear or constant function between surfaces that touch"
+        wanted = "a linear or constant function between contact surfaces"
         raise InputError(f"{axis.where}: expected {wanted}, found {found}")
     slope, offset = line
     slopes, name = np.zeros(len(names)), axis.text("coordinates")
@@ -395,8 +395,8 @@ def _line(axis: OsimObject, names: tuple[str, ...]) -> tuple[FloatArray, float]:
 
 def _function(axis: OsimObject) -> OsimFunction | None:
     """Return the function of an axis; None if the axis has none."""
-    found = next((e for e in axis.element if e.tag not in ("coordinates", "axis")), None)
-    return None if found is None else read_function(OsimObject(found, axis.file, axis.where))
+    function = next((e for e in axis.element if e.tag not in ("coordinates", "axis")), None)
+    return None if function is None else read_function(OsimObject(function, axis.file, axis.where))
 
 
 def read_joint(joint: OsimObject, frames: FrameTree) -> OsimJoint:
@@ -409,12 +409,12 @@ def read_joint(joint: OsimObject, frames: FrameTree) -> OsimJoint:
 
 def placements_in_ground(joints: Iterable[OsimJoint]) -> dict[str, Placement]:
     """Return the placement in the ground of each body that joints connect with the ground."""
-    found, left = {"ground": BODY}, list(joints)
-    while ready := [joint for joint in left if joint.parent in found]:
+    placements, remaining = {"ground": BODY}, list(joints)
+    while ready := [joint for joint in remaining if joint.parent in placements]:
         for joint in ready:
-            found[joint.child] = found[joint.parent].after(joint.default_placement)
-        left = [joint for joint in left if joint.child not in found]
-    return found
+            placements[joint.child] = placements[joint.parent].after(joint.default_placement)
+        remaining = [joint for joint in remaining if joint.child not in placements]
+    return placements
 
 
 def path_to_ground(joints: Iterable[OsimJoint], body: str) -> tuple[OsimJoint, ...]:

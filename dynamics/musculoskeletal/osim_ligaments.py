@@ -82,9 +82,9 @@ class OsimLigaments:
 
     @cached_property
     def _bundles(self) -> dict[str, _Bundle]:
-        bodies, found = [mesh.body for mesh in self._meshes], {}
-        for each in self.model.forces(_LIGAMENT):
-            points = [each.of(point) for point in each.element.iterfind(_POINTS)]
+        bodies, bundles = [mesh.body for mesh in self._meshes], {}
+        for ligament in self.model.forces(_LIGAMENT):
+            points = [ligament.of(point) for point in ligament.element.iterfind(_POINTS)]
             placed = [self.model.frames.placed(point, "socket_parent_frame") for point in points]
             if sorted(body for body, _ in placed) != sorted(bodies):
                 continue
@@ -95,13 +95,13 @@ class OsimLigaments:
             )
             ends = (points[k].numbers("location", _ORIGIN) for k in places)
             moved = (frame.at(end) for frame, end in zip(frames, ends, strict=True))
-            found[each.name] = _Bundle(each, places, frames, tuple(moved))
-        if not found:
+            bundles[ligament.name] = _Bundle(ligament, places, frames, tuple(moved))
+        if not bundles:
             raise InputError(
                 f"{self.model.path}: expected a {_LIGAMENT} of two points between {bodies[0]} and "
                 f"{bodies[1]}, found none"
             )
-        return found
+        return bundles
 
     @cached_property
     def wraps(self) -> tuple[WrapSurface, ...]:

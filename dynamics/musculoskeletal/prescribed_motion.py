@@ -43,17 +43,17 @@ class Course(NamedTuple):
     @classmethod
     def through(cls, time: FloatArray, values: FloatArray, step: float) -> Self:
         """Return a smooth course through points (K,), sampled in steps [s]."""
-        at, points = check_array("times", time, (None,)), check_array("values", values, (None,))
-        if len(at) != len(points) or not len(at) or (np.diff(at) <= 0.0).any():
+        times, points = check_array("times", time, (None,)), check_array("values", values, (None,))
+        if len(times) != len(points) or not len(times) or (np.diff(times) <= 0.0).any():
             raise InputError(
-                f"course: expected a value for each of increasing times, found times {at.tolist()} "
-                f"and values {points.tolist()}"
+                f"course: expected increasing times and a value of each, found times "
+                f"{times.tolist()} and values {points.tolist()}"
             )
-        if len(at) == 1:
-            return cls(at, points)
-        count = max(2, 1 + round((at[-1] - at[0]) / step))
-        fine = np.linspace(at[0], at[-1], count)
-        return cls(fine, PchipInterpolator(at, points)(fine))
+        if len(times) == 1:
+            return cls(times, points)
+        count = max(2, 1 + round((times[-1] - times[0]) / step))
+        fine = np.linspace(times[0], times[-1], count)
+        return cls(fine, PchipInterpolator(times, points)(fine))
 
     def at(self, time: FloatArray) -> FloatArray:
         """Return values (N,) at instants (N,) [s]."""

@@ -134,8 +134,8 @@ def _released(
 
 def _between(behind: HeldRest, ahead: HeldRest) -> Pose:
     """Return the pose between two rests where the AP force is zero by linear interpolation."""
-    part = behind.ap_force / (behind.ap_force - ahead.ap_force)
-    pose = Pose.from_array((1.0 - part) * behind.pose.array + part * ahead.pose.array)
+    share = behind.ap_force / (behind.ap_force - ahead.ap_force)
+    pose = Pose.from_array((1.0 - share) * behind.pose.array + share * ahead.pose.array)
     return replace(pose, flexion=behind.pose.flexion)
 
 
@@ -143,7 +143,7 @@ def _nowhere(rests: Sequence[HeldRest], simulator: KneeSimulator) -> str:
     """Return the text on a sweep without an equilibrium."""
     low, high = (1e3 * rests[k].pose.anterior for k in (0, -1))
     text = f"held at AP positions from {low:.1f} to {high:.1f} mm, "
-    forces = [rest.ap_force for rest in rests]
+    forces = [held_rest.ap_force for held_rest in rests]
     text += f"the femur is pushed anteriorly by {min(forces):.0f} to {max(forces):.0f} N"
     slopes = [
         (b.ap_force - a.ap_force) / (b.pose.anterior - a.pose.anterior) for a, b in pairwise(rests)

@@ -183,17 +183,17 @@ def settle(
     if near is not None and balance.unstable_direction(near) is None:
         return near
     begin = replace(begin, superior=height_at_load(model, begin, axial_force))
-    left = iterations
+    remaining = iterations
     for _ in range(4):
-        rest, used, balance = _relax(balance, begin, allowed, left)
-        push = balance.unstable_direction(rest)
+        pose, used, balance = _relax(balance, begin, allowed, remaining)
+        push = balance.unstable_direction(pose)
         if push is None:
-            return rest
-        left -= used
-        begin = _moved(rest, push)
+            return pose
+        remaining -= used
+        begin = _moved(pose, push)
         loose = FREE_COORDINATES[int(np.abs(push / _LARGEST_MOVE).argmax())]
     raise EquilibriumError(
-        f"only unstable equilibria found (the last at {describe_pose(rest)}): nothing holds "
+        f"only unstable equilibria found (the last at {describe_pose(pose)}): nothing holds "
         f"{loose}; add a restraint spring to the simulator or correct the line of "
         "action of the axial force"
     )
@@ -221,14 +221,14 @@ class _Balance:
         below, above, end, other = low, high, -self.width, self.width
         for _ in range(_HALVINGS):
             middle = 0.5 * (end + other)
-            found = self._at(pose, middle)
-            if _size(found[0] - below[0]) < _size(found[0] - above[0]):
-                below, end = found, middle
+            forces = self._at(pose, middle)
+            if _size(forces[0] - below[0]) < _size(forces[0] - above[0]):
+                below, end = forces, middle
             else:
-                above, other = found, middle
-        part = 0.5 * (1.0 + end / self.width)
-        force = 0.5 * (part * (low[0] + below[0]) + (1.0 - part) * (above[0] + high[0]))
-        jacobian = part * low[1] + (1.0 - part) * high[1]
+                above, other = forces, middle
+        share = 0.5 * (1.0 + end / self.width)
+        force = 0.5 * (share * (low[0] + below[0]) + (1.0 - share) * (above[0] + high[0]))
+        jacobian = share * low[1] + (1.0 - share) * high[1]
         steep = (high[0] - low[0]) / (2.0 * self.width) - jacobian[:, _HEIGHT]
         if steep[_HEIGHT] < 0.0:
             jacobian = jacobian + np.outer(steep, steep) / steep[_HEIGHT]
@@ -286,7 +286,7 @@ def _relax(
     size = _size(force)
     step = first = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
     stalled, boost, refused = 0, _BOOST, False
-    best, rest, left = size, pose, (force, jacobian)
+    best, best_pose, best_forces = size, pose, (force, jacobian)
     for count in range(1, iterations + 1):
         if size <= allowed:
             return pose, count, balance
@@ -306,20 +306,20 @@ def _relax(
         stalled += 1
         if size < best:
             stalled = 0
-            best, rest, left = size, pose, (force, jacobian)
+            best, best_pose, best_forces = size, pose, (force, jacobian)
         if stalled == _PATIENCE:
-            if _is_near(*left, _NEAR):
-                return rest, count, balance
+            if _is_near(*best_forces, _NEAR):
+                return best_pose, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
     small = best <= _SHARE_AT_END * balance.axial_force
-    if _is_near(*left, _NEAR_AT_END if small else _NEAR):
-        return rest, count, balance
-    if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
+    if _is_near(*best_forces, _NEAR_AT_END if small else _NEAR):
+        return best_pose, count, balance
+    if balance.width == 0.0 and balance.jumps_at(best_pose, best_forces[0]):
         for width in _JUMPS:
             means = replace(balance, width=width)
-            rest, count, mean = _relax(means, rest, allowed, min(iterations, _MEANS))
-        return rest, count, mean
+            best_pose, count, mean = _relax(means, best_pose, allowed, min(iterations, _MEANS))
+        return best_pose, count, mean
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, count))
 
 

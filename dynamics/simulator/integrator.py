@@ -69,7 +69,7 @@ def _compiled(
     else:  # the model warns or raises
         of_rows = [equations.contact(times[k], states[k]).flags for k in rows]
     pairs = zip(times[rows].tolist(), of_rows, strict=True)
-    return loads, [(time, flag) for time, own in pairs for flag in own]
+    return loads, [(time, flag) for time, flags in pairs for flag in flags]
 
 
 def _called(
@@ -273,8 +273,8 @@ def gait(
     if simulator is None:
         if not hasattr(model, "reference_pose"):
             raise InputError(
-                f"simulator: expected one for a {type(model).__name__}, which has no reference "
-                "path, found None; for example KneeSimulator(neutral=pose), pose near contact"
+                f"simulator: expected a KneeSimulator, as {type(model).__name__} has no reference "
+                "path, found None; give KneeSimulator(neutral=pose) with a pose near contact"
             )
         neutral = model.reference_pose(0.0)
         simulator = KneeSimulator(neutral=replace(neutral, adduction=0.0, rotation=0.0))
@@ -337,11 +337,11 @@ def _failed(equations: KneeEquations, done: rosenbrock.Integration) -> NoReturn:
     if ended == rosenbrock.STOPPED:
         equations.contact(now, done.state)  # raises the message of the model
     pose = Pose.from_array(equations.coordinates(now, done.state))
-    at = f"at {now:.6g} s, {describe_pose(pose)}"
+    place = f"at {now:.6g} s, {describe_pose(pose)}"
     if ended == rosenbrock.DISLOCATED:
-        raise SimulationError(_DISLOCATION.format(at=at))
+        raise SimulationError(_DISLOCATION.format(at=place))
     why = _ENDED[ended].format(step=done.step, steps=done.counts[:2].sum())
     raise SimulationError(
-        f"the integrator stopped {at}: {why}; the equations may have no solution beyond this state "
-        "(nothing holds a coordinate), or the contact is not smooth enough for the tolerance"
+        f"the integrator stopped {place}: {why}; the equations may have no solution beyond this "
+        "state (nothing holds a coordinate), or the contact is not smooth enough for the tolerance"
     )

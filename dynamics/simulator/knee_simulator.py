@@ -137,9 +137,9 @@ class KneeSimulator:
                 check_number(name, value, at_least=-0.1, at_most=0.1, unit="m")
             elif name.endswith(("_damping", "_stiffness", "_gap")):
                 check_number(name, value, at_least=0.0)
-        for each in self.ligaments:
-            if not isinstance(each, Ligament):
-                raise InputError(f"ligaments: expected Ligament values, found {each!r}")
+        for ligament in self.ligaments:
+            if not isinstance(ligament, Ligament):
+                raise InputError(f"ligaments: expected Ligament values, found {ligament!r}")
 
     @property
     def inertia(self) -> FloatArray:
@@ -246,7 +246,7 @@ class KneeSimulator:
             d(force)/d(pose coordinates) [N m, N per rad, m].
         """
         wrench, by_pose = (
-            np.ascontiguousarray(each, float) for each in (contact_wrench, contact_jacobian)
+            np.ascontiguousarray(array, float) for array in (contact_wrench, contact_jacobian)
         )
         return self._at_rest.forces(pose.array, applied.array, wrench, by_pose)
 

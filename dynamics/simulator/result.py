@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 def find_column(name: str, columns: Iterable[str]) -> str:
     """Return the column of a name, with or without its unit; of a force, the axial component."""
     known = tuple(columns)
-    found = [each for each in known if each.startswith(f"{name}_") and "_rate_" not in each]
-    found = [each for each in found if each.endswith("_force_y_N")] or found
-    return found[0] if len(found) == 1 else check_in("column", name, known)
+    matches = [
+        column for column in known if column.startswith(f"{name}_") and "_rate_" not in column
+    ]
+    matches = [column for column in matches if column.endswith("_force_y_N")] or matches
+    return matches[0] if len(matches) == 1 else check_in("column", name, known)
 
 
 def current_axes(axes: Any) -> Any:
@@ -153,6 +155,6 @@ class SimulationResult:
         loads = zip(APPLIED_COLUMNS, self.applied.T, strict=False)
         table |= {n: row for n, row in loads if n != APPLIED_COLUMNS[3] or row.any()}
         names, loads_of_all = (*self.compartments, "total"), (*self.compartment_loads, self.loads)
-        for part, loads in zip(names, loads_of_all, strict=True):
-            table |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
+        for compartment, loads in zip(names, loads_of_all, strict=True):
+            table |= {f"{compartment}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
         return table

@@ -40,7 +40,7 @@ class VariedContact:
             Pose.from_array(placed) if isinstance(poses, Pose) else placed, order
         )
         values = scaled_loads(loads.values, self.stiffness)
-        derivatives = tuple(self.stiffness * each for each in loads.derivatives)
+        derivatives = tuple(self.stiffness * derivative for derivative in loads.derivatives)
         return ContactLoads.trusted(
             values=frozen(values),
             compartments=loads.compartments,

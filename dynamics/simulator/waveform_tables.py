@@ -49,11 +49,11 @@ PLAUSIBLE = {
 def _check_column(name: str, percent: FloatArray, values: FloatArray, place: str) -> None:
     """Warn about an improbable column (n,) at [%], or raise an `InputError` if impossible."""
     doubt, is_error = _doubt(PLAUSIBLE[name], percent, values)
-    told = f"{place}: {doubt}; check unit and sign of the column, its rows and its name"
+    message = f"{place}: {doubt}; check unit and sign of the column, its rows and its name"
     if is_error:
-        raise InputError(told)
+        raise InputError(message)
     if doubt:
-        warnings.warn(told, stacklevel=3)
+        warnings.warn(message, stacklevel=3)
 
 
 def _doubt(rule: Plausible, percent: FloatArray, values: FloatArray) -> tuple[str, bool]:
@@ -62,9 +62,9 @@ def _doubt(rule: Plausible, percent: FloatArray, values: FloatArray) -> tuple[st
     for is_error, (low, high) in ((True, rule.possible), (False, rule.usual)):
         row = int(np.maximum(low - values, values - high).argmax())
         if not low <= values[row] <= high:
-            found = f"{values[row]:g} {rule.unit} at {percent[row]:g} %"
+            value = f"{values[row]:g} {rule.unit} at {percent[row]:g} %"
             bounds = f"at least {low:g} and at most {high:g} {rule.unit}"
-            return f"expected {bounds}, found {found}", is_error
+            return f"expected {bounds}, found {value}", is_error
     constant_motion = rule.unit in ("deg", "mm") and np.ptp(values) == 0.0
     if 0.0 < peak < rule.least[1] and not constant_motion:
         return f"expected {rule.words}, found values of at most {peak:.3g}", peak < rule.least[0]
@@ -137,7 +137,7 @@ def load_gait_cycle(path: str | Path, period_s: float, *, axial_scale: float = 1
         return GaitCycle(signals.pop("gait"), period=period_s, **signals)
     except InputError as error:
         name = str(error).split(":")[0]
-        column = next((each for each in columns if each.startswith(name)), name)
+        column = next((header for header in columns if header.startswith(name)), name)
         reason = str(error).removeprefix(f"{column}: ")
         raise InputError(f"{table.source}, column {column}: {reason}") from error
 

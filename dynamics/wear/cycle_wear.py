@@ -201,9 +201,11 @@ def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> We
         )
         for i, pose in enumerate(result.poses)
     )
-    fields = ((at, pressure[at]) for pressure in pressures for at in [np.flatnonzero(pressure)])
-    both = _integrals(_tangent_lines(tibia), result, np.arange(len(result.poses)), fields)
-    return _worn(law, tibia, [np.where(sides == side, both, 0.0) for side in range(2)])
+    fields = (
+        (faces, pressure[faces]) for pressure in pressures for faces in [np.flatnonzero(pressure)]
+    )
+    integrals = _integrals(_tangent_lines(tibia), result, np.arange(len(result.poses)), fields)
+    return _worn(law, tibia, [np.where(sides == side, integrals, 0.0) for side in range(2)])
 
 
 def surrogate_wear(
@@ -248,10 +250,10 @@ def surrogate_wear(
     force = load_carried(result, ratio)
     if tibia is not None:
         by_side, lines = [], _tangent_lines(tibia)
-        for loads, load, each in zip(result.compartment_loads, force, aspects, strict=True):
-            at = np.flatnonzero(load)
-            fields = load_pressures(loads[at], load[at], each, tibia)
-            by_side.append(_integrals(lines, result, at, fields))
+        for loads, load, side_aspect in zip(result.compartment_loads, force, aspects, strict=True):
+            instants = np.flatnonzero(load)
+            fields = load_pressures(loads[instants], load[instants], side_aspect, tibia)
+            by_side.append(_integrals(lines, result, instants, fields))
         return _worn(law, tibia, by_side)
     if law.by_point:
         raise InputError(
@@ -259,10 +261,14 @@ def surrogate_wear(
             "found none; pass the mesh, or a law of a wear factor alone"
         )
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
-    sides, at = np.nonzero(force)
-    loads = result.compartment_loads[sides, at]
+    sides, instants = np.nonzero(force)
+    loads = result.compartment_loads[sides, instants]
     arms, shares = field_arms(loads, aspects[sides])
-    worn = weights[at] * force[sides, at] * (field_speeds(loads, twists[at], arms) @ shares)
+    worn = (
+        weights[instants]
+        * force[sides, instants]
+        * (field_speeds(loads, twists[instants], arms) @ shares)
+    )
     volume = law.factor * np.asarray(np.bincount(sides, worn, len(COMPARTMENTS)), np.float64)
     return Wear(volume, law.density)
 
@@ -279,13 +285,13 @@ def _integrals(
     """
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
     triangles, pressures = zip(*fields, strict=True) if len(instants) else ((), ())
-    i = np.repeat(instants, [len(each) for each in triangles])
-    at, p = np.concatenate([[], *triangles]).astype(np.intp), np.concatenate([[], *pressures])
-    u, v = np.einsum("kmj,mj->km", lines[:, at], twists[i])
+    i = np.repeat(instants, [len(pressed) for pressed in triangles])
+    faces, p = np.concatenate([[], *triangles]).astype(np.intp), np.concatenate([[], *pressures])
+    u, v = np.einsum("kmj,mj->km", lines[:, faces], twists[i])
     speed = np.hypot(u, v)
     power = p / np.maximum(speed, 1e-300)
     terms = p * speed, power * (u * u - v * v), 2.0 * power * u * v, speed, p / weights.sum()
-    return np.array([np.bincount(at, weights[i] * term, lines.shape[1]) for term in terms])
+    return np.array([np.bincount(faces, weights[i] * term, lines.shape[1]) for term in terms])
 
 
 def _tangent_lines(tibia: Surface) -> FloatArray:
@@ -377,13 +383,13 @@ class FieldContact:
 
     def spring_state(self, pose: Pose) -> Any:
         """Return the field at a pose, with the `pressure` (F,) [Pa] of the triangles."""
-        found = self.model.pressure_field(pose)
-        if len(found.pressure) != len(self.tibia.areas):
+        field = self.model.pressure_field(pose)
+        if len(field.pressure) != len(self.tibia.areas):
             raise InputError(
-                f"tibia: expected the mesh of the fields with {len(found.pressure)} triangles, "
+                f"tibia: expected the mesh of the fields with {len(field.pressure)} triangles, "
                 f"found {len(self.tibia.areas)}"
             )
-        return found
+        return field
 
 
 class Patch(NamedTuple):

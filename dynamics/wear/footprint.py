@@ -131,9 +131,9 @@ def load_pressures(
     for load, frame, exponent, force in zip(loads, scaled, exponents, carried, strict=True):
         x, z = frame @ centroids - (frame @ load[CENTRE])[:, None]
         squared = x * x + z * z
-        at = np.flatnonzero(squared < 1.0)
-        pressure = (1.0 - squared[at]) ** exponent
-        yield near[at], pressure * (force / max(pressure @ areas[at], 1e-300))
+        inside = np.flatnonzero(squared < 1.0)
+        pressure = (1.0 - squared[inside]) ** exponent
+        yield near[inside], pressure * (force / max(pressure @ areas[inside], 1e-300))
 
 
 def _near(loads: FloatArray, reach: FloatArray, centroids: FloatArray) -> NDArray[np.intp]:
@@ -145,7 +145,7 @@ def _near(loads: FloatArray, reach: FloatArray, centroids: FloatArray) -> NDArra
         # Where the axes of the cylinders pass the lowest and the highest triangle.
         heights = np.array([[centroids[:, 1].min()], [centroids[:, 1].max()]])
         slope = force[:, k] / np.maximum(up, 1e-300) * np.sign(force[:, 1])
-        at = loads[:, CENTRE][:, k] + slope * (heights - loads[:, CENTRE][:, 1])
-        inside &= centroids[:, k] >= (at - half).min()
-        inside &= centroids[:, k] <= (at + half).max()
+        crossings = loads[:, CENTRE][:, k] + slope * (heights - loads[:, CENTRE][:, 1])
+        inside &= centroids[:, k] >= (crossings - half).min()
+        inside &= centroids[:, k] <= (crossings + half).max()
     return np.flatnonzero(inside)

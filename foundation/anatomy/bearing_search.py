@@ -127,14 +127,14 @@ def find_femoral_bearing(mesh: TriangleMesh, tibia: TriangleMesh | None = None) 
     thin: MeshError | None = None
     if is_open or (not is_long(mesh) and fullness(mesh) < FULL):
         try:
-            found = _thin_femur(mesh)
+            thin_bearing = _thin_femur(mesh)
         except MeshError as error:
             thin = error
         else:
-            if found.mesh is mesh:
+            if thin_bearing.mesh is mesh:
                 return FoundBearing(whole, OPEN)
             if not is_open:
-                return found
+                return thin_bearing
     reasons = [] if thin is None else [thin]
     for direction in joint_directions(mesh, tibia):
         try:
@@ -181,10 +181,10 @@ def _bone(
     level = level_frame(right, -down)
     # Circles through the trochlea are larger than those of the posterior condyles.
     starts = [turned(first, SHAFT_AT) for first in (level, _HALF_TURN @ level)]
-    circles = [fit_circles(find_condyles(end, start[2]), start) for start in starts]
-    best = int(np.argmin([found.radii.mean() for found in circles]))
+    fits = [fit_circles(find_condyles(end, start[2]), start) for start in starts]
+    best = int(np.argmin([circles.radii.mean() for circles in fits]))
     rotation = starts[best]
-    centre = rotation[:2].T @ circles[best].centres.mean(axis=0)
+    centre = rotation[:2].T @ fits[best].centres.mean(axis=0)
     for _ in range(_ROUNDS):
         bearing = bearing_about(end, rotation, centre)
         frame = femoral_frame(bearing, start=level_frame(rotation[2], -down))
@@ -254,9 +254,9 @@ def _plane_fraction(side: TriangleMesh, up: FloatArray) -> float:
 
 
 def _sides_of_shell(mesh: TriangleMesh, femur: TriangleMesh | None) -> list[FloatArray]:
-    """Return the directions (3,) [1] that both walls of a flat shell face, the outer one first.
+    """Return the directions (3,) [1] that the bearing of a flat shell may face, the likelier first.
 
-    That is the wall that faces the femur close by; else the wall on whose side the middle rises.
+    A femur close by leaves one direction; else the likelier wall is the one whose middle rises.
     """
     axes, sizes = principal_axes(mesh)
     if sizes[0] > _THIN * sizes[1]:

@@ -83,18 +83,18 @@ def _bearing(
         raise MeshError(
             f"{mesh.name}: no triangle {what}; expected a bearing surface: check axes and normals"
         )
-    kept = large_pieces(mesh, wall)
-    _check_outwards(mesh, kept)
-    shell = near & outer_wall_of_shell(mesh, normals, kept, facing)
+    large = large_pieces(mesh, wall)
+    _check_outwards(mesh, large)
+    shell = near & outer_wall_of_shell(mesh, normals, large, facing)
     return selected(mesh, large_pieces(mesh, shell))
 
 
 def _check_outwards(mesh: TriangleMesh, wall: NDArray[np.bool_]) -> None:
     """Raise `MeshError` if the normals of the closed piece with a wall (F,) point inwards."""
     pieces, _ = label_pieces(mesh)
-    own = np.isin(pieces, np.unique(pieces[wall]))
-    vectors, centroids = mesh.area_vectors[own], mesh.centroids[own]
-    if np.linalg.norm(vectors.sum(axis=0)) > _OPEN * mesh.areas[own].sum():
+    solid = np.isin(pieces, np.unique(pieces[wall]))
+    vectors, centroids = mesh.area_vectors[solid], mesh.centroids[solid]
+    if np.linalg.norm(vectors.sum(axis=0)) > _OPEN * mesh.areas[solid].sum():
         return
     if float(np.sum((centroids - centroids.mean(axis=0)) * vectors)) <= 0.0:
         raise MeshError(

@@ -45,9 +45,9 @@ def find_condyles(mesh: TriangleMesh, right: FloatArray) -> Condyles:
     middle, width = 0.5 * (across.min() + across.max()), np.ptp(across)
     halves = []
     for sign in (-1.0, 1.0):
-        own = mesh.vertices[sign * (across - middle) > _BETWEEN * width]
+        half = mesh.vertices[sign * (across - middle) > _BETWEEN * width]
         try:
-            halves.append(own[ConvexHull(own).vertices])
+            halves.append(half[ConvexHull(half).vertices])
         except (QhullError, ValueError) as error:
             raise MeshError(
                 f"{mesh.name}: no two condyles found beside each other; expected a distal femur"
@@ -76,9 +76,9 @@ def fit_circles(condyles: Condyles, rotation: FloatArray) -> Circles:
     """
     # The support function of a circle is c . d + r, linear in centre and radius.
     matrix = np.column_stack([directions(POSTERIOR), np.ones(len(POSTERIOR))])
-    found = np.stack([extents(half, rotation, POSTERIOR) for half in condyles], axis=1)
-    solution = np.asarray(np.linalg.lstsq(matrix, found, rcond=None)[0], dtype=np.float64)
-    misfits: FloatArray = np.sqrt(np.mean((found - matrix @ solution) ** 2, axis=0))
+    supports = np.stack([extents(half, rotation, POSTERIOR) for half in condyles], axis=1)
+    solution = np.asarray(np.linalg.lstsq(matrix, supports, rcond=None)[0], dtype=np.float64)
+    misfits: FloatArray = np.sqrt(np.mean((supports - matrix @ solution) ** 2, axis=0))
     return Circles(solution[:2].T, solution[2], misfits)
 
 
@@ -94,11 +94,11 @@ def relative_outline(
     condyles: Condyles, rotation: FloatArray, circles: Circles, angles: FloatArray
 ) -> FloatArray:
     """Return the mean outline about the centres, over the mean posterior radius, (A,) [1]."""
-    own = [
+    outlines = [
         extents(half, rotation, angles) - directions(angles) @ centre
         for half, centre in zip(condyles, circles.centres, strict=True)
     ]
-    ratio: FloatArray = np.mean(own, axis=0) / circles.radii.mean()
+    ratio: FloatArray = np.mean(outlines, axis=0) / circles.radii.mean()
     return ratio
 
 

@@ -152,11 +152,11 @@ def trochlear_lead(mesh: TriangleMesh, frame: AnatomicalFrame) -> float:
     """
     circles = fit_circles(find_condyles(mesh, frame.rotation[2]), frame.rotation)
     reach = _ANTERIOR * float(circles.radii.mean())
-    own = frame.of(mesh.centroids)
+    centroids = frame.of(mesh.centroids)
     across = frame.of(mesh.vertices)[:, 2]
-    right = own[:, 2] > 0.5 * (across.min() + across.max())
+    right = centroids[:, 2] > 0.5 * (across.min() + across.max())
     counted = outer_triangles(mesh, frame.rotation[2], frame.origin, _OUTER)
-    counted &= (own[:, 0] > reach) & (own[:, 1] > -reach)
+    counted &= (centroids[:, 0] > reach) & (centroids[:, 1] > -reach)
     areas = [float(mesh.areas[counted & half].sum()) for half in (right, ~right)]
     if min(areas) <= 0.0:
         return 0.0
@@ -238,8 +238,8 @@ def _zero_by_normals(mesh: TriangleMesh) -> _Zero:
 
 def _zero_by_shaft(up: FloatArray) -> _Zero:
     """Return the zero of flexion of a femur whose shaft rises along `up` (3,) [1]."""
-    found = Evidence("likely", "the shaft")
-    return lambda rotation, _: (turned(level_frame(rotation[2], up), SHAFT_AT), found)
+    evidence = Evidence("likely", "the shaft")
+    return lambda rotation, _: (turned(level_frame(rotation[2], up), SHAFT_AT), evidence)
 
 
 def flexed_by_shaft(frame: AnatomicalFrame, up: FloatArray) -> AnatomicalFrame:
@@ -307,8 +307,8 @@ def _zero_by_rise(condyles: Condyles) -> _Zero:
         if len(above) == 0 or above[0] == 0:
             return rotation, unknown
         last = int(above[0])
-        part = (_RISE - ratio[last - 1]) / (ratio[last] - ratio[last - 1])
-        angle = _DISTAL[last - 1] + part * (_DISTAL[last] - _DISTAL[last - 1])
+        fraction = (_RISE - ratio[last - 1]) / (ratio[last] - ratio[last - 1])
+        angle = _DISTAL[last - 1] + fraction * (_DISTAL[last] - _DISTAL[last - 1])
         reason = f"distal radius beyond the posterior radius, within {_RISE_DOUBT} deg"
         return turned(rotation, float(angle) - _RISE_AT), Evidence("likely", reason)
 
@@ -343,10 +343,10 @@ def _mid_width(mesh: TriangleMesh, fit: _Fit) -> float:
     across = mesh.vertices @ fit.rotation[2]
     right = centroids[:, 2] > 0.5 * (across.min() + across.max())
     sides = []
-    for own, centre, radius in zip((~right, right), *fit.circles[:2], strict=True):
+    for half, centre, radius in zip((~right, right), *fit.circles[:2], strict=True):
         away = centroids[:, :2] - centre
         distance, angle = np.linalg.norm(away, axis=1), np.arctan2(-away[:, 0], -away[:, 1])
-        on = own & (np.abs(distance / radius - 1.0) < _MISFIT)
+        on = half & (np.abs(distance / radius - 1.0) < _MISFIT)
         on &= (POSTERIOR[0] < angle) & (angle < POSTERIOR[-1])
         if on.any():
             sides.append(np.average(centroids[on, 2], weights=mesh.areas[on]))

@@ -47,16 +47,16 @@ def joint_directions(mesh: TriangleMesh, other: TriangleMesh | None) -> list[Flo
 
     `other`, the other body of the joint [m], may be in a frame of its own.
     """
-    found: list[FloatArray] = []
+    directions: list[FloatArray] = []
     facing = None if other is None else facing_other(mesh, other)
     main = selected(mesh, label_pieces(mesh)[0] == 0)
     ends = [end / np.linalg.norm(end) for end in _ends(main)]
     # A bone does not bear on the wall of its shaft.
     axes = [axis for axis in _axes(main) if not ends or max(axis @ end for end in ends) > _NEAR_END]
     for direction in (*([] if facing is None else [facing]), *ends, *axes):
-        if all(direction @ known < _SAME for known in found):
-            found.append(direction)
-    return found
+        if all(direction @ known < _SAME for known in directions):
+            directions.append(direction)
+    return directions
 
 
 def facing_other(mesh: TriangleMesh, other: TriangleMesh) -> FloatArray | None:
@@ -64,8 +64,8 @@ def facing_other(mesh: TriangleMesh, other: TriangleMesh) -> FloatArray | None:
 
     None if no part of the body does, as with bodies in frames of their own.
     """
-    found = KDTree(other.centroids).query(mesh.centroids, distance_upper_bound=_NEAR)
-    distance, nearest = np.asarray(found[0]), np.asarray(found[1])
+    neighbours = KDTree(other.centroids).query(mesh.centroids, distance_upper_bound=_NEAR)
+    distance, nearest = np.asarray(neighbours[0]), np.asarray(neighbours[1])
     near = np.isfinite(distance)
     towards = np.zeros_like(mesh.centroids)
     towards[near] = other.centroids[nearest[near]] - mesh.centroids[near]
@@ -91,8 +91,8 @@ def shaft_direction(mesh: TriangleMesh, direction: FloatArray) -> FloatArray:
 
     Without a shaft, this is the given `direction` (3,) [1] towards the joint.
     """
-    found = find_shaft(mesh, direction)
-    return direction if found is None else found
+    shaft = find_shaft(mesh, direction)
+    return direction if shaft is None else shaft
 
 
 def find_shaft(mesh: TriangleMesh, direction: FloatArray) -> FloatArray | None:

@@ -86,32 +86,32 @@ def own_pieces(mesh: TriangleMesh, body: str, near: FloatArray | None = None) ->
         return OwnPieces(mesh)
     parts = [selected(mesh, labels == piece) for piece in range(count)]
     hosts = [_host(parts, piece) for piece in range(count)]
-    rest = [piece for piece in range(count) if hosts[piece] is None]
-    told: dict[int, str] = {}
-    for piece, below in _inner_sheets({k: parts[k] for k in rest if not is_closed(parts[k])}):
-        told[piece] = _below(parts[piece], below)
-    rest = [piece for piece in rest if piece not in told]
-    chosen = _chosen(_bodies(parts, rest, body), near) if len(rest) > 1 else None
+    candidates = [piece for piece in range(count) if hosts[piece] is None]
+    reasons: dict[int, str] = {}
+    for piece, below in _inner_sheets({k: parts[k] for k in candidates if not is_closed(parts[k])}):
+        reasons[piece] = _below(parts[piece], below)
+    candidates = [piece for piece in candidates if piece not in reasons]
+    chosen = _chosen(_bodies(parts, candidates, body), near) if len(candidates) > 1 else None
     if chosen is not None:
-        own = selected(mesh, np.isin(labels, chosen.pieces))
-        for piece in sorted(set(rest) - set(chosen.pieces)):
+        body_mesh = selected(mesh, np.isin(labels, chosen.pieces))
+        for piece in sorted(set(candidates) - set(chosen.pieces)):
             depth = _depth(chosen.bearing, parts[piece])
             if depth is not None and depth > 0.0:
-                told[piece] = _below(parts[piece], depth)
-            elif depth is not None or not _belongs(parts[piece], own, body):
-                told[piece] = _further(parts[piece], own)
-    if not told:
+                reasons[piece] = _below(parts[piece], depth)
+            elif depth is not None or not _belongs(parts[piece], body_mesh, body):
+                reasons[piece] = _further(parts[piece], body_mesh)
+    if not reasons:
         return OwnPieces(mesh)
-    left = [k for k in range(count) if k in told or hosts[k] in told]
-    return OwnPieces(selected(mesh, ~np.isin(labels, left)), tuple(told.values()))
+    dropped = [k for k in range(count) if k in reasons or hosts[k] in reasons]
+    return OwnPieces(selected(mesh, ~np.isin(labels, dropped)), tuple(reasons.values()))
 
 
 def _host(parts: list[TriangleMesh], piece: int) -> int | None:
     """Return the closed or nearly closed piece within which a piece lies, such as a cavity."""
-    some = parts[piece].vertices[:: -(-len(parts[piece].vertices) // _INSIDE)]
+    sample = parts[piece].vertices[:: -(-len(parts[piece].vertices) // _INSIDE)]
     for host, other in enumerate(parts[:piece]):
         if is_nearly_closed(other) and (
-            np.median([abs(_turns_around(other, point)) for point in some]) > 0.5
+            np.median([abs(_turns_around(other, point)) for point in sample]) > 0.5
         ):
             return host
     return None
@@ -122,22 +122,22 @@ def _turns_around(mesh: TriangleMesh, point: FloatArray) -> float:
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces] - point, 1, 0)
     lengths = [np.linalg.norm(corner, axis=1) for corner in (a, b, c)]
     volume = np.einsum("fi,fi->f", a, np.cross(b, c))
-    rest = lengths[0] * lengths[1] * lengths[2]
+    denominator = lengths[0] * lengths[1] * lengths[2]
     for first, second, length in ((a, b, lengths[2]), (b, c, lengths[0]), (c, a, lengths[1])):
-        rest = rest + np.einsum("fi,fi->f", first, second) * length
-    return float(np.arctan2(volume, rest).sum() / (2.0 * np.pi))
+        denominator = denominator + np.einsum("fi,fi->f", first, second) * length
+    return float(np.arctan2(volume, denominator).sum() / (2.0 * np.pi))
 
 
 def _inner_sheets(sheets: dict[int, TriangleMesh]) -> Iterator[tuple[int, float]]:
     """Yield the open pieces that lie below another one, with their depth [m]."""
-    left: set[int] = set()
+    dropped: set[int] = set()
     for first, second in combinations(sheets, 2):
-        if left & {first, second}:
+        if dropped & {first, second}:
             continue
         depth = _depth(sheets[first], sheets[second])
         if depth is not None:
             inner = second if depth > 0.0 else first
-            left.add(inner)
+            dropped.add(inner)
             yield inner, abs(depth)
 
 
@@ -149,11 +149,12 @@ def _depth(first: TriangleMesh, second: TriangleMesh) -> float | None:
     over = _places(first, second)
     under = _places(second, first)
     sheets = [
-        each.overlapping & each.alike & (np.abs(each.height) < _SHEETS) for each in (over, under)
+        places.overlapping & places.alike & (np.abs(places.height) < _SHEETS)
+        for places in (over, under)
     ]
     if any(
-        each.areas[own].sum() < _COVERED * each.areas.sum()
-        for each, own in zip((over, under), sheets, strict=True)
+        places.areas[sheet].sum() < _COVERED * places.areas.sum()
+        for places, sheet in zip((over, under), sheets, strict=True)
     ):
         return None
     height, areas = over.height[sheets[0]], over.areas[sheets[0]]
@@ -187,17 +188,17 @@ class _Places(NamedTuple):
 
 def _places(mesh: TriangleMesh, other: TriangleMesh) -> _Places:
     """Return where some triangles of a mesh lie over another surface [m]."""
-    some = slice(None, None, -(-len(mesh.faces) // _SOME))
+    sample = slice(None, None, -(-len(mesh.faces) // _SOME))
     tree = SurfaceTree(other.vertices[other.faces])
-    foot, nearest = tree.nearest_points(mesh.centroids[some], _CLOSE)
-    away, normals = mesh.centroids[some] - foot, other.normals[nearest]
+    foot, nearest = tree.nearest_points(mesh.centroids[sample], _CLOSE)
+    away, normals = mesh.centroids[sample] - foot, other.normals[nearest]
     height = np.einsum("fi,fi->f", away, normals)
     # Beside the other surface, the nearest point is one of its rim.
     overlapping = np.abs(height) > _UPRIGHT * np.linalg.norm(away, axis=1)
-    cosines = np.einsum("fi,fi->f", mesh.normals[some], normals)
-    towards = np.einsum("fi,fi->f", away, mesh.normals[some]) < 0.0
+    cosines = np.einsum("fi,fi->f", mesh.normals[sample], normals)
+    towards = np.einsum("fi,fi->f", away, mesh.normals[sample]) < 0.0
     opposed = overlapping & (cosines < -_FACES) & (height > 0.0) & towards
-    return _Places(height, overlapping, cosines > _FACES, opposed, mesh.areas[some])
+    return _Places(height, overlapping, cosines > _FACES, opposed, mesh.areas[sample])
 
 
 def _bodies(parts: list[TriangleMesh], pieces: list[int], body: str) -> list[_Body]:
@@ -208,23 +209,23 @@ def _bodies(parts: list[TriangleMesh], pieces: list[int], body: str) -> list[_Bo
         return []
     paired = {piece for pair in pairs for piece in pair}
     singles = [(piece,) for piece in pieces if piece not in paired]
-    found = []
-    for own in (*pairs, *singles):
-        bearing = _bearing(joined([parts[k] for k in own]), body)
+    bodies = []
+    for group in (*pairs, *singles):
+        bearing = _bearing(joined([parts[k] for k in group]), body)
         if bearing is not None:
-            found.append(_Body(own, bearing))
-    return found
+            bodies.append(_Body(group, bearing))
+    return bodies
 
 
 def _chosen(bodies: list[_Body], near: FloatArray | None) -> _Body | None:
     """Return one of several whole bodies: the outer one, that next to a point, or the largest."""
     if not bodies:
         return None
-    areas = [float(each.bearing.areas.sum()) for each in bodies]
-    rivals = [each for each, area in zip(bodies, areas, strict=True) if area > _RIVAL * max(areas)]
-    best = max(rivals, key=lambda each: float(each.bearing.areas.sum()))
+    areas = [float(body.bearing.areas.sum()) for body in bodies]
+    rivals = [body for body, area in zip(bodies, areas, strict=True) if area > _RIVAL * max(areas)]
+    best = max(rivals, key=lambda body: float(body.bearing.areas.sum()))
     if near is not None:
-        best = min(rivals, key=lambda each: float(np.linalg.norm(each.bearing.centroid - near)))
+        best = min(rivals, key=lambda body: float(np.linalg.norm(body.bearing.centroid - near)))
     for other in rivals:
         depth = _depth(best.bearing, other.bearing) if other is not best else None
         if depth is not None and depth < 0.0:
@@ -235,18 +236,18 @@ def _chosen(bodies: list[_Body], near: FloatArray | None) -> _Body | None:
 def _bearing(mesh: TriangleMesh, body: str) -> TriangleMesh | None:
     """Return the bearing surface of a mesh that is a whole body by itself, else None."""
     try:
-        found = FINDERS[body](mesh, None)
-        frame = found.frame or (femoral_frame if body == "femur" else tibial_frame)(found.mesh)
+        bearing = FINDERS[body](mesh, None)
+        frame = bearing.frame or (femoral_frame if body == "femur" else tibial_frame)(bearing.mesh)
     except MeshError:
         return None
-    length, _, width = np.ptp(frame.of(found.mesh.vertices), axis=0)
+    length, _, width = np.ptp(frame.of(bearing.mesh.vertices), axis=0)
     narrow = body == "femur" and width < _TWO_CONDYLES * length
-    return found.mesh if _WIDTHS[0] < width < _WIDTHS[1] and not narrow else None
+    return bearing.mesh if _WIDTHS[0] < width < _WIDTHS[1] and not narrow else None
 
 
 def _plateaus(first: TriangleMesh, second: TriangleMesh) -> bool:
     """Return whether two pieces are flat, level and beside each other."""
-    axes, sizes = zip(*(principal_axes(each) for each in (first, second)), strict=True)
+    axes, sizes = zip(*(principal_axes(piece) for piece in (first, second)), strict=True)
     flat = all(size[0] < _FLAT * size[1] for size in sizes)
     across, gap = _apart(first, second)
     normal = axes[0][0] + np.sign(axes[0][0] @ axes[1][0]) * axes[1][0]
@@ -270,10 +271,10 @@ def _apart(first: TriangleMesh, second: TriangleMesh) -> tuple[FloatArray, bool]
     """
     step = second.centroid - first.centroid
     across = step / np.linalg.norm(step)
-    places = [each.vertices @ across for each in (first, second)]
+    places = [piece.vertices @ across for piece in (first, second)]
     width = max(float(np.ptp(place)) for place in places)
     gap = float(places[1].min() - places[0].max()) / width
-    areas = sorted(float(each.areas.sum()) for each in (first, second))
+    areas = sorted(float(piece.areas.sum()) for piece in (first, second))
     span = float(np.ptp(np.concatenate(places)))
     similar = areas[0] > _PARTNERS * areas[1]
     return across, similar and -_OVERLAP < gap < _GAP and span < _WIDTHS[1]

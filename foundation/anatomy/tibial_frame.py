@@ -108,19 +108,21 @@ def sloped(rotation: FloatArray, slope: float) -> FloatArray:
 
 def shape_of(mesh: TriangleMesh, rotation: FloatArray) -> Shape:
     """Return the shape of a tibia in a frame (3, 3) [1] with rows anterior, superior and right."""
-    own = mesh.centroids @ rotation.T
-    middle = 0.5 * (own[:, 2].min() + own[:, 2].max())
-    across = own[:, 2] - middle
+    centroids = mesh.centroids @ rotation.T
+    middle = 0.5 * (centroids[:, 2].min() + centroids[:, 2].max())
+    across = centroids[:, 2] - middle
     strip = np.abs(across) < _STRIP * np.ptp(across)
-    length = np.ptp(own[:, 0])
+    length = np.ptp(centroids[:, 0])
     _, areas = label_pieces(mesh)
     notch = 0.0
     if strip.any() and areas[0] > _ONE_PIECE * areas.sum():
-        before = own[:, 0].max() - own[strip, 0].max()
-        behind = own[strip, 0].min() - own[:, 0].min()
+        before = centroids[:, 0].max() - centroids[strip, 0].max()
+        behind = centroids[strip, 0].min() - centroids[:, 0].min()
         notch = float((behind - before) / length)
     labels = _labels(mesh, rotation)
-    plateaus = [(own[labels == part], mesh.areas[labels == part]) for part in (MEDIAL, LATERAL)]
+    plateaus = [
+        (centroids[labels == side], mesh.areas[labels == side]) for side in (MEDIAL, LATERAL)
+    ]
     lengths = [float(np.ptp(points[:, 0])) for points, _ in plateaus]
     bends = [_sagittal_curvature(*plateau) for plateau in plateaus]
     hollower = bends[0] * lengths[0] - bends[1] * lengths[1]
@@ -142,12 +144,12 @@ def _sagittal_curvature(points: FloatArray, areas: FloatArray) -> float:
 
 def _labels(mesh: TriangleMesh, rotation: FloatArray) -> NDArray[np.int8]:
     """Return the left (0) or right (1) plateau of each triangle, (F,); without ridge, the half."""
-    own = TriangleMesh(mesh.vertices @ rotation.T, mesh.faces, mesh.name)
+    rotated = TriangleMesh(mesh.vertices @ rotation.T, mesh.faces, mesh.name)
     try:
-        return find_compartments(own)
+        return find_compartments(rotated)
     except MeshError:
-        across = own.vertices[:, 2]
-        return find_compartments(own, 0.5 * float(across.min() + across.max()))
+        across = rotated.vertices[:, 2]
+        return find_compartments(rotated, 0.5 * float(across.min() + across.max()))
 
 
 def _plateau_centres(mesh: TriangleMesh, rotation: FloatArray) -> FloatArray:
@@ -155,21 +157,21 @@ def _plateau_centres(mesh: TriangleMesh, rotation: FloatArray) -> FloatArray:
     labels = _labels(mesh, rotation)
     return np.stack(
         [
-            np.average(mesh.centroids[labels == part], axis=0, weights=mesh.areas[labels == part])
-            for part in (MEDIAL, LATERAL)
+            np.average(mesh.centroids[labels == side], axis=0, weights=mesh.areas[labels == side])
+            for side in (MEDIAL, LATERAL)
         ]
     )
 
 
 def _check_ridge(mesh: TriangleMesh, rotation: FloatArray) -> None:
     """Check that the middle of a tibia is not lower than its plateaus."""
-    own = mesh.centroids @ rotation.T
-    across = np.abs(own[:, 2] - 0.5 * (own[:, 2].min() + own[:, 2].max()))
-    inner = across < 0.5 * _INNER * np.ptp(own[:, 2])
+    centroids = mesh.centroids @ rotation.T
+    across = np.abs(centroids[:, 2] - 0.5 * (centroids[:, 2].min() + centroids[:, 2].max()))
+    inner = across < 0.5 * _INNER * np.ptp(centroids[:, 2])
     if not inner.any():
         return
-    heights = [np.average(own[part, 1], weights=mesh.areas[part]) for part in (inner, ~inner)]
-    if heights[1] - heights[0] > _VALLEY * np.ptp(own[:, 2]):
+    heights = [np.average(centroids[zone, 1], weights=mesh.areas[zone]) for zone in (inner, ~inner)]
+    if heights[1] - heights[0] > _VALLEY * np.ptp(centroids[:, 2]):
         raise MeshError(
             f"{mesh.name}: the middle of the tibia lies {1e3 * (heights[1] - heights[0]):.1f} mm "
             "below its plateaus, expected an eminence; the normals are inverted: flip the normals "

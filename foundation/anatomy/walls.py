@@ -51,10 +51,10 @@ def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> N
 
     A piece is loose below a fifth of the area of the largest one. The part is all by default.
     """
-    kept = np.ones(len(mesh.faces), dtype=np.bool_) if part is None else part.copy()
-    pieces, areas = label_pieces(selected(mesh, kept))
-    kept[kept] = (areas >= _PIECE * areas[0])[pieces]
-    return kept
+    large = np.ones(len(mesh.faces), dtype=np.bool_) if part is None else part.copy()
+    pieces, areas = label_pieces(selected(mesh, large))
+    large[large] = (areas >= _PIECE * areas[0])[pieces]
+    return large
 
 
 def outer_walls(mesh: TriangleMesh) -> TriangleMesh:
@@ -74,9 +74,9 @@ def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.b
     if not opposite.any():
         return float("inf")
     # Some triangles suffice for a median; a search beyond the limit of a shell would take long.
-    some = wall.centroids[:: -(-len(wall.faces) // _SOME)]
+    sample = wall.centroids[:: -(-len(wall.faces) // _SOME)]
     tree = KDTree(mesh.centroids[opposite])
-    return float(np.median(tree.query(some, distance_upper_bound=2.0 * SHELL_THICKNESS)[0]))
+    return float(np.median(tree.query(sample, distance_upper_bound=2.0 * SHELL_THICKNESS)[0]))
 
 
 def shell_thickness(mesh: TriangleMesh) -> float | None:
@@ -107,8 +107,8 @@ def outer_wall_of_shell(
     turns = np.arccos(np.clip(cosines, -1.0, 1.0)) + 1e-6
     graph = coo_array((turns, (first, second)), shape=2 * (len(mesh.faces),)).tocsr()
     to_outer, to_inner = (
-        dijkstra(graph, directed=False, indices=np.flatnonzero(own), min_only=True)
-        for own in (seeds, inner)
+        dijkstra(graph, directed=False, indices=np.flatnonzero(sources), min_only=True)
+        for sources in (seeds, inner)
     )
     return seeds | (~inner & (to_outer < _TURN) & (to_outer < _NEARER * to_inner))
 

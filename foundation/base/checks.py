@@ -35,8 +35,8 @@ def check_array(
         raise InputError(f"{name}: expected numbers, found {value!r}") from error
     if shape is not None:
         fits = array.ndim == len(shape) and all(
-            wanted is None or wanted == found
-            for wanted, found in zip(shape, array.shape, strict=True)
+            wanted is None or wanted == length
+            for wanted, length in zip(shape, array.shape, strict=True)
         )
         if not fits:
             wanted_text = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"

@@ -52,23 +52,23 @@ def compartment_index(compartment: str, names: tuple[str, ...] = COMPARTMENTS) -
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the checked names of compartments: unique identifiers that are no other names."""
-    found = (names,) if isinstance(names, str) else tuple(names)
+    entries = (names,) if isinstance(names, str) else tuple(names)
     wrong = [
         name
-        for name in found
+        for name in entries
         if not _NAME.fullmatch(str(name))
         or name in _TAKEN
         or name in ContactLoads.__dataclass_fields__
         or hasattr(ContactLoads, name)
     ]
-    if not found or wrong or len(set(found)) < len(found):
+    if not entries or wrong or len(set(entries)) < len(entries):
         raise InputError(
             "{name}: expected one or more distinct names of letters, digits and underscores, "
-            f'except "total" and the quantities of the loads, found {list(found)}; for example '
+            f'except "total" and the quantities of the loads, found {list(entries)}; for example '
             '["patellofemoral"]',
             "compartment_names",
         )
-    return found
+    return entries
 
 
 class _Quantities:
@@ -226,8 +226,8 @@ class ContactLoads(_Quantities):
             )
         values = check_array("loads", self.values, (*shape[:-1], 12), allow_nan=True)
         derivatives = tuple(
-            frozen(check_array("derivatives", each, (*shape[:-1], *[6] * order)))
-            for order, each in enumerate(self.derivatives, 2)
+            frozen(check_array("derivatives", derivative, (*shape[:-1], *[6] * order)))
+            for order, derivative in enumerate(self.derivatives, 2)
         )
         self.__dict__.update(values=frozen(values), compartments=names, derivatives=derivatives)
 
@@ -278,24 +278,26 @@ class ContactLoads(_Quantities):
 
     def __getitem__(self, name: str) -> CompartmentLoads:
         """Return the loads of a compartment by name; raise `InputError` for another name."""
-        part: CompartmentLoads = getattr(
+        loads: CompartmentLoads = getattr(
             self, check_in("compartment", name, (*self.compartments, "total"))
         )
-        return part
+        return loads
 
     def __getattr__(self, name: str) -> Any:
         known = self.__dict__
         if name == "flags" and "_flags" in known:
-            found = known["_flags"]()
+            value = known["_flags"]()
         elif name in known.get("compartments", ()):
             k = self.compartments.index(name)
-            slopes: list[Any] = [each.take(k, -2 - n) for n, each in enumerate(self.derivatives, 1)]
+            slopes: list[Any] = [
+                derivative.take(k, -2 - n) for n, derivative in enumerate(self.derivatives, 1)
+            ]
             variables = None if self.variables is None else self.variables[..., k, :]
-            found = CompartmentLoads.trusted(self.values[..., k, :], tuple(slopes), variables)
+            value = CompartmentLoads.trusted(self.values[..., k, :], tuple(slopes), variables)
         else:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        known[name] = found
-        return found
+        known[name] = value
+        return value
 
     @cached_property
     def array(self) -> FloatArray:
@@ -312,7 +314,9 @@ class ContactLoads(_Quantities):
     @cached_property
     def total(self) -> CompartmentLoads:
         """Loads of the whole knee."""
-        slopes: list[Any] = [each.sum(axis=-2 - n) for n, each in enumerate(self.derivatives, 1)]
+        slopes: list[Any] = [
+            derivative.sum(axis=-2 - n) for n, derivative in enumerate(self.derivatives, 1)
+        ]
         return CompartmentLoads.trusted(self.array, tuple(slopes))
 
     @cached_property
@@ -330,10 +334,10 @@ class ContactLoads(_Quantities):
         import pandas as pd
 
         flags = [self.flags] if self.values.ndim == 2 else self.flags
-        table = {"flagged": np.array([float(bool(each)) for each in flags])}
-        for part in (*self.compartments, "total"):
-            rows = np.atleast_2d(self[part].array)
-            table |= {f"{part}_{name}": rows[:, k] for k, name in enumerate(LOAD_COLUMNS)}
+        table = {"flagged": np.array([float(bool(pose_flags)) for pose_flags in flags])}
+        for compartment in (*self.compartments, "total"):
+            rows = np.atleast_2d(self[compartment].array)
+            table |= {f"{compartment}_{name}": rows[:, k] for k, name in enumerate(LOAD_COLUMNS)}
         return pd.DataFrame(table)
 
 

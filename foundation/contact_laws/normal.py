@@ -138,7 +138,7 @@ def _checked(
     except ValueError as error:
         raise InputError(
             f"indentation, rate, impact_rate: expected shapes that broadcast, found "
-            f"{', '.join(str(each.shape) for each in arguments)}"
+            f"{', '.join(str(argument.shape) for argument in arguments)}"
         ) from error
     return same[0], same[1], None if start is None else same[2]
 

@@ -38,9 +38,9 @@ def compiler() -> list[str]:
     """Return the command of a C compiler: `CC`, one on the path, or that of `ziglang`."""
     if os.environ.get("CC"):
         return os.environ["CC"].split()
-    found = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if found:
-        return [found]
+    path = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if path:
+        return [path]
     if importlib.util.find_spec("ziglang"):
         return [*ZIGLANG]
     raise OSError(
@@ -53,10 +53,10 @@ def options(compiler: list[str], build: str) -> list[str]:
     """Return the options of a compiler for a build."""
     processor = BUILDS[build]
     if "ziglang" in compiler:  # which otherwise compiles for this processor
-        own = [f"-mcpu={processor.replace('-', '_') or 'baseline'}", "-s"]
+        machine = [f"-mcpu={processor.replace('-', '_') or 'baseline'}", "-s"]
     else:
-        own = [f"-march={processor}"] if processor else []
-    return [*OPTIONS, *own, *INCLUDES]
+        machine = [f"-march={processor}"] if processor else []
+    return [*OPTIONS, *machine, *INCLUDES]
 
 
 def library(build: str, folder: Path = FOLDER) -> Path:
@@ -77,13 +77,13 @@ def build(folder: Path = FOLDER) -> None:
 def compiled(compiler: list[str], made: dict[str, Path]) -> None:
     """Compile each build of the library to its path."""
     for name, path in made.items():
-        part = path.with_suffix(f".{os.getpid()}")  # another process may build or load it too
+        temporary = path.with_suffix(f".{os.getpid()}")  # another process may build or load it too
         command = [*compiler, *options(compiler, name), str(FOLDER / "core.c")]
-        command += ["-o", str(part), "-lm"]
+        command += ["-o", str(temporary), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise OSError(f"{' '.join(command)}: failed: {done.stderr.strip()[-2000:]}")
-        part.replace(path)
+        temporary.replace(path)
 
 
 #: What pages compute with, and its build for WebAssembly.
@@ -102,7 +102,7 @@ def page_digest() -> bytes:
         name = waiting.pop()
         if name not in known:
             known[name] = next(
-                each / name for each in FOLDERS if (each / name).exists()
+                folder / name for folder in FOLDERS if (folder / name).exists()
             ).read_bytes()
             waiting += re.findall(r'#include "(.+)"', known[name].decode("ascii"))
     return hashlib.sha256(b"".join(known[name] for name in sorted(known))).hexdigest().encode()
@@ -110,22 +110,22 @@ def page_digest() -> bytes:
 
 def build_page(path: Path = PAGE_LIBRARY) -> None:
     """Compile the library for pages by `ziglang`, or raise `OSError`."""
-    part = path.with_suffix(".part")
-    options = [each for each in OPTIONS if each not in ("-fPIC", "-shared")]
-    command = [*ZIGLANG, *_TO_PAGE, *options, *INCLUDES, str(PAGE), "-o", str(part), "-lm"]
+    temporary = path.with_suffix(".part")
+    options = [option for option in OPTIONS if option not in ("-fPIC", "-shared")]
+    command = [*ZIGLANG, *_TO_PAGE, *options, *INCLUDES, str(PAGE), "-o", str(temporary), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"{' '.join(command)}: failed: {done.stderr.strip()[-2000:]}")
     # A custom section, which WebAssembly ignores, ends with the digest of the sources.
     name, digest = b"\x07sources", page_digest()
     section = b"\x00" + bytes([len(name) + len(digest)]) + name + digest
-    path.write_bytes(gzip.compress(part.read_bytes() + section, 9, mtime=0))
-    part.unlink()
+    path.write_bytes(gzip.compress(temporary.read_bytes() + section, 9, mtime=0))
+    temporary.unlink()
 
 
 def build_if_stale() -> None:
     """Compile the library if a build is missing or older than a source."""
-    sources = [Path(__file__), *(path for each in FOLDERS for path in each.glob("*.[ch]"))]
+    sources = [Path(__file__), *(path for folder in FOLDERS for path in folder.glob("*.[ch]"))]
     newest = max(path.stat().st_mtime for path in sources)
     made = [library(name) for name in builds()]
     if any(not path.exists() or path.stat().st_mtime < newest for path in made):

@@ -70,6 +70,6 @@ class Image:
             return kind(*content.tolist()) if several else self.array(content)
         if isinstance(content, Sequence):
             if several:
-                return kind(*[self.struct(each) for each in content])
-            return self._placed(b"".join(bytes(self._value(each)) for each in content))
+                return kind(*[self.struct(item) for item in content])
+            return self._placed(b"".join(bytes(self._value(item)) for item in content))
         return content

@@ -24,11 +24,11 @@ def cholesky(matrix: FloatArray) -> FloatArray:
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> FloatArray:
     """Return the solution (n,) or (n, k) of L X = B, or L^T X = B, with L (n, n) [any unit]."""
-    found, size = np.array(right, order="F"), len(factor)
+    solution, size = np.array(right, order="F"), len(factor)
     letters = b"L", b"T" if transposed else b"N", b"N"
-    if info := _call("dtrtrs", *letters, size, found[:1].size, factor, size, found, size):
+    if info := _call("dtrtrs", *letters, size, solution[:1].size, factor, size, solution, size):
         raise LinAlgError(f"element {info} of the diagonal of the factor is 0")
-    return found
+    return solution
 
 
 def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:
@@ -38,9 +38,9 @@ def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:
 
 def inverse_of_factored(factor: FloatArray) -> FloatArray:
     """Return the lower triangle (n, n) of the inverse of L L^T of a factor L (n, n) [any unit]."""
-    found, size = np.array(factor, order="F"), len(factor)
-    _call("dpotri", b"L", size, found, size)
-    return found
+    inverse, size = np.array(factor, order="F"), len(factor)
+    _call("dpotri", b"L", size, inverse, size)
+    return inverse
 
 
 def _call(name: str, *arguments: bytes | int | FloatArray) -> int:

@@ -49,15 +49,15 @@ MOST_LOAD, LEAST_FALL, TOLERANCE = (
 
 def structs(pointer_type: Any) -> dict[str, Any]:
     """Return the structs of the headers by name, with addresses of a type for pointers."""
-    found: dict[str, Any] = dict(_NUMBERS)
+    types: dict[str, Any] = dict(_NUMBERS)
     for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", _PLAIN, flags=re.DOTALL):
         fields = []
         for line in filter(None, map(str.strip, body.split(";"))):
             kind, pointer, field, count = _parts(line)
-            own = pointer_type if pointer or found[kind] is ctypes.c_void_p else found[kind]
-            fields.append((field, own * int(count) if count else own))
-        found[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
-    return found
+            field_type = pointer_type if pointer or types[kind] is ctypes.c_void_p else types[kind]
+            fields.append((field, field_type * int(count) if count else field_type))
+        types[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+    return types
 
 
 def _parts(line: str) -> tuple[str, str, str, str]:
@@ -78,21 +78,21 @@ def open_library(build: str | None = None) -> Any:
             f"library: expected {plain.name} among the packages, found none; run `make install`, "
             "or `python foundation/core/building.py`"
         )
-    found: Any = ctypes.CDLL(str(plain))
-    able = building.builds()[: found.knee_level() + 1]
+    library: Any = ctypes.CDLL(str(plain))
+    able = building.builds()[: library.knee_level() + 1]
     build = build or os.environ.get("KNEE_BUILD") or able[-1]
     if build not in able:
         raise InputError(f"KNEE_BUILD: expected one of {able} for this processor, found {build!r}")
     if build != "plain":
-        found = ctypes.CDLL(str(building.library(build)))
+        library = ctypes.CDLL(str(building.library(build)))
     for result, name, arguments in _FUNCTION.findall(_PLAIN):
-        function = getattr(found, name)
+        function = getattr(library, name)
         function.restype = _RESULTS[result]
-        kinds = (each.split() for each in arguments.split(","))
+        kinds = (argument.split() for argument in arguments.split(","))
         function.argtypes = [
             ctypes.c_void_p if "*" in "".join(kind) else _RESULTS[kind[0]] for kind in kinds
         ]
-    return found
+    return library
 
 
 CORE = open_library()
@@ -160,8 +160,8 @@ class Struct:
         if isinstance(value, Sequence):
             self._kept.append(value)
             if several:
-                return kind(*[each.address for each in value])
-            row = (type(value[0].value) * len(value))(*[each.value for each in value])
+                return kind(*[item.address for item in value])
+            row = (type(value[0].value) * len(value))(*[item.value for item in value])
             self._kept.append(row)
             return ctypes.addressof(row)
         return value

@@ -38,8 +38,8 @@ class LayerArrays:
     @property
     def moduli(self) -> FloatArray:
         """Modulus of the last layer (S,) [Pa], of laws that depend on its strain alone."""
-        own = self.coefficients[-1]
-        return own if self.kinds[-1] == LOGARITHMIC else own * self.thicknesses[-1]
+        factors = self.coefficients[-1]
+        return factors if self.kinds[-1] == LOGARITHMIC else factors * self.thicknesses[-1]
 
     def record(self, **fields: Any) -> Record:
         """Return the struct `law` of these layers and other fields."""
@@ -113,13 +113,13 @@ class SpringLaw(ABC):
         layers = self.layers(len(depths))
         deepest = int(np.argmax(depths)) if len(depths) else 0
         largest = depths.max(initial=0.0) if patch_indentation is None else patch_indentation
-        found, own = np.empty(len(depths)), layers.record()
+        pressures, record = np.empty(len(depths)), layers.record()
         if len(depths):
             CORE.law_pressures(
-                own.address, len(depths), address(depths), deepest, largest,
-                address(found), 0,
+                record.address, len(depths), address(depths), deepest, largest,
+                address(pressures), 0,
             )  # fmt: skip
-        return found
+        return pressures
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,23 +115,23 @@ def corner_values(mesh: TriangleMesh, values: ArrayLike, *, curved: bool) -> Flo
     """Return values at corners, (F, 3) [any unit], from one per triangle or vertex."""
     # On curved surfaces, corners at a vertex share the mean over its triangles by area, so that
     # loads are continuous in the pose; otherwise corners of a triangle share one value.
-    given, faces = check_array("femur_excess", values, (None,)), mesh.faces
-    if len(given) not in (len(faces), len(mesh.vertices)):
+    excess, faces = check_array("femur_excess", values, (None,)), mesh.faces
+    if len(excess) not in (len(faces), len(mesh.vertices)):
         raise InputError(
             f"femur_excess: expected one per femoral triangle ({len(faces)}) or vertex "
-            f"({len(mesh.vertices)}), found {len(given)}"
+            f"({len(mesh.vertices)}), found {len(excess)}"
         )
-    by_facet = len(given) == len(faces)
+    by_facet = len(excess) == len(faces)
     if not curved:
-        own = given if by_facet else given[faces].mean(axis=1)
-        return np.repeat(own[:, None], 3, axis=1)
+        per_facet = excess if by_facet else excess[faces].mean(axis=1)
+        return np.repeat(per_facet[:, None], 3, axis=1)
     if by_facet:
         count, places = len(mesh.vertices), faces.ravel()
         areas = np.repeat(mesh.areas, 3)
         total = np.bincount(places, weights=areas, minlength=count)
-        weighted = np.bincount(places, weights=areas * np.repeat(given, 3), minlength=count)
-        given = weighted / np.where(total > 0.0, total, 1.0)
-    return given[faces]
+        weighted = np.bincount(places, weights=areas * np.repeat(excess, 3), minlength=count)
+        excess = weighted / np.where(total > 0.0, total, 1.0)
+    return excess[faces]
 
 
 #: Shapes of both surfaces between their vertices.
@@ -304,8 +304,8 @@ class ElasticFoundation(SurfaceContact):
             raise InputError(
                 f"law: expected a law of one layer, found {type(self.law).__name__}; use with_law"
             )
-        given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
-        changes = {name: value for name, value in given.items() if value is not None}
+        constants = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
+        changes = {name: value for name, value in constants.items() if value is not None}
         return self.with_law(replace(self.law, **changes))
 
     def loads_in_motion(self, pose: Pose, rates: ArrayLike) -> ContactLoads:
@@ -362,12 +362,13 @@ class ElasticFoundation(SurfaceContact):
             return (Flag(FlagKind.THROUGH_WALL, name, values),)
         if not is_lone(loads[PEAK_PRESSURE], loads[MEAN_PRESSURE]):
             return ()
-        alone, middles = replace(self._springs, coupling=None), np.zeros((2, len(self.tibia.faces)))
-        alone.evaluate(pose, self._chosen([side]), field=middles)
-        lengths = middles[0]
-        deepest = int(np.argmax(lengths))
+        uncoupled = replace(self._springs, coupling=None)
+        field = np.zeros((2, len(self.tibia.faces)))
+        uncoupled.evaluate(pose, self._chosen([side]), field=field)
+        indentations = field[0]
+        deepest = int(np.argmax(indentations))
         place = self.tibia.centroids[self._bed.triangle[deepest]]
-        return steep_side(name, self._femur_tree, pose, place, float(lengths[deepest]))
+        return steep_side(name, self._femur_tree, pose, place, float(indentations[deepest]))
 
     @cached_property
     def _wall(self) -> float:

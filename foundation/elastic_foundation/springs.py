@@ -151,25 +151,25 @@ class Springs:
         if self.coupling is not None:
             chosen = chosen.copy()
             for side in map(int, np.flatnonzero(chosen)):
-                own = None if field is None else np.zeros_like(field)
+                side_field = None if field is None else np.zeros_like(field)
                 solved = CORE.coupled_contact(
                     *shared, self.coupling.address, *place, side, self.reach, self.conservative,
                     address(sums[side]), address(slopes[side]) if jacobian else 0,
-                    0 if own is None else address(own), scratch,
+                    0 if side_field is None else address(side_field), scratch,
                 )  # fmt: skip
                 chosen[side] = not _resolved(sums[side], solved)
-                if own is not None and field is not None and not chosen[side]:
-                    field += own
+                if side_field is not None and field is not None and not chosen[side]:
+                    field += side_field
             if not chosen.any():
                 return sums, slopes
-        kept, by_twist = sums[~chosen], slopes[~chosen]
+        saved, by_twist = sums[~chosen], slopes[~chosen]
         CORE.spring_contact(
             *shared, self.law.address, moving.address, *place, address(chosen), self.reach,
             self.conservative, energy or self.coupling is not None, address(sums),
             address(slopes) if jacobian else 0, 0 if field is None else address(field), scratch,
         )  # fmt: skip
         if self.coupling is not None:
-            sums[~chosen], slopes[~chosen] = kept, by_twist
+            sums[~chosen], slopes[~chosen] = saved, by_twist
         return sums, slopes
 
 
@@ -200,7 +200,7 @@ def coupling_of(law: SpringLaw, thicknesses: FloatArray) -> Record | None:
     laws = coupled_laws(law)
     if not laws:
         return None
-    tables = np.stack([deficit_table(each.poissons_ratio) for each in laws])
+    tables = np.stack([deficit_table(layer.poissons_ratio) for layer in laws])
     return Record(
         "coupling",
         layers=len(laws),
@@ -208,9 +208,9 @@ def coupling_of(law: SpringLaw, thicknesses: FloatArray) -> Record | None:
         pieces=tables.shape[1],
         tables=tables,
         per_step=PER_STEP,
-        strengths=np.array([strength(each.modulus, each.poissons_ratio) for each in laws]),
-        ratios=np.array([each.poissons_ratio for each in laws]),
-        thicknesses=np.array([[each.thickness_factor] for each in laws]) * thicknesses,
+        strengths=np.array([strength(layer.modulus, layer.poissons_ratio) for layer in laws]),
+        ratios=np.array([layer.poissons_ratio for layer in laws]),
+        thicknesses=np.array([[layer.thickness_factor] for layer in laws]) * thicknesses,
         scale=float(_PATCH_WIDTH) / laws[0].nodes_across,
         count_places=len(_PLACES),
         places=np.array(_PLACES),
@@ -231,7 +231,7 @@ _SAID = 1.1
 def soft_layers(law: SpringLaw, thicknesses: FloatArray) -> tuple[tuple[LayerLaw, float], ...]:
     """Return nearly incompressible layers and mean thicknesses [m], of thicknesses (L, F) [m]."""
     laws = single_laws(law)
-    ratios = [each.poissons_ratio for each in laws if not isinstance(each, CoupledLaw)]
+    ratios = [layer.poissons_ratio for layer in laws if not isinstance(layer, CoupledLaw)]
     if max(ratios, default=0.0) <= NEARLY_INCOMPRESSIBLE:
         return ()
     return tuple(zip(laws, thicknesses.mean(axis=1).tolist(), strict=True))

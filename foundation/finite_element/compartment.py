@@ -97,8 +97,8 @@ class PatchState(NamedTuple):
         """Nearest femoral nodes of the points of contact beyond these nodes, (k, 4)."""
         if self.contact is None or self.femoral is None:
             return np.zeros((0, 4), dtype=np.int64)
-        at, active = self.femoral.at, self.contact.active
-        return at.cells[active[at.outside[active]]]
+        points, active = self.femoral.at, self.contact.active
+        return points.cells[active[points.outside[active]]]
 
     @property
     def forces(self) -> FloatArray:
@@ -126,24 +126,24 @@ class PatchState(NamedTuple):
     @property
     def pressures(self) -> FloatArray:
         """Pressure at all candidates, (C,) [Pa]; 0 out of contact."""
-        found = np.zeros(len(self.layer.candidates))
-        found[self.active] = self.layer.pressures(self.active, self.forces)
-        return found
+        pressures = np.zeros(len(self.layer.candidates))
+        pressures[self.active] = self.layer.pressures(self.active, self.forces)
+        return pressures
 
     @property
     def overlaps(self) -> FloatArray:
         """Overlap at all candidates, in contact or not, (C,) [m]; 0 where they are apart."""
-        found = np.zeros(len(self.layer.candidates))
-        found[self.near.nodes] = np.maximum(self.near.overlaps, 0.0)
-        return found
+        overlaps = np.zeros(len(self.layer.candidates))
+        overlaps[self.near.nodes] = np.maximum(self.near.overlaps, 0.0)
+        return overlaps
 
     @property
     def overlaps_in_contact(self) -> FloatArray:
         """Overlap at all candidates, (C,) [m]; 0 out of contact."""
-        found = np.zeros(len(self.layer.candidates))
+        overlaps = np.zeros(len(self.layer.candidates))
         if self.contact is not None:
-            found[self.active] = self.near.overlaps[self.contact.active]
-        return found
+            overlaps[self.active] = self.near.overlaps[self.contact.active]
+        return overlaps
 
 
 def measured_patch(
@@ -156,12 +156,12 @@ def measured_patch(
 ) -> list[float]:
     """Return area [m²], edge [m], peak pressure [Pa], sharpness [1] of points (C, 3) [m]."""
     (level, weight), ring = np.zeros((2, len(points))), np.empty(4 * len(points), np.intc)
-    nodes, found = integers(active), np.empty(4)
+    nodes, measures = integers(active), np.empty(4)
     CORE.measure_patch(
         *addresses(neighbours, quads, quads_at, points), len(nodes), *addresses(nodes, squares),
-        0.5, 0, *addresses(level, weight, ring, found),
+        0.5, 0, *addresses(level, weight, ring, measures),
     )  # fmt: skip
-    return list(found)
+    return list(measures)
 
 
 class CompartmentContact:
@@ -219,22 +219,22 @@ class CompartmentContact:
         nodes, facets = np.empty((2, count), np.intc)
         (overlaps, weights), places = np.empty((2, count)), np.empty((count, 2))
         gradients, directions, slopes = np.empty((3, count, 6))
-        found = CORE.find_overlaps(
+        hits = CORE.find_overlaps(
             femur.address, bed.address, address(rotation), address(translation), self._reach,
             -MARGIN,
             *addresses(nodes, overlaps, gradients, directions, weights, slopes, facets, places),
             SCRATCH.of(self._size),
         )  # fmt: skip
-        nodes, pairs = nodes[:found], np.empty((found, 2, 2), np.intc)
-        parts, place = np.empty((found, 2)), np.full(count, -1, np.intc)
-        raised, (by_twist, along) = np.empty(found), np.empty((2, found, 6))
+        nodes, pairs = nodes[:hits], np.empty((hits, 2, 2), np.intc)
+        parts, place = np.empty((hits, 2)), np.full(count, -1, np.intc)
+        raised, (by_twist, along) = np.empty(hits), np.empty((2, hits, 6))
         CORE.raise_overlaps(
-            address(self.layer.regular_neighbours), found, address(nodes), -MARGIN,
+            address(self.layer.regular_neighbours), hits, address(nodes), -MARGIN,
             *addresses(overlaps, gradients, directions, weights, slopes, place, pairs, parts),
             *addresses(raised, by_twist, along),
         )  # fmt: skip
-        exits = Exits(overlaps[:found], gradients[:found], facets[:found], places[:found])
-        across = directions[:found, :3]
+        exits = Exits(overlaps[:hits], gradients[:hits], facets[:hits], places[:hits])
+        across = directions[:hits, :3]
         return Overlap(nodes, raised, by_twist, along, across, pairs, parts, exits)
 
     def _add_turns(
@@ -263,13 +263,13 @@ class CompartmentContact:
         femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
-            part = np.zeros((len(rows), len(columns)))
+            matrix = np.zeros((len(rows), len(columns)))
             # Of a symmetric block, the factor reads the lower triangle alone.
             lower = rows is columns
-            add_block(compliance, near.nodes[rows], near.nodes[columns], part, lower=lower)
+            add_block(compliance, near.nodes[rows], near.nodes[columns], matrix, lower=lower)
             if femoral is not None:
-                femoral.add_block(rows, columns, part)
-            return part
+                femoral.add_block(rows, columns, matrix)
+            return matrix
 
         try:
             return solve_contact(block, near.overlaps), femoral

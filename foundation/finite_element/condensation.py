@@ -78,8 +78,8 @@ def shape_slopes(points: FloatArray) -> FloatArray:
     factors = 1.0 + points[:, None] * CORNERS
     slopes = np.empty((len(points), 8, 3))
     for axis in range(3):
-        others = [k for k in range(3) if k != axis]
-        slopes[:, :, axis] = 0.125 * CORNERS[:, axis] * factors[:, :, others].prod(axis=2)
+        other_axes = [k for k in range(3) if k != axis]
+        slopes[:, :, axis] = 0.125 * CORNERS[:, axis] * factors[:, :, other_axes].prod(axis=2)
     return slopes
 
 
@@ -151,12 +151,12 @@ def compliance(body: ElasticBody) -> FloatArray:
         del matrix
         inverse = lapack.solve_lower(factor, np.eye(len(factor)))
         # The product of a matrix and its transpose is symmetric to the last bit.
-        found = inverse.T @ inverse
+        condensed = inverse.T @ inverse
     size = body.youngs_modulus * float(np.ptp(body.nodes, axis=0).max())
     # NaN counts as loose.
-    if not ((found.diagonal() > 0.0) & (size * found.diagonal() < _LOOSE)).all():
+    if not ((condensed.diagonal() > 0.0) & (size * condensed.diagonal() < _LOOSE)).all():
         raise _singular()
-    return found
+    return condensed
 
 
 def _frames(body: ElasticBody) -> FloatArray:
@@ -205,17 +205,17 @@ class _Substructures:
 
     def _halves(self, elements: IntArray) -> tuple[IntArray, IntArray]:
         """Return the elements on either side of the median plane across their longest extent."""
-        at = self.centroids[elements]
-        axis = int(np.ptp(at, axis=0).argmax())
-        order = elements[np.argsort(at[:, axis], kind="stable")]
+        centroids = self.centroids[elements]
+        axis = int(np.ptp(centroids, axis=0).argmax())
+        order = elements[np.argsort(centroids[:, axis], kind="stable")]
         middle = len(order) // 2
         return order[:middle], order[middle:]
 
     def _assembled(self, elements: IntArray) -> tuple[FloatArray, IntArray]:
         nodes = self.body.hexahedra[elements]
-        own = (3 * nodes[:, :, None] + np.arange(3)).reshape(-1, 24)
-        unknowns, place = np.unique(own, return_inverse=True)
-        place = place.reshape(own.shape)
+        element_unknowns = (3 * nodes[:, :, None] + np.arange(3)).reshape(-1, 24)
+        unknowns, place = np.unique(element_unknowns, return_inverse=True)
+        place = place.reshape(element_unknowns.shape)
         size = len(unknowns)
         blocks = _element_stiffness(self.body, elements, self.frames)
         flat = (place[:, :, None] * size + place[:, None]).ravel()
@@ -232,15 +232,15 @@ class _Substructures:
         count = np.bincount(nodes, minlength=len(self.body.nodes))
         complete = (count == self.elements_at)[unknowns // 3]
         inner = complete & ~self.kept[unknowns]
-        own, rest = unknowns[inner], unknowns[~inner]
+        own, boundary = unknowns[inner], unknowns[~inner]
         eliminated = _sum(parts, own, own)
-        coupling, remaining = _sum(parts, own, rest), _sum(parts, rest, rest)
+        coupling, remaining = _sum(parts, own, boundary), _sum(parts, boundary, boundary)
         parts.clear()
         if len(own):
             factor = _factor(eliminated)
             solved = lapack.solve_lower(factor, coupling)
             remaining -= solved.T @ solved
-        return remaining, rest
+        return remaining, boundary
 
 
 def _sum(parts: list[tuple[FloatArray, IntArray]], rows: IntArray, columns: IntArray) -> FloatArray:
@@ -248,8 +248,8 @@ def _sum(parts: list[tuple[FloatArray, IntArray]], rows: IntArray, columns: IntA
     total = np.zeros((len(rows), len(columns)))
     for matrix, unknowns in parts:
         at_rows, own_rows = np.intersect1d(rows, unknowns, True, return_indices=True)[1:]
-        at, own = np.intersect1d(columns, unknowns, True, return_indices=True)[1:]
-        total[np.ix_(at_rows, at)] += matrix[np.ix_(own_rows, own)]
+        at_columns, own_columns = np.intersect1d(columns, unknowns, True, return_indices=True)[1:]
+        total[np.ix_(at_rows, at_columns)] += matrix[np.ix_(own_rows, own_columns)]
     return total
 
 

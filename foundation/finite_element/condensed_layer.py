@@ -102,14 +102,14 @@ class MeshedLayer:
     @cached_property
     def neighbours(self) -> NDArray[np.intc]:
         """Candidates along and against the grid lines of each, (C, 2, 2) [1], or -1."""
-        found = self.mesh.grid.neighbours[self.candidates]
-        return integers(np.where(found >= 0, self.number[found], -1))
+        nodes = self.mesh.grid.neighbours[self.candidates]
+        return integers(np.where(nodes >= 0, self.number[nodes], -1))
 
     @cached_property
     def regular_neighbours(self) -> NDArray[np.intc]:
         """Neighbours (C, 2, 2) [1] that are not on the rim, where distances are unequal."""
-        found = self.neighbours
-        return integers(np.where((found >= 0) & self.at_rim[found], -1, found))
+        neighbours = self.neighbours
+        return integers(np.where((neighbours >= 0) & self.at_rim[neighbours], -1, neighbours))
 
     @cached_property
     def quads(self) -> NDArray[np.intc]:
@@ -120,10 +120,10 @@ class MeshedLayer:
     @cached_property
     def quads_at(self) -> NDArray[np.intc]:
         """Quadrilaterals around each candidate, (C, 4) [1], -1 for none."""
-        found = np.full((len(self.candidates), 4), -1, dtype=np.intc)
+        quads = np.full((len(self.candidates), 4), -1, dtype=np.intc)
         for k in range(4):
-            found[self.quads[:, k], k] = np.arange(len(self.quads))
-        return found
+            quads[self.quads[:, k], k] = np.arange(len(self.quads))
+        return quads
 
     @cached_property
     def areas(self) -> FloatArray:
@@ -132,12 +132,12 @@ class MeshedLayer:
 
     def pressures(self, active: IntArray, forces: FloatArray) -> FloatArray:
         """Return pressures (A,) [Pa] of nodal forces (A,) [N] at the active candidates (A,)."""
-        found = forces / self.areas[active]
+        pressures = forces / self.areas[active]
         for k in np.flatnonzero(self.areas[active] < _SLIVER * self.spacing**2):
             # A sliver bears the force of the surface beside it: the mean with its neighbours.
             around = [n for n in (active[k], *self.neighbours[active[k]].flat) if n >= 0]
-            found[k] = forces[np.isin(active, around)].sum() / self.areas[around].sum()
-        return found
+            pressures[k] = forces[np.isin(active, around)].sum() / self.areas[around].sum()
+        return pressures
 
     @cached_property
     def at_rim(self) -> NDArray[np.bool_]:
@@ -234,23 +234,23 @@ class ComplianceStore:
             if path is None:
                 self._kept[digest] = self._condensed(body(), change)
             else:
-                found = _read(path, count)
-                if found is None:
+                matrix = _read(path, count)
+                if matrix is None:
                     _write(path, self._condensed(body(), change))
-                    found = _read(path, count)
-                if found is None:
+                    matrix = _read(path, count)
+                if matrix is None:
                     raise InputError(
                         f"{path}: expected the compliance that was just written, found a file that "
                         "cannot be read; check disk and folder"
                     )
-                self._kept[digest] = found
+                self._kept[digest] = matrix
         return self._kept[digest]
 
     def _condensed(
         self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
     ) -> FloatArray:
-        found = compliance(body)
-        return np.ascontiguousarray(found if change is None else change(found))
+        matrix = compliance(body)
+        return np.ascontiguousarray(matrix if change is None else change(matrix))
 
 
 class Kept(NamedTuple):
@@ -265,26 +265,28 @@ def condense(
     layers: list[Kept], store: ComplianceStore, progress: Callable[[str], None] | None
 ) -> None:
     """Condense the layers that a store does not keep yet, side by side; report to `progress`."""
-    new = [each for each in layers if not store.is_kept(each.digest, len(each.layer.candidates))]
+    new = [
+        entry for entry in layers if not store.is_kept(entry.digest, len(entry.layer.candidates))
+    ]
     if progress is not None and new:
-        unknowns = sum(3 * len(each.layer.mesh.nodes) for each in new)
-        nodes = sum(len(each.layer.candidates) for each in new)
+        unknowns = sum(3 * len(entry.layer.mesh.nodes) for entry in new)
+        nodes = sum(len(entry.layer.candidates) for entry in new)
         progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
     # One thread of BLAS each, so that the bits do not depend on the number of cores.
     with one_thread, ThreadPoolExecutor() as pool:
-        list(pool.map(lambda each: each.get(), layers))
+        list(pool.map(lambda entry: entry.get(), layers))
 
 
 def _read(path: Path, count: int) -> FloatArray | None:
     """Return the array (count, count) of a file, mapped; None where there is no such array."""
     try:
         # A plain array over the mapped file: a memmap is slow to index.
-        found = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError):
         return None
     # The kernels read the array without checks of their indices.
-    whole = found.shape == (count, count) and found.dtype == np.float64
-    return found if whole and found.flags.c_contiguous else None
+    whole = array.shape == (count, count) and array.dtype == np.float64
+    return array if whole and array.flags.c_contiguous else None
 
 
 def _write(path: Path, array: FloatArray) -> None:

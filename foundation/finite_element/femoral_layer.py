@@ -46,12 +46,12 @@ def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
     """Return the compliance (C, C) less that of a flat layer [m/N], smooth over the grid."""
     material = layer.layer
     regular = np.array(compliance, dtype=np.float64)
-    table, own = deficit_table(material.poissons_ratio), own_parts(layer)
+    table, diagonal = deficit_table(material.poissons_ratio), own_parts(layer)
     points, thickness = layer.points, layer.thickness
     CORE.subtract_flat(
         address(table), len(table), PER_STEP,
         strength(material.youngs_modulus, material.poissons_ratio),
-        len(points), *addresses(points, thickness, own, regular),
+        len(points), *addresses(points, thickness, diagonal, regular),
     )  # fmt: skip
     # Elements do not resolve the singular part between nodes next to each other.
     smoothing = _filter(layer, 0) @ _filter(layer, 1)
@@ -62,21 +62,21 @@ def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
 def _filter(layer: MeshedLayer, axis: int) -> sparse.csr_array:
     """Return the filter along grid lines of one direction, (C, C) [1]."""
     beside = layer.neighbours[:, axis].astype(np.int64)
-    own = np.arange(len(beside))
+    nodes = np.arange(len(beside))
     inner = (beside >= 0).all(axis=1)
     beyond = np.stack([beside[beside[:, 0], 0], beside[beside[:, 1], 1]], axis=1)
     deep = inner & (beyond >= 0).all(axis=1)
     middle = np.where(deep, _WEIGHTS[0], np.where(inner, _BESIDE_BORDER[0], 1.0))
-    rows, columns, values = [own], [own], [middle]
+    rows, columns, values = [nodes], [nodes], [middle]
     for k in range(2):
-        rows += [own[inner], own[deep]]
+        rows += [nodes[inner], nodes[deep]]
         columns += [beside[inner, k], beyond[deep, k]]
         values += [
             np.where(deep, _WEIGHTS[1], _BESIDE_BORDER[1])[inner],
             np.full(int(deep.sum()), _WEIGHTS[2]),
         ]
     parts = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-    return sparse.csr_array(parts, shape=(len(own), len(own)))
+    return sparse.csr_array(parts, shape=(len(nodes), len(nodes)))
 
 
 #: Least distance of the nodes by default [m]: what is interpolated between the nodes is smooth.
@@ -155,10 +155,10 @@ class FemoralLayer:
     def touched(self, pose: Pose, points: FloatArray, across: FloatArray) -> FemoralPoints:
         """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame."""
         # `across` (n, 3) are the femoral normals over the cosines between both normals.
-        own = (points - pose.translation) @ pose.rotation_matrix
+        local = (points - pose.translation) @ pose.rotation_matrix
         factors = np.linalg.norm(across, axis=1)
         chart = self.layer.chart
-        place = (chart.coordinates(own) - self.grid[0]) / self.layer.spacing
+        place = (chart.coordinates(local) - self.grid[0]) / self.layer.spacing
         corners = self._corners
         most = np.array(corners.shape[:2]) - 1
         cell = np.clip(np.floor(place).astype(np.int64), 0, most)
@@ -171,7 +171,7 @@ class FemoralLayer:
         cells = corners[cell[:, 0], cell[:, 1]]
         thickness = (weights * self.layer.thickness[cells]).sum(axis=1)
         inside = np.column_stack([u, v])
-        return FemoralPoints(own, factors, cells, weights, thickness, outside, inside)
+        return FemoralPoints(local, factors, cells, weights, thickness, outside, inside)
 
     def compliance(self, nodes: NDArray[Any], at: FemoralPoints) -> LazyCompliance:
         """Return the compliance [m/N] between points of contact of tibial candidates (n,)."""
@@ -231,19 +231,19 @@ class LazyCompliance:
         """Return d(displacements by given forces)/d(femoral twist), (A, 6) [1, m]."""
         # Through the `motion` of the points over the femur, (A, 3, 6), and logarithms of factors,
         # (A, 6).
-        at = self.at.chosen(active)
+        touching = self.at.chosen(active)
         by_distance, by_thickness = np.empty((2, len(active), len(active)))
-        points = self._points(at, self._own[active], active[:0])
+        points = self._points(touching, self._own[active], active[:0])
         CORE.femoral_slopes(points.address, address(by_distance), address(by_thickness))
-        found = _by_distance(by_distance, at.points, forces, motion)
-        by_weights = self._by_weights(at, motion)
-        deeper = np.einsum("nkt,nk->nt", by_weights, self._layer.thickness[at.cells])
+        slopes = _by_distance(by_distance, touching.points, forces, motion)
+        by_weights = self._by_weights(touching, motion)
+        deeper = np.einsum("nkt,nk->nt", by_weights, self._layer.thickness[touching.cells])
         for matrix, change in (
             (by_thickness, deeper),
             (self._matrix[np.ix_(active, active)], by_factors),
         ):
-            found += (matrix @ forces)[:, None] * change + matrix @ (forces[:, None] * change)
-        return found + self._by_interpolation(at, forces, by_weights)
+            slopes += (matrix @ forces)[:, None] * change + matrix @ (forces[:, None] * change)
+        return slopes + self._by_interpolation(touching, forces, by_weights)
 
     def _by_weights(self, at: FemoralPoints, motion: FloatArray) -> FloatArray:
         """Return the derivatives of the weights of the interpolation, (A, 4, 6) [1/m, 1]."""
@@ -287,12 +287,14 @@ def _by_distance(
     slopes: FloatArray, points: FloatArray, forces: FloatArray, motion: FloatArray
 ) -> FloatArray:
     """Return the sum over j of slopes_ij f_j (x_i - x_j) . (x_i - x_j)', (A, 6)."""
-    own = np.einsum("ni,nit->nt", points, motion)
-    terms = np.concatenate([np.ones((len(points), 1)), points, own, motion.reshape(-1, 18)], axis=1)
+    radial = np.einsum("ni,nit->nt", points, motion)
+    terms = np.concatenate(
+        [np.ones((len(points), 1)), points, radial, motion.reshape(-1, 18)], axis=1
+    )
     total = slopes @ (forces[:, None] * terms)
     weight, place = total[:, :1], total[:, 1:4]
     from_others = np.einsum("ni,nit->nt", points, total[:, 10:].reshape(-1, 3, 6))
-    return weight * own - np.einsum("ni,nit->nt", place, motion) - from_others + total[:, 4:10]
+    return weight * radial - np.einsum("ni,nit->nt", place, motion) - from_others + total[:, 4:10]
 
 
 def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
@@ -301,10 +303,10 @@ def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
     grid = layer.mesh.grid
     quads, held = grid.quads, ~grid.border[grid.quads]
     corner = held.argmax(axis=1)
-    at = np.arange(len(quads))
+    rows = np.arange(len(quads))
     origin = grid.plane[quads[0, corner[0]]]
     offset = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    step = np.rint((grid.plane[quads[at, corner]] - origin) / layer.spacing).astype(np.int64)
+    step = np.rint((grid.plane[quads[rows, corner]] - origin) / layer.spacing).astype(np.int64)
     first = step - offset[corner]
     cells = np.zeros((len(grid.points), 2), dtype=np.int64)
     cells[quads] = first[:, None] + offset
@@ -324,7 +326,7 @@ def femoral_layers(
     """Return the femoral layers opposite to tibial layers, see `femoral_layer`; None if rigid."""
     if layer is None:
         return tuple(None for _ in opposite)
-    return tuple(femoral_layer(femur, each, layer, spacing, growth, store) for each in opposite)
+    return tuple(femoral_layer(femur, tibial, layer, spacing, growth, store) for tibial in opposite)
 
 
 def femoral_layer(

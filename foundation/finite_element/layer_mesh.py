@@ -81,8 +81,8 @@ def changed_thickness(
     if not moved.any():
         return None
     described = np.linalg.norm(before - grid.points, axis=1)[moved]
-    found = np.asarray(KDTree(grid.points).query(after[moved])[0])
-    change = np.abs(found - described)
+    distances = np.asarray(KDTree(grid.points).query(after[moved])[0])
+    change = np.abs(distances - described)
     worst = int(change.argmax())
     return ChangedThickness(
         int((change > _UNCHANGED * described).sum()),

@@ -63,15 +63,15 @@ def check_compartments(
 ) -> None:
     """Raise an InputError if a compartment (F,) faces down or is too large for the spacing [m]."""
     for side, name in enumerate(names):
-        own = compartments == side
-        up = float(tibia.area_vectors[own, 1].sum() / tibia.areas[own].sum())
+        triangles = compartments == side
+        up = float(tibia.area_vectors[triangles, 1].sum() / tibia.areas[triangles].sum())
         if up <= 0.0:
             raise InputError(
                 f"{tibia.name}: the mean normal of the {name} compartment has the superior "
                 f"component {up:.2f} (expected > 0, out of the layer); flip the normals, or check "
                 "the axes"
             )
-        check_area(name, float(tibia.areas[own & candidates].sum()), spacing)
+        check_area(name, float(tibia.areas[triangles & candidates].sum()), spacing)
 
 
 def checked_candidates(
@@ -95,18 +95,18 @@ class TriangleValues:
     def __init__(self, tibia: TriangleMesh, triangles: IntArray, layer: MeshedLayer) -> None:
         self.triangles = triangles
         plane = layer.mesh.grid.plane[layer.candidates]
-        at = layer.chart.coordinates(tibia.centroids[triangles])
+        places = layer.chart.coordinates(tibia.centroids[triangles])
         net = Delaunay(plane)
-        simplex = net.find_simplex(at)
+        simplex = net.find_simplex(places)
         self.corners: IntArray = net.simplices[simplex].astype(np.int64)
         transform = net.transform[simplex]
-        first = np.einsum("tij,tj->ti", transform[:, :2], at - transform[:, 2])
+        first = np.einsum("tij,tj->ti", transform[:, :2], places - transform[:, 2])
         # Rounding leaves weights below zero on the edges of the net.
         self.shares = np.maximum(np.column_stack([first, 1.0 - first.sum(axis=1)]), 0.0)
         # Beyond the outermost nodes the nearest one counts.
         beyond = simplex < 0
         if beyond.any():
-            nearest = np.asarray(KDTree(plane).query(at[beyond])[1])
+            nearest = np.asarray(KDTree(plane).query(places[beyond])[1])
             self.corners[beyond] = nearest[:, None]
             self.shares[beyond] = (1.0, 0.0, 0.0)
 
@@ -137,29 +137,29 @@ _NO_LIMIT = frozenset({FlagKind.RIM, FlagKind.UNRESOLVED_PEAK})
 
 def refusals(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
     """Return why the loads of the compartment `name` are invalid in a state."""
-    femoral, found = contact.femoral, []
+    femoral, flags = contact.femoral, []
     if contact.layer.at_end[state.active].any():
-        found.append(Flag(FlagKind.END_OF_NODES, name))
+        flags.append(Flag(FlagKind.END_OF_NODES, name))
     if femoral is not None and femoral.layer.at_end[state.leaves_femur].any():
-        found.append(Flag(FlagKind.END_OF_FEMORAL_NODES, name))
-    return tuple(found)
+        flags.append(Flag(FlagKind.END_OF_FEMORAL_NODES, name))
+    return tuple(flags)
 
 
 def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
     """Return the refusals, and the warnings about peak pressure, rims and strain."""
-    femoral, found = contact.femoral, [*refusals(name, contact, state)]
+    femoral, flags = contact.femoral, [*refusals(name, contact, state)]
     if contact.layer.at_rim[state.active].any():
-        found.append(Flag(FlagKind.RIM, name))
+        flags.append(Flag(FlagKind.RIM, name))
     elif state.sharpness > SHARPEST:
-        found.append(Flag(FlagKind.UNRESOLVED_PEAK, name, (_RESOLVED,)))
+        flags.append(Flag(FlagKind.UNRESOLVED_PEAK, name, (_RESOLVED,)))
     if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
-        found.append(Flag(FlagKind.FEMORAL_RIM, name))
-    found.extend(_flow(name, contact, state))
+        flags.append(Flag(FlagKind.FEMORAL_RIM, name))
+    flags.extend(_flow(name, contact, state))
     strain = float(state.depth[1])
     if strain > LINEAR_STRAIN_LIMIT:
         numbers = strain, LINEAR_STRAIN_LIMIT, _LINEAR_ERROR
-        found.append(Flag(FlagKind.LARGE_STRAIN, name, numbers))
-    return tuple(found)
+        flags.append(Flag(FlagKind.LARGE_STRAIN, name, numbers))
+    return tuple(flags)
 
 
 def _flow(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
@@ -295,11 +295,13 @@ class FiniteElementContact(NodalContact):
         )
 
     def _meshed(self, side: int) -> MeshedLayer:
-        own, at = self.compartments == side, self.tibia.centroids
-        inside = own & self.candidates
-        around = own | (np.asarray(KDTree(at[own]).query(at)[0]) < _BEYOND)
+        triangles, centroids = self.compartments == side, self.tibia.centroids
+        inside = triangles & self.candidates
+        around = triangles | (
+            np.asarray(KDTree(centroids[triangles]).query(centroids)[0]) < _BEYOND
+        )
         layer = self.layer
-        chart = tibial_chart(self.tibia, own, upright=layer.base.upright, axes=layer.axes)
+        chart = tibial_chart(self.tibia, triangles, upright=layer.base.upright, axes=layer.axes)
         return meshed_layer(self.tibia, inside, around, chart, layer, self.spacing, self.growth)
 
     def with_spacing(self, spacing: float) -> Self:
@@ -331,8 +333,10 @@ class FiniteElementContact(NodalContact):
         InputError
             If a value is out of range.
         """
-        given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
-        changes: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
+        constants = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio}
+        changes: dict[str, Any] = {
+            name: value for name, value in constants.items() if value is not None
+        }
         return self._like(layer=replace(self.layer, **changes))
 
     def _like(self, **changes: Any) -> Self:
@@ -404,13 +408,13 @@ class FiniteElementContact(NodalContact):
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return overlap and pressure at the middle of every tibial triangle."""
-        found = np.zeros((2, len(self.tibia.faces)))
+        fields = np.zeros((2, len(self.tibia.faces)))
         for values, state in zip(
             self.triangle_values, self._states(pose, self._sides), strict=True
         ):
-            found[0, values.triangles] = values.interpolated(state.overlaps_in_contact)
-            found[1, values.triangles] = values.interpolated(state.pressures)
-        return SpringState(frozen(found[0]), frozen(found[1]))
+            fields[0, values.triangles] = values.interpolated(state.overlaps_in_contact)
+            fields[1, values.triangles] = values.interpolated(state.pressures)
+        return SpringState(frozen(fields[0]), frozen(fields[1]))
 
     def pressure_places(self, compartment: str) -> PressurePlaces:
         """Return the candidate nodes of a compartment; InputError if the name is unknown.
@@ -487,8 +491,8 @@ def coarser(model: Model) -> Model:
 def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
     """Estimate the error of a model's spacing at poses, by extrapolation from twice the spacing."""
     second = coarser(model)
-    found = model.loads(poses)
-    fine, coarse = found.values, second.loads(poses).values
+    loads = model.loads(poses)
+    fine, coarse = loads.values, second.loads(poses).values
     error = extrapolated(coarse, fine) - fine
     touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)
     if not touching.any():
@@ -506,7 +510,7 @@ def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
         relative(AREA),
         _mean_square(moved),
         len(poses),
-        sum(map(peak_unresolved, found.flags)),
+        sum(map(peak_unresolved, loads.flags)),
     )
 
 

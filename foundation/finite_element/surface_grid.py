@@ -163,12 +163,12 @@ class SurfaceGrid:
     @property
     def neighbours(self) -> IntArray:
         """Neighbour of each node along and against both grid lines, -1 for none, (C, 2, 2)."""
-        found = np.full((len(self.points), 2, 2), -1, dtype=np.int64)
+        neighbours = np.full((len(self.points), 2, 2), -1, dtype=np.int64)
         for axis, pairs in enumerate((((0, 1), (3, 2)), ((0, 3), (1, 2)))):
             for first, second in pairs:
-                found[self.quads[:, first], axis, 0] = self.quads[:, second]
-                found[self.quads[:, second], axis, 1] = self.quads[:, first]
-        return found
+                neighbours[self.quads[:, first], axis, 0] = self.quads[:, second]
+                neighbours[self.quads[:, second], axis, 1] = self.quads[:, first]
+        return neighbours
 
     @property
     def areas(self) -> FloatArray:
@@ -246,8 +246,8 @@ class _Places:
 
 def _ranges(surface: TriangleMesh, part: NDArray[np.bool_], chart: Chart) -> FloatArray:
     """Return least and greatest value (2, 2) [m] of each coordinate of a part of a surface."""
-    own = chart.coordinates(surface.vertices[np.unique(surface.faces[part])])
-    return np.stack([own.min(axis=0), own.max(axis=0)], axis=1)
+    coordinates = chart.coordinates(surface.vertices[np.unique(surface.faces[part])])
+    return np.stack([coordinates.min(axis=0), coordinates.max(axis=0)], axis=1)
 
 
 def _lines(whole: FloatArray, fine: FloatArray, spacing: float, growth: float) -> FloatArray:
@@ -318,17 +318,17 @@ def _fitted(site: _Site, flat: FloatArray, quads: IntArray, sizes: FloatArray) -
     away, nearest = map(np.asarray, KDTree(at_rim).query(flat[border]))
     near = away < _MOST_MOVED * sizes[border]
     node, target = np.flatnonzero(border)[near], nearest[near]
-    moved, part = flat.copy(), np.ones(len(node))
+    moved, fraction = flat.copy(), np.ones(len(node))
     for _ in range(_HALVINGS):
-        moved[node] = flat[node] + part[:, None] * (at_rim[target] - flat[node])
+        moved[node] = flat[node] + fraction[:, None] * (at_rim[target] - flat[node])
         bad = np.zeros(len(flat), dtype=np.bool_)
         bad[quads[_plane_quality(moved, quads) < _LEAST_QUALITY]] = True
         if not bad[node].any():
             break
-        part[bad[node]] *= 0.5
+        fraction[bad[node]] *= 0.5
     places = site.hits(moved)
     for name in ("points", "facet", "weights"):
-        whole = part == 1.0
+        whole = fraction == 1.0
         getattr(places, name)[node[whole]] = getattr(rim, name)[target[whole]]
     missed = places.facet < 0
     if missed.any():

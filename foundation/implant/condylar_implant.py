@@ -248,16 +248,16 @@ class CondylarImplant:
         InputError
             If a point is below the underside or a normal does not point up.
         """
-        at, up = (
+        places, up = (
             check_array("points", points, (None, 3)),
             check_array("normals", normals, (None, 3)),
         )
-        if (at[:, 1] <= 0.0).any() or (up[:, 1] <= 0.0).any():
+        if (places[:, 1] <= 0.0).any() or (up[:, 1] <= 0.0).any():
             raise InputError(
                 "thickness: expected points above the underside (y > 0) and upward normals, found "
-                f"y down to {at[:, 1].min():g} m, normal y down to {up[:, 1].min():g}"
+                f"y down to {places[:, 1].min():g} m, normal y down to {up[:, 1].min():g}"
             )
-        return at[:, 1] / up[:, 1]
+        return places[:, 1] / up[:, 1]
 
     def tessellate(self, edge_length: float) -> tuple[TriangleMesh, TriangleMesh, NDArray[np.int8]]:
         """Triangulate the condyles and the plateaus.

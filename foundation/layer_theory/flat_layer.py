@@ -52,9 +52,9 @@ def wave_compliance(
 
 def deficit_transform(s: FloatArray, poissons_ratio: float) -> FloatArray:
     """Return 1 - φ at wave numbers times the thickness, (N,) [1]."""
-    s, found = np.ascontiguousarray(s, np.float64), np.empty(len(s))
-    CORE.deficit_transform(len(s), address(s), poissons_ratio, address(found))
-    return found
+    s, deficits = np.ascontiguousarray(s, np.float64), np.empty(len(s))
+    CORE.deficit_transform(len(s), address(s), poissons_ratio, address(deficits))
+    return deficits
 
 
 @lru_cache(maxsize=8)
@@ -65,7 +65,7 @@ def deficit_table(poissons_ratio: float) -> FloatArray:
     s = 0.5 * _CUT * (nodes + 1.0)
     weights = 0.5 * _CUT * weights * deficit_transform(s, poissons_ratio)
     x = np.arange(0.0, _REACH + 0.5 / PER_STEP, 1.0 / PER_STEP)
-    values = np.array([j0(at * s) @ weights for at in x])
+    values = np.array([j0(distance * s) @ weights for distance in x])
     # D is even, and ends as 1/x.
     ends: Any = ((1, 0.0), (1, -1.0 / _REACH**2))
     spline = CubicSpline(x, values, bc_type=ends)
@@ -78,9 +78,9 @@ def own_part(first: FloatArray, second: FloatArray) -> FloatArray:
     # lattice sum of 1/r, continued analytically (Ewald's form of the Epstein zeta function, DLMF
     # 20.9 and 25.5), e.g. 3.90026 for squares of edge 1.
     metric = [(a * b).sum(axis=1) for a, b in ((first, first), (first, second), (second, second))]
-    rows, found = np.ascontiguousarray(np.transpose(metric)), np.empty(len(first))
-    CORE.lattice_own_parts(len(first), address(rows), address(found))
-    return found
+    rows, parts = np.ascontiguousarray(np.transpose(metric)), np.empty(len(first))
+    CORE.lattice_own_parts(len(first), address(rows), address(parts))
+    return parts
 
 
 START, TOLERANCE = CONSTANTS["START"], CONSTANTS["WRONG"]
@@ -114,12 +114,12 @@ def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact 
     close = overlaps > -_NEAR * deepest
     fewest, patience = len(overlaps) + 1, PATIENCE
     while True:
-        found = _held(compliance, overlaps, np.flatnonzero(inside))
-        wrong = _wrong(found, compliance, overlaps, close & ~inside)
+        contact = _held(compliance, overlaps, np.flatnonzero(inside))
+        wrong = _wrong(contact, compliance, overlaps, close & ~inside)
         if len(wrong) == 0:
-            wrong = _wrong(found, compliance, overlaps, ~close & ~inside)
+            wrong = _wrong(contact, compliance, overlaps, ~close & ~inside)
         if len(wrong) == 0:
-            return found
+            return contact
         patience = PATIENCE if len(wrong) < fewest else patience - 1
         fewest = min(fewest, len(wrong))
         inside[wrong if patience >= 0 else wrong[-1:]] ^= True

@@ -98,14 +98,14 @@ def pose_at_load(
         longest = max(0.1 * step, touch - low) if strain < _LOW_STRAIN else 0.1 * step
         high, low = low, low - _part(*state, longest)
     root = low if high == low else _root(missing, low, high, touch)
-    found = replace(pose, superior=float(root))
-    loads, _, depth = at(found.superior)
+    balanced = replace(pose, superior=float(root))
+    loads, _, depth = at(balanced.superior)
     if depth[1] > STRAIN_LIMIT:
         through = f"the layer is pressed through (strain {depth[1]:.2f})"
-        raise StaticsError(f"{through}{because(found.superior)}")
-    if flags := model.compartment_flags(found, compartment):
+        raise StaticsError(f"{through}{because(balanced.superior)}")
+    if flags := model.compartment_flags(balanced, compartment):
         raise StaticsError(worded(flags))
-    return StaticPose(found, loads, len(known))
+    return StaticPose(balanced, loads, len(known))
 
 
 def _touch(depth_at: Callable[[float], float], start: float, search: float, step: float) -> float:

@@ -47,7 +47,7 @@ def find_split(mesh: TriangleMesh) -> float:
     # Median heights of sagittal strips have two valleys over z; the split is midway between the
     # points where the ridge has risen half way, whatever the shape of its top.
     z, height = _profile(mesh)
-    first, last = (round(part * _STRIPS) for part in _MIDDLE)
+    first, last = (round(fraction * _STRIPS) for fraction in _MIDDLE)
     top = first + int(np.argmax(height[first:last]))
     valley = max(height[:top].min(), height[top + 1 :].min())
     if height[top] - valley < _RIDGE_RISE * (z[-1] - z[0]):
@@ -96,8 +96,8 @@ def _profile(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
 def _bins(values: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the bin of each value, (N,), and the limits of the bins, (count + 1,)."""
     limits = np.linspace(values.min(), values.max(), count + 1)
-    found = np.searchsorted(limits, values, side="right") - 1
-    return np.clip(found, 0, count - 1), limits
+    bins = np.searchsorted(limits, values, side="right") - 1
+    return np.clip(bins, 0, count - 1), limits
 
 
 def _plateau_pieces(mesh: TriangleMesh) -> NDArray[np.int8] | None:

@@ -137,21 +137,21 @@ def _deviation(
     From points (V, 3) of the triangles `full` (F, 3), and back; beyond `most` [mm], of some points.
     """
     coarse = SurfaceTree(vertices[faces])
-    some = _largest_distance(coarse, points[:: -(-len(points) // _SOME)])
-    if some > most:
-        return some
+    sampled = _largest_distance(coarse, points[:: -(-len(points) // _SOME)])
+    if sampled > most:
+        return sampled
     there = _largest_distance(coarse, points)
     return max(there, _largest_distance(SurfaceTree(points[full]), vertices[faces].mean(axis=1)))
 
 
 def _largest_distance(surface: SurfaceTree, points: FloatArray) -> float:
     """Return the largest distance of points (N, 3) from a surface."""
-    found = np.linalg.norm(surface.nearest_points(points, _NEAR)[0] - points, axis=1)
-    order = np.argsort(found, kind="stable")
+    distances = np.linalg.norm(surface.nearest_points(points, _NEAR)[0] - points, axis=1)
+    order = np.argsort(distances, kind="stable")
     first = int((1.0 - _WORST) * len(order))
     worst = points[order[first:]]
     largest = np.linalg.norm(surface.nearest_points(worst, _NEARER)[0] - worst, axis=1).max()
-    return float(max(largest, found[order[:first]].max(initial=0.0)))
+    return float(max(largest, distances[order[:first]].max(initial=0.0)))
 
 
 def _bent(points: FloatArray) -> FloatArray:

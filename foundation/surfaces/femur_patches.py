@@ -48,7 +48,7 @@ def femur_patches(
     if fade:
         first, edges = _rim(surface.corners[order], surface.middles[order], neighbour, fade)
         rim = {"normals": surface.normals[order], "rim_first": first, "rim": edges, "fade": fade}
-    found = Record(
+    femur = Record(
         "femur",
         **searched_patches(surface, tree, curved=curved),
         **rim,
@@ -66,12 +66,12 @@ def femur_patches(
     )
     rise = np.zeros(len(points))
     CORE.largest_protrusions(
-        found.address, address(control), len(points), address(points), address(normals), reach,
+        femur.address, address(control), len(points), address(points), address(normals), reach,
         address(rise),
     )  # fmt: skip
     planes[:, 6] = rise
-    CORE.fill_bricks(found.address, address(found.bricks))
-    return found
+    CORE.fill_bricks(femur.address, address(femur.bricks))
+    return femur
 
 
 def searched_patches(surface: SmoothSurface, tree: BoxTree, *, curved: bool) -> dict[str, Any]:
@@ -136,16 +136,16 @@ def _rim(
     # Edges of patches are curved: two straight parts each.
     middle = middles[facet, edge]
     ends = np.concatenate([np.stack(part, axis=1) for part in ((first, middle), (middle, second))])
-    centre, at = corners.mean(axis=1), ends.mean(axis=1)
+    centre, midpoints = corners.mean(axis=1), ends.mean(axis=1)
     half = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     # Patches bulge over their edges by less than half of their radius.
     radius = 1.5 * np.linalg.norm(corners - centre[:, None], axis=2).max(axis=1)
-    tree = KDTree(at) if len(at) else None
+    tree = KDTree(midpoints) if len(midpoints) else None
     reach = width + radius + half.max(initial=0.0)
     near = tree.query_ball_point(centre, reach) if tree else [[] for _ in centre]
-    count = np.array([len(each) for each in near])
-    found = np.fromiter(chain.from_iterable(near), np.int64, count.sum())
-    return np.concatenate([[0], np.cumsum(count)]), ends[found]
+    count = np.array([len(edges) for edges in near])
+    edges_near = np.fromiter(chain.from_iterable(near), np.int64, count.sum())
+    return np.concatenate([[0], np.cumsum(count)]), ends[edges_near]
 
 
 def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -164,7 +164,7 @@ def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, Fl
 def _grid(
     corners: FloatArray, middles: FloatArray
 ) -> tuple[FloatArray, float, IntArray, FloatArray, NDArray[np.bool_]]:
-    """Return origin and width of grid cells; nearby facet, lower bound, whether near, of each."""
+    """Return the grid's origin and cell width; each cell's near facet, bound, whether close."""
     samples = np.concatenate([corners, middles, middles.mean(axis=1, keepdims=True)], axis=1)
     low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
     margin = _MARGIN * float((high - low).max())
@@ -173,27 +173,27 @@ def _grid(
     cell = float((size.prod() / cells) ** (1.0 / 3.0))
     counts = np.ceil(size / cell).astype(np.int64)
     points = samples.reshape(-1, 3)
-    away, nearest = _nearest(points, low, cell, counts)
+    distance, nearest = _nearest(points, low, cell, counts)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
-    bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
-    return low, cell, nearest // samples.shape[1], bound, np.less(away, cell)
+    bound = np.maximum(distance - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
+    return low, cell, nearest // samples.shape[1], bound, np.less(distance, cell)
 
 
 def _nearest(
     points: FloatArray, low: FloatArray, cell: float, counts: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return distance [m] and number of each cell's nearest point, far from all a bound."""
-    # A tree answers for a middle far away many times slower than for one nearby.
-    at = np.floor((points - low) / cell).astype(np.int64)
-    in_cell = np.full(tuple(counts), -1)
-    in_cell[tuple(at.T)] = np.arange(len(points))
-    steps, occupied = distance_transform_edt(in_cell < 0, return_indices=True)
-    away, nearest = cell * (steps - 0.5 * np.sqrt(3.0)), in_cell[tuple(occupied)]
+    """Return each cell's distance [m] to its nearest point, far away a bound, and the index."""
+    # A tree answers for a centre far away many times slower than for one nearby.
+    cell_of_point = np.floor((points - low) / cell).astype(np.int64)
+    point_in_cell = np.full(tuple(counts), -1)
+    point_in_cell[tuple(cell_of_point.T)] = np.arange(len(points))
+    steps, occupied = distance_transform_edt(point_in_cell < 0, return_indices=True)
+    distance, nearest = cell * (steps - 0.5 * np.sqrt(3.0)), point_in_cell[tuple(occupied)]
     close = steps <= _EXACT
-    middles = low + cell * (np.argwhere(close) + 0.5)
+    centres = low + cell * (np.argwhere(close) + 0.5)
     tree = KDTree(points, compact_nodes=False, balanced_tree=False)
-    away[close], nearest[close] = tree.query(middles)
-    return away, nearest
+    distance[close], nearest[close] = tree.query(centres)
+    return distance, nearest
 
 
 _LINE_LEAF = 4

@@ -96,19 +96,19 @@ def _rings(faces: IntArray, edges: Edges, label: IntArray, holes: IntArray) -> d
     size = int(faces.max()) + 1
     start, end, key = half_edges(faces, size)
     open_keys = edges.ends[edges.count == 1] @ np.array([size, 1])
-    at = np.searchsorted(open_keys, key)
-    open_edge = open_keys[np.minimum(at, len(open_keys) - 1)] == key
-    loop = label[at[open_edge]]
+    index = np.searchsorted(open_keys, key)
+    open_edge = open_keys[np.minimum(index, len(open_keys) - 1)] == key
+    loop = label[index[open_edge]]
     # A half-edge has the surface to its left; around the hole the order is the opposite one.
     before, after = end[open_edge], start[open_edge]
     rings = {}
     for hole in holes:
-        own = loop == hole
-        following = dict(zip(before[own].tolist(), after[own].tolist(), strict=True))
-        ring = [int(before[own][0])]
+        rim = loop == hole
+        following = dict(zip(before[rim].tolist(), after[rim].tolist(), strict=True))
+        ring = [int(before[rim][0])]
         while following and (vertex := following.pop(ring[-1], None)) not in (None, ring[0]):
             ring.append(vertex)
-        if not following and len(ring) == own.sum():
+        if not following and len(ring) == rim.sum():
             rings[int(hole)] = np.array(ring)
     return rings
 
@@ -192,19 +192,19 @@ def _within(points: FloatArray, ring: FloatArray) -> NDArray[np.bool_]:
 def _triangulated(plane: FloatArray, rim: int) -> IntArray | None:
     """Return triangles (F, 3) of points (P, 2) that fill the polygon `rim`, or None."""
     if len(plane) == 3:
-        found = np.array([[0, 1, 2]])
+        triangles = np.array([[0, 1, 2]])
     else:
-        found = Delaunay(plane).simplices.astype(np.int64)
-        found = found[_within(plane[found].mean(axis=1), plane[:rim])]
-    a, b, c = (plane[found[:, k]] for k in range(3))
+        triangles = Delaunay(plane).simplices.astype(np.int64)
+        triangles = triangles[_within(plane[triangles].mean(axis=1), plane[:rim])]
+    a, b, c = (plane[triangles[:, k]] for k in range(3))
     double = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
-    found = np.where((double < 0.0)[:, None], found[:, ::-1], found)
-    start, end, key = half_edges(found, len(plane))
+    triangles = np.where((double < 0.0)[:, None], triangles[:, ::-1], triangles)
+    start, end, key = half_edges(triangles, len(plane))
     _, edge, uses = np.unique(key, return_inverse=True, return_counts=True)
     outer = uses[edge] == 1
     sides = np.sort(start[outer])
     follow = end[outer][np.argsort(start[outer], kind="stable")]
-    fills = len(found) > 0 and np.array_equal(sides, np.arange(rim))
+    fills = len(triangles) > 0 and np.array_equal(sides, np.arange(rim))
     if not (fills and np.array_equal(follow, (np.arange(rim) + 1) % rim)):
         return None
-    return found
+    return triangles

@@ -67,19 +67,19 @@ def read_surface(path: Path) -> SurfaceFile:
     if path.is_dir():
         raise MeshError(f"{path}: is a folder, expected the file of a mesh")
     if extension not in EXTENSIONS:
-        told = "convert the file to STL, PLY or OBJ, for example with trimesh, MeshLab or ParaView"
+        cure = "convert the file to STL, PLY or OBJ, for example with trimesh, MeshLab or ParaView"
         if extension == ".c3d":
-            told = "a C3D file has markers and forces, and no mesh"
+            cure = "a C3D file has markers and forces, and no mesh"
         raise MeshError(
             f"{path}: unsupported extension {path.suffix!r}, expected one of "
-            f"{', '.join(EXTENSIONS)}; {told}"
+            f"{', '.join(EXTENSIONS)}; {cure}"
         )
     if not path.is_file():
         raise MeshError(f"{path}: no such file; check the path of the mesh")
     if path.stat().st_size == 0:
         raise MeshError(f"{path}: the file is empty; export the mesh again")
     try:
-        found = _READERS[extension](path)
+        surface = _READERS[extension](path)
     except MeshError:
         raise
     except UnsupportedContent as error:
@@ -88,23 +88,23 @@ def read_surface(path: Path) -> SurfaceFile:
         raise _unreadable(path, error) from error
     except MemoryError as error:
         raise MeshError(f"{path}: not enough memory to read the file; decimate the mesh") from error
-    if len(found.faces) == 0:
-        besides = "".join(f" ({remark})" for remark in found.remarks)
+    if len(surface.faces) == 0:
+        besides = "".join(f" ({remark})" for remark in surface.remarks)
         raise MeshError(
             f"{path}: no triangles{besides}; expected a triangulated surface: export a triangle "
             "mesh"
         )
-    points, faces = weld(found.points, found.faces)
-    return found._replace(points=points, faces=faces)
+    points, faces = weld(surface.points, surface.faces)
+    return surface._replace(points=points, faces=faces)
 
 
 def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
     """Return name and triangles of files of one unit, in their order, or raise `MeshError`."""
-    found = [read_surface(path) for path in paths]
-    first = found[0]
-    if len(found) == 1:
+    surfaces = [read_surface(path) for path in paths]
+    first = surfaces[0]
+    if len(surfaces) == 1:
         return str(paths[0]), first
-    for place, (path, other) in enumerate(zip(paths, found, strict=True)):
+    for place, (path, other) in enumerate(zip(paths, surfaces, strict=True)):
         if path.resolve() in [earlier.resolve() for earlier in paths[:place]]:
             raise MeshError(f"{path}: the file is named twice; name each file of the body once")
         if other.unit != first.unit:
@@ -112,11 +112,13 @@ def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
                 f"{path}: the file states the unit {other.unit or 'none'}, {paths[0]} "
                 f"{first.unit or 'none'}; expected files of one unit: export both alike"
             )
-    points, faces = weld(*stacked([each.points for each in found], [each.faces for each in found]))
+    points, faces = weld(
+        *stacked([surface.points for surface in surfaces], [surface.faces for surface in surfaces])
+    )
     remarks = tuple(
         f"{path.name}: {remark}"
-        for path, each in zip(paths, found, strict=True)
-        for remark in each.remarks
+        for path, surface in zip(paths, surfaces, strict=True)
+        for remark in surface.remarks
     )
     name = ", ".join([str(paths[0]), *(path.name for path in paths[1:])])
     return name, first._replace(points=points, faces=faces, remarks=remarks)
@@ -159,8 +161,8 @@ def _other_format(path: Path) -> str:
         start = plain_text(head[:100]).lstrip().lower()
     except InputError:
         return ""
-    found = next((name for key, name in _STARTS.items() if start.startswith(key)), "")
-    return "" if path.suffix.lower() in found else found
+    format_name = next((name for key, name in _STARTS.items() if start.startswith(key)), "")
+    return "" if path.suffix.lower() in format_name else format_name
 
 
 __all__ = ["SIDES", "UNITS", "MeshError", "MeshWarning", "TriangleMesh", "load_mesh"]
@@ -238,15 +240,15 @@ def load_mesh(
         check_in("unit", unit, UNITS)
     check_in("side", side, SIDES)
     place = placement(axes, rotation, origin)
-    name, found = read_surfaces(_paths(path))
-    used = found.unit or unit or "m"
-    remarks = found.remarks
+    name, surface = read_surfaces(_paths(path))
+    used = surface.unit or unit or "m"
+    remarks = surface.remarks
     if unit not in (None, used):
         stated = f"lengths are in {used}, as the file states; unit={unit!r} has no effect"
         remarks = (stated, *remarks)
     for remark in remarks:
         warnings.warn(f"{name}: {remark}", MeshWarning, stacklevel=2)
-    mesh, stray = _whole(name, found, lambda points: place(UNITS[used] * points))
+    mesh, stray = _whole(name, surface, lambda points: place(UNITS[used] * points))
     if side == "left":
         mesh = mesh.mirrored()
     if check:
@@ -273,11 +275,11 @@ def _paths(files: Files) -> list[Path]:
 
 def load_raw_mesh(path: Files) -> RawMesh:
     """Load a surface as `load_mesh`, without conversions and checks; `MeshError` if unreadable."""
-    name, found = read_surfaces(_paths(path))
+    name, surface = read_surfaces(_paths(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
-        mesh, _ = _whole(name, found, lambda points: points)
-    return RawMesh(_without_unreferenced(mesh), found.unit, found.remarks)
+        mesh, _ = _whole(name, surface, lambda points: points)
+    return RawMesh(_without_unreferenced(mesh), surface.unit, surface.remarks)
 
 
 def _whole(

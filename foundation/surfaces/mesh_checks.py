@@ -118,10 +118,10 @@ def _scale(mesh: TriangleMesh, unit: str | None) -> _Findings:
     if low <= diagonal <= high:
         return
     mistakes = [
-        (diagonal * UNITS[own] / UNITS[read], own, read)
+        (diagonal * UNITS[written] / UNITS[read], written, read)
         for read in (UNITS if unit is None else (unit,))
-        for own in UNITS
-        if own != read
+        for written in UNITS
+        if written != read
     ]
     fitting = [mistake for mistake in mistakes if low <= mistake[0] <= high]
     # Of several possible mistakes, the first of the likeliest.
@@ -173,8 +173,8 @@ def _pieces_and_holes(mesh: TriangleMesh) -> _Findings:
 
 def vertices_of(part: TriangleMesh, mesh: TriangleMesh) -> NDArray[np.bool_]:
     """Return which vertices (V,) of a mesh are those of a part of it."""
-    own = {point.tobytes() for point in part.vertices}
-    return np.array([point.tobytes() in own for point in mesh.vertices], dtype=np.bool_)
+    part_points = {point.tobytes() for point in part.vertices}
+    return np.array([point.tobytes() in part_points for point in mesh.vertices], dtype=np.bool_)
 
 
 def hole_findings(mesh: TriangleMesh, bears: NDArray[np.bool_] | None = None) -> _Findings:
@@ -253,5 +253,5 @@ def outer_side(mesh: TriangleMesh, body: str) -> int:
     if is_closed(mesh) or is_bone:
         middle = _used(mesh).mean(axis=0)
         return 1 if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) > 0.0 else -1
-    told, least = (outwardness(mesh), _OUTWARD) if femur else (ridge_rise(mesh), _RIDGE)
-    return 0 if abs(told) < least else 1 if told > 0.0 else -1
+    measure, least = (outwardness(mesh), _OUTWARD) if femur else (ridge_rise(mesh), _RIDGE)
+    return 0 if abs(measure) < least else 1 if measure > 0.0 else -1

@@ -50,8 +50,8 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
 def triangles_around(mesh: TriangleMesh) -> csr_array:
     """Return which triangles have a vertex, (V, F), as ones."""
     count = len(mesh.faces)
-    at = (mesh.faces.reshape(-1), np.repeat(np.arange(count), 3))
-    return coo_array((np.ones(3 * count), at), shape=(len(mesh.vertices), count)).tocsr()
+    coords = (mesh.faces.reshape(-1), np.repeat(np.arange(count), 3))
+    return coo_array((np.ones(3 * count), coords), shape=(len(mesh.vertices), count)).tocsr()
 
 
 def neighbours(faces: IntArray, vertex_count: int) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:

@@ -95,8 +95,8 @@ def repeated_nearly(points: FloatArray, faces: IntArray, largest: float) -> NDAr
 def _uses(ends: IntArray, size: int) -> IntArray:
     """Return how many edges (E, 2) have the same ends, (E,); 0 for an edge that is a point."""
     key = np.minimum(*ends.T) * size + np.maximum(*ends.T)
-    _, at, uses = np.unique(key, return_inverse=True, return_counts=True)
-    return np.where(ends[:, 0] == ends[:, 1], 0, uses[at])
+    _, inverse, uses = np.unique(key, return_inverse=True, return_counts=True)
+    return np.where(ends[:, 0] == ends[:, 1], 0, uses[inverse])
 
 
 def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
@@ -156,12 +156,12 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     check_in("body", body, BODIES)
     if tolerance == 0.0:
         return Repaired(mesh)
-    told: list[str] = []
+    repairs: list[str] = []
     for step in _STEPS:
         changed, text = step(mesh, tolerance, body)
         if text:
-            mesh, told = changed, [*told, text]
-    return Repaired(mesh, tuple(told))
+            mesh, repairs = changed, [*repairs, text]
+    return Repaired(mesh, tuple(repairs))
 
 
 _Step = tuple[TriangleMesh, str]
@@ -222,9 +222,9 @@ def _without_stray(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if not stray.any() or crumbled:
         return mesh, ""
     dropped = stray[labels]
-    kept = selected(mesh, ~dropped)
+    remaining = selected(mesh, ~dropped)
     lost = mesh.vertices[np.unique(mesh.faces[dropped])]
-    away = np.asarray(KDTree(kept.vertices).query(lost)[0])
+    away = np.asarray(KDTree(remaining.vertices).query(lost)[0])
     distances = dict.fromkeys(f"{1e3 * distance:.2g}" for distance in (away.min(), away.max()))
     x, y, z = 1e3 * np.average(mesh.centroids[dropped], axis=0, weights=mesh.areas[dropped])
     text = (
@@ -232,7 +232,7 @@ def _without_stray(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         f"{counted(int(stray.sum()), 'loose piece')} dropped, {' to '.join(distances)} mm off the "
         f"surface, about ({x:.0f}, {y:.0f}, {z:.0f}) mm"
     )
-    return kept, text
+    return remaining, text
 
 
 def _wound_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
@@ -262,9 +262,9 @@ def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
     links = np.concatenate(
         [np.stack([first, other], 1), np.stack([first + count, (other + count) % (2 * count)], 1)]
     )
-    part = connected_groups(links, 2 * count)
-    as_is, turned = part[:count], part[count:]
-    area = np.bincount(as_is, weights=mesh.areas, minlength=part.max() + 1)
+    groups = connected_groups(links, 2 * count)
+    as_is, turned = groups[:count], groups[count:]
+    area = np.bincount(as_is, weights=mesh.areas, minlength=groups.max() + 1)
     # Equal parts have one side only, such as a Moebius strip. A tie keeps the lower number.
     worse = (area[as_is] < area[turned]) | ((area[as_is] == area[turned]) & (as_is > turned))
     return worse & (as_is != turned)
@@ -278,8 +278,8 @@ def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     outer = ~enclosed(mesh, BODY)
     if inverted[outer].all() or label_pieces(selected(mesh, outer))[1].size != 2:
         pieces = "closed surface was" if inverted[outer].all() else "closed pieces were"
-        told = counted(int(inverted.sum()), "triangle")
-        return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
+        triangles = counted(int(inverted.sum()), "triangle")
+        return _turned(mesh, inverted), f"the {pieces} inside out: {triangles} turned"
     return _turned(mesh, inverted), _turned_piece(mesh, inverted)
 
 
@@ -324,12 +324,12 @@ def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
 
 def _levelled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     del tolerance, body
-    found = level_spikes(mesh)
-    if found.spikes == 0:
+    result = level_spikes(mesh)
+    if result.spikes == 0:
         return mesh, ""
-    x, y, z = 1e3 * found.place
-    return found.mesh, (
-        f"{counted(found.spikes, 'spike')} levelled, the largest {1e3 * found.height:.2g} mm off "
+    x, y, z = 1e3 * result.place
+    return result.mesh, (
+        f"{counted(result.spikes, 'spike')} levelled, the largest {1e3 * result.height:.2g} mm off "
         f"the surface around, at ({x:.1f}, {y:.1f}, {z:.1f}) mm"
     )
 

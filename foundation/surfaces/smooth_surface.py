@@ -80,7 +80,7 @@ def angle_weighted_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
     angle = np.arctan2(length, (ahead * back).sum(axis=2))
     weighted = ((angle / length)[:, :, None] * normal).reshape(-1, 3)
     flat = faces.reshape(-1)
-    total = np.stack([np.bincount(flat, part, len(vertices)) for part in weighted.T], axis=1)
+    total = np.stack([np.bincount(flat, column, len(vertices)) for column in weighted.T], axis=1)
     return total / np.linalg.norm(total, axis=1, keepdims=True)
 
 
@@ -104,9 +104,9 @@ def jet_normals(
     for members in np.array_split(order, -(-len(order) // _CHUNK)):
         slots = np.arange(counts[members[-1]])
         valid = slots < counts[members, None]
-        at = np.where(valid, neighbours.indptr[members, None] + slots, 0)
-        others = np.where(valid, neighbours.indices[at], members[:, None])
-        normals[members] = _fitted(vertices, start[members], members, others, valid, degree)
+        index = np.where(valid, neighbours.indptr[members, None] + slots, 0)
+        around = np.where(valid, neighbours.indices[index], members[:, None])
+        normals[members] = _fitted(vertices, start[members], members, around, valid, degree)
     turned = (normals * start).sum(axis=1) < np.cos(largest_turn)
     normals[turned] = start[turned]
     return normals
@@ -122,10 +122,10 @@ def _neighbours(size: int, faces: IntArray, rings: int) -> csr_array:
     for _ in range(rings - 1):
         reached = reached @ adjacent + adjacent
         reached.data[:] = 1
-    found = reached.tocoo()
-    apart = found.row != found.col
-    row, column = found.row[apart], found.col[apart]
-    return coo_array((found.data[apart], (row, column)), shape=(size, size)).tocsr()
+    pairs = reached.tocoo()
+    apart = pairs.row != pairs.col
+    row, column = pairs.row[apart], pairs.col[apart]
+    return coo_array((pairs.data[apart], (row, column)), shape=(size, size)).tocsr()
 
 
 def _fitted(
@@ -158,8 +158,8 @@ def determined_modes(matrix: FloatArray, right: FloatArray) -> tuple[FloatArray,
     """Return modes (M, P, P) [1] and solutions (M, P) of normal equations [any unit]."""
     # Along a combination of coefficients that the points do not determine, the solution is zero.
     values, modes = np.linalg.eigh(matrix)
-    kept = values > _UNDETERMINED * values[:, -1:]
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    determined = values > _UNDETERMINED * values[:, -1:]
+    inverse = np.where(determined, 1.0 / np.where(determined, values, 1.0), 0.0)
     return modes, inverse * np.einsum("mpi,mp->mi", modes, right)
 
 
@@ -291,11 +291,11 @@ def _unfolded(mesh: TriangleMesh, corners: FloatArray, rise: FloatArray) -> Floa
     edge = np.unique(key, return_inverse=True)[1].reshape(-1, 3)
     keep = np.ones(edge.max() + 1)
     while True:
-        kept = rise * keep[edge][:, :, None]
-        folded = ~_faces_outward(corners, _straight(corners) + kept, mesh.normals)
+        reduced = rise * keep[edge][:, :, None]
+        folded = ~_faces_outward(corners, _straight(corners) + reduced, mesh.normals)
         folded &= (keep[edge] > 0.0).any(axis=1)
         if not folded.any():
-            return kept
+            return reduced
         # Halved, and zero after three halvings: a plane facet is never folded.
         smaller = np.unique(edge[folded])
         keep[smaller] = np.where(keep[smaller] > 0.2, 0.5 * keep[smaller], 0.0)

@@ -86,13 +86,13 @@ def unfolded(
     points: FloatArray, normals: FloatArray, faces: IntArray, rise: FloatArray
 ) -> FloatArray:
     """Return the heights (V,) [m], zero at triangles that would turn by more than `_TURN`."""
-    before, kept = _facing(points[faces]), rise.copy()
+    before, heights = _facing(points[faces]), rise.copy()
     while True:
-        after = _facing((points + kept[:, None] * normals)[faces])
+        after = _facing((points + heights[:, None] * normals)[faces])
         folded = faces[(before * after).sum(axis=1) < _TURN]
-        if not kept[folded].any():
-            return kept
-        kept[folded] = 0.0
+        if not heights[folded].any():
+            return heights
+        heights[folded] = 0.0
 
 
 def _facing(corners: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ def _rises(
 ) -> FloatArray:
     """Return the height (V,) [m] of the fit over each vertex; `shares` (V,) are weights."""
     tree, tangent = KDTree(points), tangents(normals)
-    arrays = [np.ascontiguousarray(each) for each in (points, normals, *tangent, shares)]
+    arrays = [np.ascontiguousarray(array) for array in (points, normals, *tangent, shares)]
     sums = np.zeros((len(points), 6, 7))
     # The tree's order keeps the vertices of a batch together.
     for members in np.array_split(tree.indices, -(-len(points) // _BATCH)):

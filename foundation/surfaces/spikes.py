@@ -42,19 +42,21 @@ def level_spikes(mesh: TriangleMesh) -> Levelled:
     if len(tips) == 0:
         return Levelled(mesh)
     around = triangles_around(mesh)
-    points, found = mesh.vertices.copy(), list[_Spike]()
+    points, spikes = mesh.vertices.copy(), list[_Spike]()
     for tip in tips:
         spike = _spike(mesh, links, around, int(tip))
-        if spike is None or any(np.isin(spike.vertices, own.vertices).any() for own in found):
+        if spike is None or any(np.isin(spike.vertices, known.vertices).any() for known in spikes):
             continue
         points[spike.vertices] = spike.places
-        found.append(spike)
-    if not 0 < len(found) <= _SINGLE or degenerate_triangles(points, mesh.faces).any():
+        spikes.append(spike)
+    if not 0 < len(spikes) <= _SINGLE or degenerate_triangles(points, mesh.faces).any():
         return Levelled(mesh)
-    heights = [float(np.linalg.norm(mesh.vertices[own.tip] - points[own.tip])) for own in found]
+    heights = [
+        float(np.linalg.norm(mesh.vertices[known.tip] - points[known.tip])) for known in spikes
+    ]
     largest = int(np.argmax(heights))
     levelled = TriangleMesh(points, mesh.faces, mesh.name)
-    return Levelled(levelled, len(found), heights[largest], mesh.vertices[found[largest].tip])
+    return Levelled(levelled, len(spikes), heights[largest], mesh.vertices[spikes[largest].tip])
 
 
 class _Spike(NamedTuple):
@@ -80,7 +82,7 @@ def _tips(mesh: TriangleMesh, links: csr_array) -> IntArray:
     """Return the vertices far off the plane of their neighbours, the farthest first."""
     corners, points = mesh.faces.reshape(-1), mesh.vertices
     vectors = np.repeat(mesh.area_vectors, 3, axis=0).T
-    sums = np.stack([np.bincount(corners, part, len(points)) for part in vectors], axis=1)
+    sums = np.stack([np.bincount(corners, component, len(points)) for component in vectors], axis=1)
     areas = np.linalg.norm(sums, axis=1)
     normals = sums / np.maximum(areas, np.finfo(float).tiny)[:, None]
     number = np.maximum(np.diff(links.indptr), 1)
@@ -102,7 +104,7 @@ def _tips(mesh: TriangleMesh, links: csr_array) -> IntArray:
 
 def _spike(mesh: TriangleMesh, links: csr_array, around: csr_array, tip: int) -> _Spike | None:
     """Return the spike with a tip, up to the ring from which on its height does not grow."""
-    inside, found, height = np.array([tip]), None, 0.0
+    inside, widest, height = np.array([tip]), None, 0.0
     for _ in range(_RINGS):
         away = mesh.vertices[inside] - mesh.vertices[tip]
         ring = _grown(links, inside)
@@ -112,30 +114,30 @@ def _spike(mesh: TriangleMesh, links: csr_array, around: csr_array, tip: int) ->
         triangles = triangles[~np.isin(corners, inside).any(axis=1)]
         beyond = np.setdiff1d(outer, inside)
         if len(triangles) == 0 or len(beyond) < _TERMS:
-            return found
+            return widest
         normal = mesh.area_vectors[triangles].sum(axis=0)
         normal = normal / np.linalg.norm(normal)
         flat = away - np.outer(away @ normal, normal)
         if np.linalg.norm(flat, axis=1).max() > _RADIUS:
-            return found
+            return widest
         cosines = mesh.normals[triangles] @ normal
         if cosines.min() > _ROUGH and np.average(cosines, weights=mesh.areas[triangles]) > _SMOOTH:
             places, before = _on_fit(mesh, inside, beyond, normal), height
             height = float(np.linalg.norm(places - mesh.vertices[inside], axis=1).max())
             if height < _GROWTH * before:
-                return found
-            found = _Spike(tip, inside, places)
+                return widest
+            widest = _Spike(tip, inside, places)
         inside = ring
-    return found
+    return widest
 
 
 def _grown(links: csr_array, own_rows: IntArray, *, own: bool = True) -> IntArray:
     """Return the columns of some rows of a graph, and the rows themselves."""
-    found = np.concatenate(
+    columns = np.concatenate(
         [links.indices[links.indptr[k] : links.indptr[k + 1]] for k in own_rows]
         + ([own_rows] if own else [])
     )
-    return np.unique(found)
+    return np.unique(columns)
 
 
 def _on_fit(
@@ -147,9 +149,9 @@ def _on_fit(
     x, y, z = ((mesh.vertices[around] - origin) @ axes.T).T
     size = float(np.hypot(x, y).max())
     fit = np.linalg.lstsq(_terms(x / size, y / size), z, rcond=None)[0]
-    own = (mesh.vertices[inside] - origin) @ axes.T
-    own[:, 2] = _terms(own[:, 0] / size, own[:, 1] / size) @ fit
-    return np.asarray(origin + own @ axes)
+    local = (mesh.vertices[inside] - origin) @ axes.T
+    local[:, 2] = _terms(local[:, 0] / size, local[:, 1] / size) @ fit
+    return np.asarray(origin + local @ axes)
 
 
 def _terms(x: FloatArray, y: FloatArray) -> FloatArray:

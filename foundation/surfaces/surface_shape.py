@@ -108,11 +108,11 @@ def enclosed(mesh: TriangleMesh, most_open: float = 1.0) -> NDArray[np.bool_]:
     labels, areas = label_pieces(mesh)
     within = np.zeros(len(areas), dtype=np.bool_)
     for piece in np.flatnonzero(areas[:-1] >= _LARGE * areas[0])[:_AROUND]:
-        own = selected(mesh, labels == piece)
-        if np.linalg.norm(own.area_vectors.sum(axis=0)) > most_open * own.areas.sum():
+        host = selected(mesh, labels == piece)
+        if np.linalg.norm(host.area_vectors.sum(axis=0)) > most_open * host.areas.sum():
             continue
-        axes, _ = principal_axes(own)
-        box, places = own.vertices @ axes.T, mesh.vertices @ axes.T
+        axes, _ = principal_axes(host)
+        box, places = host.vertices @ axes.T, mesh.vertices @ axes.T
         low, high = box.min(axis=0) - _WITHIN, box.max(axis=0) + _WITHIN
         outside = ((places < low) | (places > high)).any(axis=1)[mesh.faces].any(axis=1)
         smaller = np.arange(len(areas)) > piece

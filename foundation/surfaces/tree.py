@@ -43,15 +43,15 @@ def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
     """Build a tree of boxes (N, 3) [m] by halving along the largest extent of their centres."""
     order, levels = _halved(0.5 * (low + high), leaf_size)
     index = _depth_first(levels)
-    nodes = sum(len(own) for own in index)
+    nodes = sum(len(numbers) for numbers in index)
     lows, highs = np.empty((2, nodes, 3))
     after, first, count = np.empty((3, nodes), dtype=np.int64)
     children = np.empty(0, dtype=np.int64)
-    for own, level in zip(reversed(index), reversed(levels), strict=True):
-        leaf, inner = own[~level.inner], own[level.inner]
+    for numbers, level in zip(reversed(index), reversed(levels), strict=True):
+        leaf, inner = numbers[~level.inner], numbers[level.inner]
         after[leaf] = leaf + 1
-        count[own] = np.where(level.inner, 0, level.stop - level.start)
-        first[own] = level.start
+        count[numbers] = np.where(level.inner, 0, level.stop - level.start)
+        first[numbers] = level.start
         left, right = children[::2], children[1::2]
         after[inner] = after[right]
         lows[inner] = np.minimum(lows[left], lows[right])
@@ -60,7 +60,7 @@ def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
         begin = np.cumsum(count[leaf]) - count[leaf]
         lows[leaf] = np.minimum.reduceat(low[items], begin) if len(leaf) else 0.0
         highs[leaf] = np.maximum.reduceat(high[items], begin) if len(leaf) else 0.0
-        children = own
+        children = numbers
     return BoxTree(order, lows, highs, after, first, count)
 
 
@@ -118,12 +118,12 @@ def enclosing_discs(
         nodes = elements[begin : begin + size].reshape(-1)
         mean = normals[nodes].sum(axis=0)
         direction[t] = mean / max(float(np.linalg.norm(mean)), 1e-300)
-        at = points[nodes]
-        height = at @ direction[t]
-        middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
+        corners = points[nodes]
+        height = corners @ direction[t]
+        middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
         level = 0.5 * (height.min() + height.max())
         centre[t] = middle + (level - middle @ direction[t]) * direction[t]
-        radius[t] = np.linalg.norm(at - centre[t], axis=1).max()
+        radius[t] = np.linalg.norm(corners - centre[t], axis=1).max()
         thickness[t] = 0.5 * (height.max() - height.min())
     return centre, radius, thickness, direction
 
@@ -189,11 +189,11 @@ class SurfaceTree:
         self._tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
 
     def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
-        """Return nearest points (N, 3) [any unit] and triangles (N,) of `near` pieces."""
+        """Return nearest points (N, 3) [any unit] and their triangles (N,), of `near` pieces."""
         import trimesh
 
         near = min(near, len(self._triangle))
-        corners, found, chosen = self.corners / self._size, [], []
+        corners, nearest, chosen = self.corners / self._size, [], []
         for block in np.array_split(points / self._size, -(-len(points) * near // _BLOCK)):
             _, index = self._tree.query(block, k=np.arange(1, near + 1), workers=-1)
             triangles = self._triangle[np.asarray(index)]
@@ -202,9 +202,9 @@ class SurfaceTree:
             ).reshape(-1, near, 3)
             rows = np.arange(len(block))
             best = np.linalg.norm(feet - block[:, None], axis=2).argmin(axis=1)
-            found.append(feet[rows, best])
+            nearest.append(feet[rows, best])
             chosen.append(triangles[rows, best])
-        return self._size * np.concatenate(found), np.concatenate(chosen)
+        return self._size * np.concatenate(nearest), np.concatenate(chosen)
 
 
 def _lengths(corners: FloatArray) -> FloatArray:
@@ -213,8 +213,8 @@ def _lengths(corners: FloatArray) -> FloatArray:
 
 
 def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size."""
-    # No large triangle then has its centroid far from its points.
+    """Return centroids (P, 3) [any unit] and triangles (P,) of pieces that halve long edges."""
+    # Each point of a triangle is then close to the centroid of one of its pieces.
     triangle = np.arange(len(corners))
     limit, most = _COMMON * np.median(_lengths(corners)), _MOST_PIECES * len(corners) + _BLOCK
     centroids, owners = [], []

@@ -218,6 +218,6 @@ def edge_length(mesh: TriangleMesh) -> float:
 
 def stacked(points: Sequence[FloatArray], faces: Sequence[IntArray]) -> tuple[FloatArray, IntArray]:
     """Return vertices (V, 3) [any unit] and triangles (F, 3) of several surfaces in order."""
-    starts = np.cumsum([0, *(len(each) for each in points[:-1])])
-    moved = [each + start for each, start in zip(faces, starts, strict=True)]
+    starts = np.cumsum([0, *(len(array) for array in points[:-1])])
+    moved = [array + start for array, start in zip(faces, starts, strict=True)]
     return np.concatenate(points), np.concatenate(moved)

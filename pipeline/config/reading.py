@@ -213,7 +213,7 @@ def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> di
     found: dict[str, str] = {}
     items = error.errors()
     for item in items:
-        # pydantic reports refused entries of a list as missing too.
+        # A list whose entries are refused is not too short, as pydantic says besides.
         inside = [i for i in items if i["loc"][:-1] and i["loc"][: len(item["loc"])] == item["loc"]]
         if item["type"] == "too_short" and len(inside) > 1:
             continue
@@ -224,13 +224,11 @@ def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> di
         if shown and item["type"] != "extra_forbidden":
             value = item["input"]
             found[where] = f", found {list(value) if isinstance(value, tuple) else value!r}"
-    return {
-        key: key
-        + ": " * bool(key)
-        + " or ".join(texts).replace(" or expected", " or")
-        + found.get(key, "")
+    sentences = {
+        key: " or ".join(texts).replace(" or expected", " or") + found.get(key, "")
         for key, texts in expected.items()
     }
+    return {key: f"{key}: {text}" if key else text for key, text in sentences.items()}
 
 
 def _key(item: ErrorDetails) -> list[str]:

@@ -25,9 +25,9 @@ from foundation.base.errors import InputError
 
 @contextmanager
 def naming_keys(keys: Mapping[str, str]) -> Iterator[None]:
-    """Name keys of the configuration in errors about the arguments that the keys give.
+    """Name in errors the key of the configuration instead of the argument that the key gives.
 
-    `keys` maps the name of an argument to the dotted key; the bounds of a key in mm are in mm.
+    `keys` maps the argument to its dotted key; bounds in m of a key that ends in _mm become mm.
     """
     try:
         yield

@@ -70,25 +70,25 @@ def error_of(output: str) -> str:
 
 
 def sample_errors(
-    config: Config, own: ContactSurrogate, rows: pd.DataFrame, spread: float
+    config: Config, surrogate: ContactSurrogate, rows: pd.DataFrame, spread: float
 ) -> dict[str, float]:
     """Return RMS errors at the feasible samples of one design, the first ones of `ERRORS`.
 
     The samples were drawn with a `spread` of the load [1] and are weighted as if the load were
     even.
     """
-    found, weights = [], []
-    for name in own.compartments:
+    errors, weights = [], []
+    for name in surrogate.compartments:
         chosen = feasible(usable(rows, name), config.feasibility)
         poses, loads = poses_of(chosen), loads_of(chosen)
-        at, predicted = own.compartment(name).at_load(poses, loads[:, 1])
+        at, predicted = surrogate.compartment(name).at_load(poses, loads[:, 1])
         ratios = (predicted - loads)[:, [0, 2]] / loads[:, 1:2]
-        found.append(np.column_stack([1e6 * (at - poses)[:, 4], 100.0 * ratios]))
+        errors.append(np.column_stack([1e6 * (at - poses)[:, 4], 100.0 * ratios]))
         weights.append(loads[:, 1] ** (1.0 - 1.0 / spread))
-    misses = np.concatenate(found)
-    if not len(misses):
+    every = np.concatenate(errors)
+    if not len(every):
         return dict.fromkeys(OF_SAMPLES, np.nan)
-    sizes = np.sqrt(np.average(misses**2, axis=0, weights=np.concatenate(weights)))
+    sizes = np.sqrt(np.average(every**2, axis=0, weights=np.concatenate(weights)))
     return dict(zip(OF_SAMPLES, sizes.tolist(), strict=True))
 
 
@@ -109,17 +109,17 @@ def fitted_errors(
     factors, growths = dict[str, float](), dict[str, float]()
     for name in ERRORS:
         ratios = np.array(
-            [own.get(name, np.nan) / by[name] for own, by in zip(errors, predicted, strict=True)]
+            [row.get(name, np.nan) / by[name] for row, by in zip(errors, predicted, strict=True)]
         )
         known = np.isfinite(ratios) & (ratios > 0.0)
         if known.any():
-            logs, at = np.log(ratios[known]), outward[known]
-            if len(logs) >= _FEWEST and np.ptp(at) > 0.0:
-                growths[name] = max(float(np.polyfit(at, logs, 1)[0]), 0.0)
-            left = np.sort(logs - growths.get(name, 0.0) * at)
+            logs, distance = np.log(ratios[known]), outward[known]
+            if len(logs) >= _FEWEST and np.ptp(distance) > 0.0:
+                growths[name] = max(float(np.polyfit(distance, logs, 1)[0]), 0.0)
+            scores = np.sort(logs - growths.get(name, 0.0) * distance)
             # The rank that is above the quantile with the confidence, as far as there is one.
-            rank = min(int(binom.ppf(_CONFIDENCE, len(left), _QUANTILE)) + 1, len(left))
-            factors[name] = float(np.exp(left[rank - 1]))
+            rank = min(int(binom.ppf(_CONFIDENCE, len(scores), _QUANTILE)) + 1, len(scores))
+            factors[name] = float(np.exp(scores[rank - 1]))
     return {_KEY: factors, _GROWTH: growths}
 
 
@@ -145,7 +145,7 @@ def standard_errors(knee: ContactSurrogate, z: FloatArray) -> FloatArray:
 
 
 def predicted_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
-    """Return errors of a design as fits predict them, up to factors; over gait, the height's."""
+    """Return errors of a design as fits predict them, up to factors; of gait, the height's."""
     sizes = standard_errors(knee, knee.parameters.scaled(design)).tolist()
     return dict.fromkeys(ERRORS, sizes[0]) | dict(zip(ERRORS, sizes, strict=False))
 
@@ -164,16 +164,17 @@ def expected_errors(knee: ContactSurrogate, design: Design) -> dict[str, float]:
 
 
 def errors_for_page(knee: ContactSurrogate) -> dict[str, Any] | None:
-    """Return what a page computes the expected errors of a design from; None if none are known."""
+    """Return what a page needs to compute a design's expected errors; None if none are known."""
     factors, growths = knee.header.get(_KEY, {}), knee.header.get(_GROWTH, {})
-    columns = dict(zip(ERRORS, range(len(_SIZES)), strict=False))
+    # Errors of a gait cycle are in proportion to the predicted error of the height, column 0.
+    columns = dict.fromkeys(ERRORS, 0) | {name: k for k, name in enumerate(OF_SAMPLES)}
     errors = [
         {
             "words": ERRORS[name].words,
             "unit": ERRORS[name].unit,
             "limit": ERRORS[name].limit,
-            "column": columns.get(name, 0),
-            "size": _SIZES[columns.get(name, 0)],
+            "column": columns[name],
+            "size": _SIZES[columns[name]],
             "factor": factor,
             "growth": growths.get(name, 0.0),
         }

@@ -150,27 +150,27 @@ class ContactSurfaces:
 def contact_law(
     contact: ArticularContact, surfaces: ContactSurfaces
 ) -> tuple[SpringLaw, FloatArray | None]:
-    """Return the law of the springs of a contact, and what the target's thickness varies by.
+    """Return the law of a contact's springs, and the target's thickness beyond its mean, or None.
 
-    A target layer of measured thickness has its mean in the law; the array (T,) [m] is the rest.
+    The law has the mean of a measured thickness of the target; the array (T,) [m] is the rest.
     """
     bed, target = contact.bed, contact.target
-    own, other = surfaces.thickness(bed), surfaces.thickness(target)
+    bed_thickness, target_thickness = surfaces.thickness(bed), surfaces.thickness(target)
     excess = None
-    if not isinstance(other, float):
-        mean = float(np.average(other, weights=surfaces.mesh(target).areas))
-        excess, other = other - mean, mean
+    if not isinstance(target_thickness, float):
+        mean = float(np.average(target_thickness, weights=surfaces.mesh(target).areas))
+        excess, target_thickness = target_thickness - mean, mean
     make = LAWS[contact.law]
     if contact.lumped:
         law: SpringLaw = make(
             0.5 * (bed.youngs_modulus + target.youngs_modulus),
             0.5 * (bed.poissons_ratio + target.poissons_ratio),
-            own + other,
+            bed_thickness + target_thickness,
         )
     else:
         law = SeriesLaw(
-            make(bed.youngs_modulus, bed.poissons_ratio, own),
-            make(target.youngs_modulus, target.poissons_ratio, other),
+            make(bed.youngs_modulus, bed.poissons_ratio, bed_thickness),
+            make(target.youngs_modulus, target.poissons_ratio, target_thickness),
         )
     return law, excess
 

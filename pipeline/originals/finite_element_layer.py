@@ -257,7 +257,7 @@ def element_layer(
     with without_warnings:  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
     if (seconds := model.size.seconds) > _MOST_SECONDS:
-        raise InputError(f"the condensation of finite elements would take about {seconds:.0f} s")
+        raise InputError(f"finite elements would take {seconds:.0f} s, limit {_MOST_SECONDS:g} s")
     say(f"  finite elements, nodes {spacing:g} mm apart: condensation in about {rounded(seconds)}")
     model.prepare(lambda text: None)
     return spacing, model

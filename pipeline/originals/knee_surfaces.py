@@ -159,18 +159,18 @@ def template(knee: KneeConfig, body: str) -> Template:
     whole = read_as_is(config, config.files, knee.side)
     if loaded.deviation is not None:
         raise InputError(
-            f"[knee.{body}] {config.name}: {loaded.decimation}; expected a mesh that keeps its "
-            f"vertices with [knee.shape]: set decimate_um = 0, or decimate all meshes alike"
+            f"[knee.{body}] {config.name}: {loaded.decimation}; expected a mesh with all its "
+            "vertices, as [knee.shape] is given: set decimate_um = 0, or decimate all meshes alike"
         )
-    away, used = (np.asarray(part) for part in KDTree(whole.vertices).query(loaded.mesh.vertices))
-    if away.max() > _SAME:
+    distance, index = map(np.asarray, KDTree(whole.vertices).query(loaded.mesh.vertices))
+    if distance.max() > _SAME:
         changed = "; ".join(loaded.repairs)
         raise InputError(
-            f"[knee.{body}] {config.name}: the repair changed vertices ({changed}); expected a "
-            "mesh that corresponds to those of [knee.shape] as it is: repair all meshes alike, or "
-            "set knee.repair_tolerance_mm = 0"
+            f"[knee.{body}] {config.name}: the repair changed vertices ({changed}); expected the "
+            "vertices that the meshes of [knee.shape] have: repair all meshes alike, or set "
+            "knee.repair_tolerance_mm = 0"
         )
-    return Template(config, whole, loaded.mesh, used.astype(np.int64), knee.side)
+    return Template(config, whole, loaded.mesh, index.astype(np.int64), knee.side)
 
 
 def _loaded_template(knee: KneeConfig, body: str) -> LoadedMesh:

@@ -111,10 +111,10 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
         Finding(
             "warning",
             f"{section}.poissons_ratio",
-            f"poissons_ratio of [{section}] is {layer.poissons_ratio:g}, where independent springs "
-            f'(law = "{layer.law}") are {times(confined_excess(layer.poissons_ratio))} too stiff '
-            "on a patch twice as wide as the layer is thick: expected at most "
-            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {SOFTER_MODELS}",
+            f"poissons_ratio of [{section}]: expected at most {NEARLY_INCOMPRESSIBLE:g} for "
+            f'independent springs (law = "{layer.law}"), found {layer.poissons_ratio:g}: '
+            f"they are {times(confined_excess(layer.poissons_ratio))} too stiff on a patch twice "
+            f"as wide as the layer is thick; {SOFTER_MODELS}",
         )
         for section, layer in sections.items()
         if layer.law != "coupled" and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE

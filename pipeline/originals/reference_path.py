@@ -230,15 +230,15 @@ def neutral_position(config: Config, model: SurfaceContact, start: Pose) -> tupl
             rest = free.from_pose(low, start)
         except EquilibriumError:
             rest, _ = _first_rest(free, [low])
-        found = "so far from the middle of the plateaus that the femur slides off in gait"
         if abs(rest.anterior - middle.anterior) <= furthest:
             return rest, ""
+        where = "so far from the middle of the plateaus that the femur slides off in gait"
     except EquilibriumError as error:
         if error.loose != "anterior":
             raise
-        found = "nowhere"
+        where = "nowhere"
     return middle, (
-        f"without AP spring, the femur rests {found} at {np.degrees(low):.4g} deg of flexion; the "
+        f"without AP spring, the femur rests {where} at {np.degrees(low):.4g} deg of flexion; the "
         "spring is slack with the condyles over the middle of the plateaus, at an anterior "
         f"coordinate of {1e3 * middle.anterior:.2f} mm"
     )

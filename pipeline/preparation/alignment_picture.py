@@ -154,7 +154,7 @@ def _draw(
     right, up = np.array(view.right, dtype=float), np.array(view.up, dtype=float)
     right, towards = right / np.linalg.norm(right), np.cross(right, up)
     up = np.cross(towards, right) / np.linalg.norm(towards)
-    flat, towards = np.stack([right, up], axis=1), np.cross(right, up)
+    projection, towards = np.stack([right, up], axis=1), np.cross(right, up)
     corners = np.concatenate(list(bodies.values()))
     opacity = {body: 0.25 if body in view.see_through else 1.0 for body in bodies}
     shades = np.repeat(
@@ -165,7 +165,7 @@ def _draw(
     shades[:, :3] *= (_LIGHT + (1.0 - _LIGHT) * np.abs(normals @ towards) / lengths)[:, None]
     order = np.argsort(corners.mean(axis=1) @ towards, kind="stable")
     # matplotlib takes an array several times faster than the list that its types ask for.
-    ordered: Any = 1e3 * corners[order] @ flat
+    ordered: Any = 1e3 * corners[order] @ projection
     axes.add_collection(PolyCollection(ordered, facecolors=shades[order], antialiaseds=False))
     axes.set(title=view.title, aspect="equal", xticks=[], yticks=[])
     low = ordered.min(axis=(0, 1))
@@ -173,20 +173,20 @@ def _draw(
     axes.plot([low[0], end[0]], [end[1], end[1]], color="black", lw=2.0)
     axes.annotate(f" {1e3 * _SCALE:g} mm", end, fontsize=7, va="center")
     for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
-        _draw_axes(axes, 1e3 * origin @ flat, 1e3 * _ARROW * flat, colour)
+        _draw_axes(axes, 1e3 * origin @ projection, 1e3 * _ARROW * projection, colour)
     if cross is not None:
-        at = (1e3 * cross @ flat).tolist()
+        at = (1e3 * cross @ projection).tolist()
         axes.plot(*at, marker="x", markersize=14.0, markeredgewidth=3.0, color="magenta")
     axes.autoscale_view()
     axes.margins(0.08)
 
 
-def _draw_axes(axes: Axes, origin: FloatArray, flat: FloatArray, colour: str) -> None:
-    """Draw the axes of a body from its origin [mm]; `flat` (3, 2) projects an axis [mm]."""
+def _draw_axes(axes: Axes, origin: FloatArray, projection: FloatArray, colour: str) -> None:
+    """Draw the axes of a body from its origin (2,) [mm]; `projection` (3, 2) maps a direction."""
     for name, direction in _AXES.items():
-        tip = origin + np.array(direction) @ flat
+        tip = origin + np.array(direction) @ projection
         if np.linalg.norm(tip - origin) < 0.2e3 * _ARROW:
-            continue
+            continue  # an axis that points at the viewer
         end = (float(tip[0]), float(tip[1]))
         arrow = {"arrowstyle": "->", "color": colour, "lw": 1.5}
         axes.annotate("", end, (float(origin[0]), float(origin[1])), arrowprops=arrow)

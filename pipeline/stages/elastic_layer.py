@@ -199,31 +199,31 @@ def _words(model: ElasticFoundation) -> str:
 
 def _springs(model: ElasticFoundation, result: SimulationResult) -> list[tuple[int, Springs]]:
     """Return coupled springs for each compartment in contact, by its place."""
-    found = []
+    springs = []
     for side, name in enumerate(model.compartment_names):
         if not len(chosen_instants(result, side)):
             continue
         k = int(np.argmax(result.compartment_loads[side][:, PEAK_PRESSURE]))
-        own = contact_at(model, Pose.from_array(result.poses[k]), name)
+        contact = contact_at(model, Pose.from_array(result.poses[k]), name)
         try:
-            found.append((side, _resolved(model, own, name)))
+            springs.append((side, _resolved(model, contact, name)))
         except PoseError as error:
             raise InputError(
                 f"coupled springs have no answer at the peak of {name}: {error}"
             ) from error
-    return found
+    return springs
 
 
-def _resolved(model: ElasticFoundation, own: Contact, name: str) -> Springs:
-    """Return coupled springs that resolve the peak pressure of a contact of a compartment."""
+def _resolved(model: ElasticFoundation, contact: Contact, name: str) -> Springs:
+    """Return coupled springs that resolve a contact's peak pressure: the finer ones if rough."""
     for coarse, fine in (_SMOOTH, _RIDGED):
         lattices = [coupled_springs(model, nodes) for nodes in (coarse, fine)]
-        contacts = [at_load_of(lattice, own, name) for lattice in lattices]
+        contacts = [at_load_of(lattice, contact, name) for lattice in lattices]
         change = abs(contacts[1].peak / contacts[0].peak - 1.0)
         rough = (coarse, fine) == _RIDGED
         if rough or change <= _SAME:
             break
-    layer, peak = lattices[rough], contacts[rough]
+    layer, peak = (lattices[1], contacts[1]) if rough else (lattices[0], contacts[0])
     return Springs(layer, peak, max(change, _roughness(layer, peak, name)), rough)
 
 

@@ -192,11 +192,11 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
 
 
 def opened(folder: Path, names: Sequence[str], kind: str) -> tuple[Config, ContactSurrogate]:
-    """Return configuration and surrogate of a run that has finished and was not changed since."""
+    """Return configuration and surrogate of a run folder; a RunError if not finished or changed."""
     for name in ("config.toml", *names, "knee.npz"):
         if not (folder / name).is_file():
             raise RunError(
-                f"{folder}: is not a finished {kind}, {name} is missing; make it with "
+                f"{folder}: expected a finished {kind}, found no {name}; make it with "
                 f"`{make_again(folder / name)}`"
             )
     config = load_config(folder / "config.toml")

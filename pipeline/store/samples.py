@@ -151,22 +151,22 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
 
 
 def _read(path: Path, columns: Collection[str]) -> pa.Table:
-    """Return a table as it is stored, checked."""
+    """Return a table as it is stored, after checks of its format, version and columns."""
     if not path.is_file():
         raise StoreError(f"{path}: does not exist; make it with `{make_again(path)}`")
     try:
-        # One thread: without the memory for others, Arrow waits for them forever.
+        # One thread: where memory lacks for more threads, Arrow waits for them forever.
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             table = file.read(use_threads=False)
         metadata = table.schema.metadata or {}
-        told = {key.decode(): value.decode() for key, value in metadata.items()}
+        stated = {key.decode(): value.decode() for key, value in metadata.items()}
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _damaged(path, " ".join(str(error).split())) from error
-    if told.get("format", FORMAT) != FORMAT:
-        raise _damaged(path, f"expected the format {FORMAT!r}, found {told['format']!r}")
-    if told.get("version", str(VERSION)) != str(VERSION):
+    if stated.get("format", FORMAT) != FORMAT:
+        raise _damaged(path, f"expected the format {FORMAT!r}, found {stated['format']!r}")
+    if stated.get("version", str(VERSION)) != str(VERSION):
         raise StoreError(
-            f"{path}: expected a table of version {VERSION}, found {told['version']!r}; "
+            f"{path}: expected a table of version {VERSION}, found {stated['version']!r}; "
             "read it with the version of knee-contact that wrote it"
         )
     missing = [name for name in columns if name not in table.column_names]

@@ -37,21 +37,21 @@ class PackedRegressor(Struct):
     def evaluate(self, x: FloatArray, order: int = 0) -> list[FloatArray]:
         """Return outputs (N, k) at inputs (N, d) [any unit], and derivatives up to `order`."""
         d, k = self.value.inputs, self.value.outputs
-        found = [np.empty((len(x), k, *[d] * each)) for each in range(order + 1)]
-        filled = [*map(address, found), 0, 0]
+        results = [np.empty((len(x), k, *[d] * times)) for times in range(order + 1)]
+        addresses = [*map(address, results), 0, 0]
         CORE.fill_regressor(
-            self.address, len(x), address(x), order, *filled[:3], SCRATCH.of(self.scratch)
+            self.address, len(x), address(x), order, *addresses[:3], SCRATCH.of(self.scratch)
         )
-        return found
+        return results
 
     def errors(self, x: FloatArray, posterior: Struct) -> FloatArray:
         """Return standard errors (N, k) at C-contiguous inputs (N, d) [any unit]."""
-        found = np.empty((len(x), self.value.outputs))
+        errors = np.empty((len(x), self.value.outputs))
         CORE.regressor_errors(
-            self.address, posterior.address, len(x), address(x), address(found),
+            self.address, posterior.address, len(x), address(x), address(errors),
             SCRATCH.of(self.scratch),
         )  # fmt: skip
-        return found
+        return errors
 
 
 class PackedCompartment(Struct):
@@ -67,15 +67,16 @@ class PackedContact:
 
     def __init__(self, parts: Sequence[PackedCompartment]) -> None:
         self.parts = tuple(parts)
-        self.scratch = max(part.scratch for part in parts)
-        self._pointers = np.array([part.address for part in parts], dtype=np.uintp)
+        self.scratch = max(compartment.scratch for compartment in parts)
+        self._pointers = np.array([compartment.address for compartment in parts], dtype=np.uintp)
         self.address = address(self._pointers)
         parameters = parts[0].value.parameters
-        self._inputs, self._steep = 6 + parameters, _LOADS if parameters else _WRENCH
+        self._inputs, self._outputs = 6 + parameters, _LOADS if parameters else _WRENCH
         self._count, self._fill_one = len(parts), CORE.fill_one
-        self._row = ctypes.c_double * (self._count * (_LOADS + _VARIABLES + 36) + 36)
-        ends = np.cumsum([0, self._count * _LOADS, 36, self._count * _VARIABLES, self._count * 36])
-        self._slices = [slice(*pair) for pair in pairwise(ends.tolist())]
+        # What `fill_one` writes: loads, total slopes, variables, slopes of each compartment.
+        sizes = [self._count * _LOADS, 36, self._count * _VARIABLES, self._count * 36]
+        self._row = ctypes.c_double * sum(sizes)
+        self._slices = [slice(*ends) for ends in pairwise(np.cumsum([0, *sizes]).tolist())]
 
     def work(self) -> FloatArray:
         """Return new scratch memory (W,) [1], for compiled loops that call the library."""
@@ -83,14 +84,14 @@ class PackedContact:
 
     def one(self, pose: Pose, slopes: bool) -> tuple[FloatArray, FloatArray | None, Any, Any]:
         """Return loads (C, 12), variables (C, 7) if outside, slopes (6, 6), (C, 6, 6) [SI]."""
-        found: Any = self._row()
-        given = _packed_pose(
+        row: Any = self._row()
+        coordinates = _packed_pose(
             pose.flexion, pose.adduction, pose.rotation, pose.anterior, pose.superior, pose.lateral
         )
         outside = self._fill_one(
-            self.address, self._count, given, addressof(found), SCRATCH.of(self.scratch)
+            self.address, self._count, coordinates, addressof(row), SCRATCH.of(self.scratch)
         )
-        numbers = np.frombuffer(found)
+        numbers = np.frombuffer(row)
         numbers.flags.writeable = False
         loads, total, variables, parts = self._slices
         return (
@@ -107,18 +108,18 @@ class PackedContact:
         # As many derivatives as the `order`, 0 to 2, follow: of the first six loads, or of all with
         # parameters. The inputs, poses [rad, m] and scaled parameters [1], are C-contiguous.
         n, count, d = len(inputs), len(self.parts), self._inputs
-        found = [np.empty((n, count, _VARIABLES)), np.empty((n, count, _LOADS))]
-        found += [np.empty((n, count, self._steep, *[d] * each)) for each in range(1, order + 1)]
+        results = [np.empty((n, count, _VARIABLES)), np.empty((n, count, _LOADS))]
+        results += [np.empty((n, count, self._outputs, *[d] * k)) for k in range(1, order + 1)]
 
         def fill(first: int, end: int) -> int:
-            variables, *filled = [*(address(each[first:end]) for each in found), 0, 0]
+            variables, *addresses = [*(address(array[first:end]) for array in results), 0, 0]
             outside: int = CORE.fill_knee(
                 self.address, count, end - first, address(inputs[first:end]), order, 0,
-                *filled[:3], variables, SCRATCH.of(self.scratch),
+                *addresses[:3], variables, SCRATCH.of(self.scratch),
             )  # fmt: skip
             return outside
 
-        return sum(in_threads(fill, n, most_threads)), found
+        return sum(in_threads(fill, n, most_threads)), results
 
 
 def threads() -> int:

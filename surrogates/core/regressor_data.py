@@ -40,8 +40,8 @@ class ArrayRecord:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         for name, value in state.items():
-            kept = frozen(value) if isinstance(value, np.ndarray) else value
-            object.__setattr__(self, name, kept)
+            stored = frozen(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, stored)
 
 
 class StoredArrays(ArrayRecord):
@@ -60,8 +60,8 @@ class StoredArrays(ArrayRecord):
         missing = [name for name in names if name not in arrays]
         if missing:
             raise InputError(f"arrays: missing {missing} of {cls.__name__}")
-        found = {name: np.asarray(arrays[name]) for name in names}
-        return cls(**{name: a.item() if a.ndim == 0 else a for name, a in found.items()})
+        loaded = {name: np.asarray(arrays[name]) for name in names}
+        return cls(**{name: a.item() if a.ndim == 0 else a for name, a in loaded.items()})
 
 
 #: Number of coefficients of a piece of a spline, and of B-splines that are not zero there.

@@ -85,10 +85,10 @@ def template(prefix: str, name: str) -> str:
 
 def library_source(prefix: str) -> str:
     """Return the beginning of a source: its header, and the library's functions."""
-    found = {path.name: path for folder in FOLDERS for path in folder.glob("*.[ch]")}
-    texts = [found[name].read_text(encoding="ascii") for name in _SOURCES]
-    own = re.sub(r'^#include "\w+\.h"\n', "", "\n".join(texts), flags=re.MULTILINE)
-    return "\n".join([f'#include "{prefix}.h"\n', _OWN, own])
+    paths = {path.name: path for folder in FOLDERS for path in folder.glob("*.[ch]")}
+    texts = [paths[name].read_text(encoding="ascii") for name in _SOURCES]
+    text = re.sub(r'^#include "\w+\.h"\n', "", "\n".join(texts), flags=re.MULTILINE)
+    return "\n".join([f'#include "{prefix}.h"\n', _OWN, text])
 
 
 def constants(struct: Struct, name: str) -> str:
@@ -132,9 +132,11 @@ def _row(structs: Sequence[Struct], name: str, definitions: list[str], pointers:
     """Return pointers to structs as the value of a field, or the name of a row of structs."""
     if pointers:
         names = [f"{name}_{k}" for k in range(len(structs))]
-        definitions += [constants(own, each) for own, each in zip(structs, names, strict=True)]
-        return f"{{{', '.join(f'&{each}' for each in names)}}}"
-    values = [_initializer(own, f"{name}_{k}", definitions) for k, own in enumerate(structs)]
+        definitions += [
+            constants(struct, label) for struct, label in zip(structs, names, strict=True)
+        ]
+        return f"{{{', '.join(f'&{label}' for label in names)}}}"
+    values = [_initializer(struct, f"{name}_{k}", definitions) for k, struct in enumerate(structs)]
     body = ",\n".join(values)
     definitions.append(f"static const {structs[0].name} {name}[{len(structs)}] = {{{body}}};\n")
     return name
@@ -183,17 +185,17 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
         If the surrogate is over designs, of which `at` gives one, or no name in C can begin so.
     """
     if knee.parameters:
-        raise InputError("knee: expected the surrogate of one design; call `at` with its values")
+        raise InputError("knee: expected one design, found many; call `at` with the values of one")
     n, indent = len(knee.by_name), " " * len(f"int {prefix}_loads(")
     declarations = [
         f"int {prefix}_loads(const double pose[6], double loads[{n}][12],\n{indent}"
         f"double jacobian[{n}][6][6], double variables[{n}][6])",
         f"void {prefix}_hessian(const double pose[6], double hessian[{n}][6][6][6])",
     ]
-    found = _files(prefix, knee, declarations, casadi)
+    files = _files(prefix, knee, declarations, casadi)
     if casadi:
-        found = found._replace(source=found.source + rendered("casadi.c", prefix=prefix, count=n))
-    return found
+        files = files._replace(source=files.source + rendered("casadi.c", prefix=prefix, count=n))
+    return files
 
 
 def _files(
@@ -202,12 +204,12 @@ def _files(
     """Return C files of the compartments of a surrogate."""
     check_prefix(prefix)
     parts = knee.by_name
-    packed = {f"{prefix}_{_stem(name)}": part.packed for name, part in parts.items()}
+    packed = {f"{prefix}_{_stem(name)}": compartment.packed for name, compartment in parts.items()}
     scratch = [_scratch(packed.values(), order) for order in (1, 2)]
     comment = rendered(
         "knee_comment.txt", made_of=_made_of(parts, knee.header), prefix=prefix, casadi=casadi,
         stack=-(-(_FRAMES + 8 * max(scratch)) // 1000),
-        smooth=all(part.smoothing > 0.0 for part in parts.values()),
+        smooth=all(compartment.smoothing > 0.0 for compartment in parts.values()),
         others=() if tuple(parts) == COMPARTMENTS else tuple(parts),
     ).rstrip()  # fmt: skip
     comments = [comment, rendered("hessian_comment.txt").rstrip()]
@@ -215,13 +217,13 @@ def _files(
         "knee.c", prefix=prefix, count=len(parts), parts=[f"&{name}" for name in packed],
         declarations=declarations, scratch=scratch,
     )  # fmt: skip
-    source = [library_source(prefix), *(constants(own, name) for name, own in packed.items())]
+    source = [library_source(prefix), *(constants(struct, name) for name, struct in packed.items())]
     head = header(prefix, list(zip(comments, declarations, strict=True)))
     return CFiles(head, "\n".join([*source, functions]))
 
 
 def _scratch(parts: Any, order: int) -> int:
-    return max(int(CORE.compartment_scratch(part.address, order)) for part in parts)
+    return max(int(CORE.compartment_scratch(compartment.address, order)) for compartment in parts)
 
 
 def _stem(name: str) -> str:
@@ -232,14 +234,14 @@ def _stem(name: str) -> str:
 def _made_of(parts: Mapping[str, CompartmentSurrogate], header: Mapping[str, Any]) -> str:
     """Return formulations, families, checksum and verdict of a surrogate for the comment."""
     lines = []
-    for name, part in parts.items():
-        families = sorted({r.family for r in part.regressors if r.outputs})
-        lines.append(f"{name}: {part.formulation}, {' and '.join(families)}")
+    for name, compartment in parts.items():
+        families = sorted({r.family for r in compartment.regressors if r.outputs})
+        lines.append(f"{name}: {compartment.formulation}, {' and '.join(families)}")
     digest = str(header.get("sha256", ""))
     if re.fullmatch("[0-9a-f]{64}", digest):
         lines += ["SHA-256 in the header of the surrogate's file:", digest]
-    if told := _verdict(header):
-        lines += ["", *textwrap.wrap(told, _WIDTH)]
+    if verdict := _verdict(header):
+        lines += ["", *textwrap.wrap(verdict, _WIDTH)]
     return "\n".join(lines)
 
 
@@ -249,8 +251,8 @@ def verdict_of(knee: ContactSurrogate) -> str:
 
 
 def _verdict(header: Mapping[str, Any]) -> str:
-    told = header.get("verdict", "")
-    return comment_text(told) if isinstance(told, str) else ""
+    verdict = header.get("verdict", "")
+    return comment_text(verdict) if isinstance(verdict, str) else ""
 
 
 def comment_text(text: str) -> str:

@@ -84,15 +84,15 @@ def variables_of(compartments: tuple[str, ...]) -> tuple[Variable, ...]:
     """Return the variables of a surrogate with these compartments in the order of references."""
     if compartments == COMPARTMENTS:
         return VARIABLES
-    found: list[Variable] = []
-    for own in (False, True):  # the flags follow all outputs
-        rows = [v for v in VARIABLES if (not v.unit) == own]
+    variables: list[Variable] = []
+    for is_flag in (False, True):  # the flags follow all outputs
+        rows = [v for v in VARIABLES if (not v.unit) == is_flag]
         of_parts = [v for v in rows if v.causality == "output" and v.name.startswith(_PARTS)]
         common, first = [v for v in rows if v not in of_parts], rows.index(of_parts[0])
         model = [v for v in of_parts if v.name.startswith(_PARTS[0])]
         repeated = [_renamed(v, name) for name in compartments for v in model]
-        found += [*common[:first], *repeated, *common[first:]]
-    return tuple(found)
+        variables += [*common[:first], *repeated, *common[first:]]
+    return tuple(variables)
 
 
 def _renamed(variable: Variable, name: str) -> Variable:
@@ -208,9 +208,9 @@ def export_fmu(
     if version == "3.0":
         files["sources/buildDescription.xml"] = build_description(content)
     if compiled:
-        here = this_platform(version)
-        library = compile_library(texts, content.sources, version, prefix + here.suffix)
-        files[f"binaries/{here.folder}/{prefix}{here.suffix}"] = library
+        target = this_platform(version)
+        library = compile_library(texts, content.sources, version, prefix + target.suffix)
+        files[f"binaries/{target.folder}/{prefix}{target.suffix}"] = library
     return _zip(files)
 
 

@@ -42,7 +42,7 @@ class Compartment:
     def __init__(self, f: Functions, packed: PackedCompartment) -> None:
         self.f, self.fields = f, packed.fields
         self.width: float = packed.fields["smoothing"]
-        self.parts = [Learner(f, part.data) for part in packed.fields["parts"]]
+        self.parts = [Learner(f, regressor.data) for regressor in packed.fields["parts"]]
         self.mean_fall = mean_fall(packed)
 
     def loads_and_criteria(self, pose: Expression) -> tuple[Expression, Expression]:
@@ -58,12 +58,12 @@ class Compartment:
 
     def _outputs(self, x: Expression, skip: int = 0) -> Expression:
         """Return the outputs of all parts from number `skip` on at inputs x (6,) [1]."""
-        found = []
-        for part in self.parts:
-            if part.outputs > skip:
-                found.append(part.values(x, slice(skip, None)))
-            skip = max(skip - part.outputs, 0)
-        return self.f.join(found)
+        outputs = []
+        for learner in self.parts:
+            if learner.outputs > skip:
+                outputs.append(learner.values(x, slice(skip, None)))
+            skip = max(skip - learner.outputs, 0)
+        return self.f.join(outputs)
 
     # ---- loads over the height
 
@@ -71,10 +71,10 @@ class Compartment:
         self, u: Expression, height: Expression, point: Expression
     ) -> tuple[Expression, Expression, None]:
         """Return loads (12,) [SI], root of the axial load [sqrt(N)], and None for the gap."""
-        f, own = self.f, self.fields
-        depth = (height - own["depth_middle"]) / own["depth_half"]
+        f, fields = self.f, self.fields
+        depth = (height - fields["depth_middle"]) / fields["depth_half"]
         out = self._outputs(f.join([u, clip(f, depth, REACH, self.width)]))
-        loads = f.join([out[:9], out[9:12] + own["lever"] * point])
+        loads = f.join([out[:9], out[9:12] + fields["lever"] * point])
         return loads, power_of(f, f.maximum(out[1], 0.0), 0.5), None
 
     # ---- the height over the root of the load, inverted
@@ -83,16 +83,16 @@ class Compartment:
         self, u: Expression, height: Expression, point: Expression
     ) -> tuple[Expression, Expression, Expression]:
         """Return loads (12,) [SI], root of the axial load [sqrt(N)], gap over first contact [m]."""
-        f, own, w, first = self.f, self.fields, self.width, self.parts[0]
+        f, fields, w, first = self.f, self.fields, self.width, self.parts[0]
         touch = f.fixed(first.on_line(-1.0 - 2.0 * w, *first.line(u)))
-        given = first.line(u) if f.by_lines else [u]
-        s = self._root(u, height, touch, given)
-        most = MOST_LOAD ** (1.0 / own["degree"])
+        line = first.line(u) if f.by_lines else [u]
+        s = self._root(u, height, touch, line)
+        most = MOST_LOAD ** (1.0 / fields["degree"])
         root = clip_above(f, plus(f, 0.5 * (s + 1.0), w), most, most * w)
         out = self._outputs(f.join([u, clip_above(f, s, 1.0, w)]), skip=1)
         loads = self._from_ratios(root, out, point, height < touch)
-        root_load = float(np.sqrt(own["largest"])) * power_of(f, root, 0.5 * own["degree"])
-        return loads, root_load, height - self._level(-1.0, *given)
+        root_load = float(np.sqrt(fields["largest"])) * power_of(f, root, 0.5 * fields["degree"])
+        return loads, root_load, height - self._level(-1.0, *line)
 
     def _level(self, s: Expression, *given: Expression) -> Expression:
         """Return the learnt height [m] at s [1] and what u gives.
@@ -156,14 +156,14 @@ class Compartment:
         self, root: Expression, out: Expression, point: Expression, touches: Expression
     ) -> Expression:
         """Return loads (12,) of the ratios and quantities in out (11,)."""
-        f, own = self.f, self.fields
-        axial = own["largest"] * power_of(f, root, own["degree"])
+        f, fields = self.f, self.fields
+        axial = fields["largest"] * power_of(f, root, fields["degree"])
         force = axial * f.join([out[0], 1.0 + 0.0 * out[0], out[1]])
         moment = axial * out[2:5]
-        if own["lever"]:
+        if fields["lever"]:
             moment = moment + f.join(cross(point, force))
-        stress = power_of(f, root, own["degree"] - 1.0)
-        centre = out[8:11] + own["lever"] * point
+        stress = power_of(f, root, fields["degree"] - 1.0)
+        centre = out[8:11] + fields["lever"] * point
         if self.width == 0.0:
             centre = f.where(touches, centre, np.nan)
         return f.join([force, moment, out[5] * root, out[6] * stress, out[7] * stress, centre])
@@ -229,9 +229,9 @@ def loads_and_criteria(
     total = sum((pose[k] for k in range(1, 6)), pose[0])
     unknown = f.where(f.maximum(total, -total) < np.inf, 0.0, np.nan)
     for packed in parts:
-        own, criteria = Compartment(f, packed).loads_and_criteria(pose)
+        compartment_loads, criteria = Compartment(f, packed).loads_and_criteria(pose)
         domain.append(unknown + criteria)
-        loads.append(unknown + own)
+        loads.append(unknown + compartment_loads)
     return loads, domain
 
 
@@ -247,7 +247,11 @@ def casadi_knee(parts: Sequence[PackedCompartment]) -> Any:
 def jax_knee(parts: Sequence[PackedCompartment]) -> Callable[..., tuple[Any, Any]]:
     """Return the loads of a knee as a pure function of JAX arrays, as of `ContactSurrogate.jax`."""
     jnp = jax().numpy
-    with_points = any(len(part.data.points) for each in parts for part in each.fields["parts"])
+    with_points = any(
+        len(regressor.data.points)
+        for compartment in parts
+        for regressor in compartment.fields["parts"]
+    )
 
     def knee(pose: Any) -> tuple[Any, Any]:
         whole = jnp.asarray(pose)

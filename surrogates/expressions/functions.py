@@ -47,13 +47,13 @@ class Elementary:
 
         Raises `InputError` if the package lacks sin, cos, sqrt, or if_else or where.
         """
-        found = cls(package)
-        if any(getattr(found, name) is None for name in _NEEDED):
+        functions = cls(package)
+        if any(getattr(functions, name) is None for name in _NEEDED):
             raise InputError(
                 "package: expected casadi, jax.numpy or numpy, with sin, cos, sqrt and if_else or "
                 f"where, found {getattr(package, '__name__', package)}"
             )
-        return found
+        return functions
 
 
 def _within(f: Elementary, t: Expression) -> Expression:
@@ -112,10 +112,10 @@ def clip(f: Elementary, x: Expression, most: float, width: float) -> Expression:
 def power_of(f: Elementary, base: Expression, exponent: float) -> Expression:
     """Return base >= 0 to a constant exponent >= 0 [any unit]; derivatives at 0 are 0."""
     if exponent == int(exponent) and exponent <= 8.0:
-        found = base if exponent else f.where(base > 0.0, 1.0, 0.0)
+        power = base if exponent else f.where(base > 0.0, 1.0, 0.0)
         for _ in range(int(exponent) - 1):
-            found = found * base
-        return found
+            power = power * base
+        return power
     safe = f.where(base > 0.0, base, 1.0)
     return f.where(base > 0.0, f.sqrt(safe) if exponent == 0.5 else safe**exponent, 0.0)
 
@@ -131,11 +131,11 @@ def factors(f: Any, z: Expression, highest: int, wave: float) -> list[Expression
     Legendre polynomials, by Bonnet's recursion; with wave > 0, those of the first input are 1,
     sin(wave z), cos(wave z), sin(2 wave z), ...
     """
-    found = [1.0 + 0.0 * z, z]
+    rows = [1.0 + 0.0 * z, z]
     for e in range(1, highest):
-        found.append(((2 * e + 1) / (e + 1)) * z * found[e] - (e / (e + 1)) * found[e - 1])
+        rows.append(((2 * e + 1) / (e + 1)) * z * rows[e] - (e / (e + 1)) * rows[e - 1])
     if wave == 0.0:
-        return found[: highest + 1]
+        return rows[: highest + 1]
     s = sine = f.sin(wave * z[0])
     c = cosine = f.cos(wave * z[0])
     series = [1.0]
@@ -143,4 +143,4 @@ def factors(f: Any, z: Expression, highest: int, wave: float) -> list[Expression
         if e > 1 and e % 2 == 1:
             s, c = s * cosine + c * sine, c * cosine - s * sine
         series.append(s if e % 2 == 1 else c)
-    return [f.join([first, row[1:]]) for first, row in zip(series, found, strict=False)]
+    return [f.join([first, row[1:]]) for first, row in zip(series, rows, strict=False)]

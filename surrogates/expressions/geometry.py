@@ -59,9 +59,9 @@ def hold(
     centre, size = f.constant(middle[:5]), f.constant(half[:5])
     x = (f.join([pose[0], *offsets]) - centre) / size
     inner = centre + size * clip(f, x, 1.0, width)
-    at = along_path(f, fields["box"], inner[0])
+    on_path = along_path(f, fields["box"], inner[0])
     moves = [inner[1], inner[2], inner[3], height, inner[4]]
-    return x, f.join([inner[0], *(at[k] + move for k, move in enumerate(moves))])
+    return x, f.join([inner[0], *(on_path[k] + move for k, move in enumerate(moves))])
 
 
 def condyle_of(

@@ -45,7 +45,7 @@ class Learner:
                 # Not as a product with a vector, of whose derivatives compilers know no zeros.
                 terms = (z[j] * f.constant(row) for j, row in enumerate(inner))
                 units.append(self._units(net, sum(terms, f.constant(bias))))
-            features = [self._correlations(self._here(z), range(self.inputs)), *units]
+            features = [self._correlations(self._coordinates(z), range(self.inputs)), *units]
             return self._weighted(weights, features)
 
         if weights.shape[1] > self._terms:
@@ -53,14 +53,14 @@ class Learner:
         return f.constant(data.y_offset[chosen]) + f.constant(data.y_scale[chosen]) * total
 
     def line(self, u: Expression) -> list[Expression]:
-        """Return what inputs u (d - 1,) [any unit] give to the first output, for `on_line`."""
+        """Return terms of the first output that only inputs u (d - 1,) give, for `on_line`."""
         f, data, z = self.f, self.data, self._scaled(u)
-        here = self._here(z)
-        moved = data.shear[-1] != 0.0
+        coordinates = self._coordinates(z)
+        has_shear = data.shear[-1] != 0.0
         return [
             self._polynomials(z, self._kept, self._line_weights),
-            here[0] if moved else 0.0,
-            *self._separate(here, range(int(moved), self.inputs - 1)),
+            coordinates[0] if has_shear else 0.0,
+            *self._separate(coordinates, range(int(has_shear), self.inputs - 1)),
             *(
                 f.matmul(inner[:-1].T, z) + f.constant(bias)
                 for inner, bias in zip(data.inner, data.inner_bias, strict=True)
@@ -77,15 +77,15 @@ class Learner:
         for e in range(highest - 1, -1, -1):
             total = total * z + coefficients[e]
         shear, d = float(data.shear[-1]), self.inputs
-        here = [
+        coordinates = [
             first + float(self._rates[0]) * shear * z,
             *[0.0] * (d - 2),
             float(self._rates[-1]) * z,
         ]
         moving = [0, d - 1] if shear else [d - 1]
-        features = [self._correlations(here, moving, exponent, factor)]
-        for net, rest in enumerate(fixed):
-            features.append(self._units(net, rest + f.constant(data.inner[net][-1]) * z))
+        features = [self._correlations(coordinates, moving, exponent, factor)]
+        for net, partial_sum in enumerate(fixed):
+            features.append(self._units(net, partial_sum + f.constant(data.inner[net][-1]) * z))
         if data.weights.shape[1] > self._terms:
             total = total + self._weighted(data.weights[:1], features)[0]
         return float(data.y_offset[0]) + float(data.y_scale[0]) * total
@@ -101,9 +101,9 @@ class Learner:
         """Return sums (k',) of correlations and of outer units, with all weights (k', F)."""
         parts = np.split(weights, self._ends, axis=1)[1:-1]
         products = [
-            self.f.matmul(own, feature)
-            for own, feature in zip(parts, features, strict=True)
-            if own.shape[1]
+            self.f.matmul(block, feature)
+            for block, feature in zip(parts, features, strict=True)
+            if block.shape[1]
         ]
         return sum(products[1:], products[0])
 
@@ -145,31 +145,31 @@ class Learner:
         shear = self.data.shear[: z.shape[0] if hasattr(z, "shape") else len(z)]
         return sum((float(shear[j]) * z[int(j)] for j in np.flatnonzero(shear)), z[0])
 
-    def _here(self, z: Sequence[Expression] | Expression) -> list[Expression]:
+    def _coordinates(self, z: Sequence[Expression] | Expression) -> list[Expression]:
         """Return z in the units of the correlations, the first sheared by the others."""
         count = z.shape[0] if hasattr(z, "shape") else len(z)
         sheared_z = [self._sheared_first(z), *(z[j] for j in range(1, count))]
-        return [float(rate) * own for rate, own in zip(self._rates, sheared_z, strict=False)]
+        return [float(rate) * value for rate, value in zip(self._rates, sheared_z, strict=False)]
 
     def _correlations(
-        self, here: Sequence[Expression], chosen: Iterable[int], *others: Expression
+        self, coordinates: Sequence[Expression], chosen: Iterable[int], *others: Expression
     ) -> Expression:
         """Return the correlations (n,) over chosen inputs and `others`; 0 without points."""
         if not len(self._points):
             return 0.0
-        exponent, factor = self._separate(here, chosen, *others)
+        exponent, factor = self._separate(coordinates, chosen, *others)
         return factor * BY_CODE[self.data.kinds[0]].close(self.f, exponent)
 
     def _separate(
         self,
-        here: Sequence[Expression],
+        coordinates: Sequence[Expression],
         chosen: Iterable[int],
         exponent: Expression = 0.0,
         factor: Expression = 1.0,
     ) -> tuple[Expression, Expression]:
         """Return sums of exponents and products of factors of the correlations, (n,) or numbers."""
         for j in chosen if len(self._points) else ():
-            u = here[j] - self.f.constant(self._points[:, j])
+            u = coordinates[j] - self.f.constant(self._points[:, j])
             more, times = BY_CODE[self.data.kinds[j]].along(self.f, u)
             exponent, factor = exponent + more, factor * times
         return exponent, factor
@@ -191,8 +191,8 @@ def spline_values(f: Functions, knots: FloatArray, x: Expression) -> Expression:
     ends, powers = spline_pieces(knots)
     pieces = len(powers)
     matrix = np.zeros((pieces + SPLINE_ORDER - 1, SPLINE_ORDER, pieces))
-    for piece, own in enumerate(powers):
-        matrix[piece : piece + SPLINE_ORDER, :, piece] = own.T
+    for piece, coefficients in enumerate(powers):
+        matrix[piece : piece + SPLINE_ORDER, :, piece] = coefficients.T
     inner = f.constant(ends[1:-1])
     beyond = [f.where(x >= inner, 1.0 + 0.0 * inner, 0.0 * inner)] if pieces > 1 else []
     inside = f.join([1.0, *beyond]) - f.join([*beyond, 0.0])

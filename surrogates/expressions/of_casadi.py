@@ -92,7 +92,7 @@ class CasadiFunctions(Elementary):
     ) -> tuple[Expression, Expression]:
         """Return function(x, *beside), which is a number, and its derivative by the number x."""
         ca = self.casadi
-        inputs = [ca.SX(each) for each in (x, *beside)]
+        inputs = [ca.SX(expression) for expression in (x, *beside)]
         symbols = [ca.SX.sym(f"v{i}", v.shape[0]) for i, v in enumerate(inputs)]
         value = function(*symbols)
         both = ca.Function("both", symbols, [value, ca.jacobian(value, symbols[0])])
@@ -133,25 +133,25 @@ class CasadiFunctions(Elementary):
     ) -> Expression:
         """Return sums (k,) of products of `factors` at z (d,) [1], with weights (k, T) [any unit].
 
-        The exponents (T, d) choose the factor of each input. A product is computed as one of fewer
-        inputs times one more factor.
+        The exponents (T, d) choose the factor of each input. Products share their first factors,
+        which are computed once.
         """
         table = factors(self, z, int(exponents.max()), wave)
         return self.matmul(weights, self.casadi.vertcat(*_products(table, exponents)))
 
 
 def _products(table: Sequence[Expression], exponents: NDArray[np.int64]) -> list[Expression]:
-    found: dict[tuple[int, ...], Expression] = {}
+    products: dict[tuple[int, ...], Expression] = {}
 
     def product(degrees: tuple[int, ...]) -> Expression:
         used = np.flatnonzero(degrees)
         if not used.size:
             return 1.0
-        if degrees not in found:
+        if degrees not in products:
             last = int(used[-1])
             fewer = (*degrees[:last], *[0] * (len(degrees) - last))
             entry = table[degrees[last]][last]
-            found[degrees] = product(fewer) * entry if used.size > 1 else entry
-        return found[degrees]
+            products[degrees] = product(fewer) * entry if used.size > 1 else entry
+        return products[degrees]
 
     return [product(tuple(row)) for row in exponents.tolist()]

@@ -48,7 +48,7 @@ class JaxFunctions(Elementary):
 
     def join(self, parts: Sequence[Expression]) -> Expression:
         """Return the vector of numbers and vectors, one after the other."""
-        return self.jax.numpy.concatenate([self.jax.numpy.atleast_1d(part) for part in parts])
+        return self.jax.numpy.concatenate([self.jax.numpy.atleast_1d(vector) for vector in parts])
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
         """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
@@ -72,8 +72,8 @@ class JaxFunctions(Elementary):
     ) -> tuple[Expression, Expression]:
         """Return function(x, *beside), which is a number, and its derivative by the number x."""
         one = self.jax.numpy.ones_like(x)
-        found: tuple[Any, Any] = self.jax.jvp(lambda own: function(own, *beside), (x,), (one,))
-        return found
+        pair: tuple[Any, Any] = self.jax.jvp(lambda number: function(number, *beside), (x,), (one,))
+        return pair
 
     def implicit(
         self,
@@ -111,8 +111,10 @@ class JaxFunctions(Elementary):
             def along(j: int, own: Expression) -> Expression:
                 return function([*numbers[:j], own, *numbers[j + 1 :]])
 
-            found = [self.with_slope(partial(along, j), own)[1] for j, own in enumerate(numbers)]
-            return module.numpy.stack(found, axis=-1)
+            columns = [
+                self.with_slope(partial(along, j), number)[1] for j, number in enumerate(numbers)
+            ]
+            return module.numpy.stack(columns, axis=-1)
 
         value = module.custom_jvp(lambda z: function([z[j] for j in range(count)]))
 
@@ -133,9 +135,9 @@ class JaxFunctions(Elementary):
         """
         closed, changes = derivatives(exponents, wave)
         place = {tuple(row): t for t, row in enumerate(closed.tolist())}
-        own = np.zeros((len(weights), len(closed)))
-        own[:, [place[tuple(row)] for row in exponents.tolist()]] = weights
-        return self._sums(z, closed, wave, own, changes)
+        closed_weights = np.zeros((len(weights), len(closed)))
+        closed_weights[:, [place[tuple(row)] for row in exponents.tolist()]] = weights
+        return self._sums(z, closed, wave, closed_weights, changes)
 
     def _sums(
         self,
@@ -165,10 +167,10 @@ class JaxFunctions(Elementary):
             return self.jax.numpy.ones(len(exponents), self.kind)
         places = (exponents * inputs + np.arange(inputs))[:, used]
         picked = flat.at[places].get(mode="promise_in_bounds")
-        found = picked[:, 0]
+        products = picked[:, 0]
         for j in range(1, len(used)):
-            found = found * picked[:, j]
-        return found
+            products = products * picked[:, j]
+        return products
 
 
 def derivatives(exponents: NDArray[np.int64], wave: float) -> tuple[NDArray[np.int64], FloatArray]:

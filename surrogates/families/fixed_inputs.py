@@ -125,7 +125,7 @@ class CollectedTerms:
     def factors(self, z: FloatArray) -> FloatArray:
         """Return the factors (T, R) [1] of the products at fixed inputs z (P,) [1]."""
         columns = legendre_columns(z, int(self._degrees.max(initial=0)))
-        own = columns[np.arange(len(z))[:, None], self._degrees].prod(axis=0)
-        found = np.zeros((len(own), len(self.exponents)))
-        found[np.arange(len(own)), self._column] = own
-        return found
+        products = columns[np.arange(len(z))[:, None], self._degrees].prod(axis=0)
+        factors = np.zeros((len(products), len(self.exponents)))
+        factors[np.arange(len(products)), self._column] = products
+        return factors

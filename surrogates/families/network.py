@@ -107,8 +107,8 @@ def _outer(gradient: SingleArray) -> tuple[SingleArray, SingleArray]:
 
 def _eigenvectors(stack: SingleArray) -> SingleArray:
     """Return the eigenvectors (M, n, n) of symmetric matrices, the largest eigenvalue first."""
-    found = np.linalg.eigh(stack.astype(np.float64))[1][:, :, ::-1]
-    return np.ascontiguousarray(found, dtype=np.float32)
+    vectors = np.linalg.eigh(stack.astype(np.float64))[1][:, :, ::-1]
+    return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
 #: Steps in which the learning rate rises to its largest value.
@@ -279,30 +279,30 @@ def fit_network(
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
     full = np.flatnonzero(w >= 0.5 * w.max())
     out = np.sort(draw.permutation(full)[: max(2, round(_HELD_BACK * len(full)))])
-    kept = np.setdiff1d(np.arange(len(x)), out)
-    exponents = _base_terms(z.shape[1], int(chosen.base_degree), len(kept))
-    base = _fit_base(z[kept], target[kept], w[kept], exponents)
-    rest = target[kept] - _polynomial(z[kept], exponents, base)
-    size = np.sqrt(np.average(rest**2, axis=0, weights=w[kept]))
+    training = np.setdiff1d(np.arange(len(x)), out)
+    exponents = _base_terms(z.shape[1], int(chosen.base_degree), len(training))
+    base = _fit_base(z[training], target[training], w[training], exponents)
+    residual = target[training] - _polynomial(z[training], exponents, base)
+    size = np.sqrt(np.average(residual**2, axis=0, weights=w[training]))
     size = np.where(size > 1e-12, size, 0.0)  # a constant output does not need a network
-    scaled = rest / np.where(size > 0.0, size, 1.0)
-    nets, last = _trained(z[kept], scaled, every[kept], chosen, draw)
+    scaled = residual / np.where(size > 0.0, size, 1.0)
+    nets, last = _trained(z[training], scaled, every[training], chosen, draw)
     last = last * size
     base[0] += last[-1]
     scalings = (x_offset, x_scale, y_offset, y_scale)
     weights = np.concatenate([base, last[:-1]]).T
-    found = [linear_in("network", scalings, exponents, weights, **nets)]
-    enough = len(kept) >= _ROWS_FOR_SPLINES * (last.shape[0] + z.shape[1])
+    candidates = [linear_in("network", scalings, exponents, weights, **nets)]
+    enough = len(training) >= _ROWS_FOR_SPLINES * (last.shape[0] + z.shape[1])
     if chosen.terms and z.shape[1] > 1 and enough:
-        shear, fit = _beside(z[kept], target[kept], w[kept], nets, chosen.terms, draw)
-        weights = fit.coefficients(target[kept]).T
+        shear, fit = _beside(z[training], target[training], w[training], nets, chosen.terms, draw)
+        weights = fit.coefficients(target[training]).T
         parts = {"knots": fit.knots, "shear": shear, **nets}
-        found.append(linear_in("network", scalings, fit.exponents, weights, **parts))
-    misses = [y[out] - regressor.predict(x[out]) for regressor in found]
+        candidates.append(linear_in("network", scalings, fit.exponents, weights, **parts))
+    misses = [y[out] - regressor.predict(x[out]) for regressor in candidates]
     best = int(np.argmin([np.log(np.std(miss, axis=0) + 1e-12 * y_scale).sum() for miss in misses]))
     spread = fit_spread(z[out], misses[best])
     check = CrossCheck(out, misses[best], spread_at(spread, z[out]), "held back")
-    return Fitted(replace(found[best], spread=spread), check)
+    return Fitted(replace(candidates[best], spread=spread), check)
 
 
 def _beside(

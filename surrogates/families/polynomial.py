@@ -166,8 +166,8 @@ class Ridge:
             rows = self._rows(z[block])
             white = lapack.solve_lower(self._lower, rows.T)
             leverage = weights[block] * (white**2).sum(axis=0)
-            rest = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)
-            residuals[block] = (y[block] - rows @ self._solution) / rest[:, None]
+            complement = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)
+            residuals[block] = (y[block] - rows @ self._solution) / complement[:, None]
         return residuals
 
 
@@ -297,8 +297,8 @@ def candidate_terms(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:
     first = (2 if settings.wave else 1) * settings.first_degree
     if d == 1:
         return np.arange(first + 1)[:, None]
-    others = polynomial_exponents(d - 1, settings.other_degree)
-    rows = np.array([(e, *other) for other in others.tolist() for e in range(first + 1)])
+    other_exponents = polynomial_exponents(d - 1, settings.other_degree)
+    rows = np.array([(e, *other) for other in other_exponents.tolist() for e in range(first + 1)])
     total = effective_degrees(rows, settings.wave).sum(axis=1)
     return rows[total <= max(settings.first_degree, settings.other_degree)]
 

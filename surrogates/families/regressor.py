@@ -72,7 +72,7 @@ def _fill(
     first: FloatArray, second: FloatArray, kinds: NDArray[np.int64], matrix: FloatArray, lower: int
 ) -> None:
     codes = integers(kinds)
-    rows, columns = (np.ascontiguousarray((each * RATES[kinds]).T) for each in (first, second))
+    rows, columns = (np.ascontiguousarray((points * RATES[kinds]).T) for points in (first, second))
     CORE.fill_correlation_matrix(
         len(codes), address(codes), len(first), address(rows), len(second), address(columns),
         lower, address(matrix),
@@ -195,13 +195,13 @@ class Regressor(RegressorData):
             Any of `weights` (k, F), `inner_bias` (M, h), `knots` (L,) and `spread` (k, E) [1], of
             the shapes of the present ones.
         """
-        found = object.__new__(type(self))
+        changed = object.__new__(type(self))
         state = {name: getattr(self, name) for name in _FIELDS}
         for name, array in numbers.items():
             check_in("numbers", name, _REPLACED)
             state[name] = check_array(name, array, state[name].shape)
-        found.__setstate__(state | {"terms": self.terms})
-        return found
+        changed.__setstate__(state | {"terms": self.terms})
+        return changed
 
     @cached_property
     def _posterior(self) -> Struct:
@@ -252,10 +252,10 @@ class Regressor(RegressorData):
 
 def _integers(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return integers as a new array; other numbers are refused, not rounded."""
-    found = np.asarray(value)
-    if found.dtype.kind not in "iu":
-        raise InputError(f"{name}: expected whole numbers, found {found.dtype}")
-    return np.array(found, dtype=np.int64, order="C")
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{name}: expected whole numbers, found {array.dtype}")
+    return np.array(array, dtype=np.int64, order="C")
 
 
 _FIELDS = tuple(Regressor.__dataclass_fields__)
@@ -304,8 +304,8 @@ def arrays_of(parts: Sequence[str], regressors: Sequence[Regressor]) -> dict[str
 
 def regressors_of(arrays: Mapping[str, NDArray[Any]], inputs: Mapping[str, int]) -> list[Regressor]:
     """Return regressors from arrays, such as weights (k, F) [1]; `inputs` counts inputs by part."""
-    own = {part: part_of(arrays, part) for part in inputs}
-    return [Regressor.from_arrays(a) if a else no_outputs(inputs[p]) for p, a in own.items()]
+    by_part = {part: part_of(arrays, part) for part in inputs}
+    return [Regressor.from_arrays(a) if a else no_outputs(inputs[p]) for p, a in by_part.items()]
 
 
 def under(head: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -37,13 +37,13 @@ class SmoothArray(StoredArrays):
         exponents = np.array(self.exponents)
         if exponents.ndim != 2 or exponents.dtype.kind not in "iu" or exponents.min() < 0:
             raise InputError(f"exponents: expected (T, P) degrees, found {exponents.shape}")
-        found = check_array("coefficients", self.coefficients)
-        if found.ndim < 2 or len(found) != len(exponents):
+        coefficients = check_array("coefficients", self.coefficients)
+        if coefficients.ndim < 2 or len(coefficients) != len(exponents):
             raise InputError(
-                f"coefficients: expected {len(exponents)} arrays, found shape {found.shape}"
+                f"coefficients: expected {len(exponents)} arrays, found shape {coefficients.shape}"
             )
         object.__setattr__(self, "exponents", frozen(exponents.astype(np.int64)))
-        object.__setattr__(self, "coefficients", frozen(found))
+        object.__setattr__(self, "coefficients", frozen(coefficients))
 
     @classmethod
     def fit(cls, z: ArrayLike, arrays: ArrayLike) -> Self:
@@ -55,9 +55,9 @@ class SmoothArray(StoredArrays):
             if degree == 0 or len(points) >= _DESIGNS_PER_TERM * len(exponents):
                 break
         basis = basis_matrix(points, exponents)
-        found = np.linalg.lstsq(basis, values.reshape(len(values), -1), rcond=None)[0]
+        solution = np.linalg.lstsq(basis, values.reshape(len(values), -1), rcond=None)[0]
         shape = len(exponents), *values.shape[1:]
-        return cls(exponents, np.asarray(found.reshape(shape), dtype=np.float64))
+        return cls(exponents, np.asarray(solution.reshape(shape), dtype=np.float64))
 
     def at(self, z: FloatArray) -> FloatArray:
         """Return the array (...) [any unit] at scaled parameters z (P,) [1]."""

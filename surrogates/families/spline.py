@@ -105,8 +105,8 @@ def fit_splines(
     # The standard errors describe the rows of large weight.
     full = w >= 0.5 * w.max()
     for count in counts:
-        kept = kept_terms(exponents, importance, count)
-        fit = SplineFit(z, w, shear, kept, fewer_pieces(len(z), len(kept), settings.pieces))
+        terms = kept_terms(exponents, importance, count)
+        fit = SplineFit(z, w, shear, terms, fewer_pieces(len(z), len(terms), settings.pieces))
         residuals = fit.left_out(target) * y_scale
         spread = fit_spread(z[full], residuals[full])
         check = CrossCheck(np.arange(len(z)), residuals, spread_at(spread, z), "leave-one-out")
@@ -115,7 +115,7 @@ def fit_splines(
             fit.coefficients(target).T, knots=fit.knots, shear=shear, spread=spread,
         )  # fmt: skip
         yield Fitted(regressor, check)
-        if len(kept) == len(exponents):
+        if len(terms) == len(exponents):
             return
 
 
@@ -148,16 +148,16 @@ def kept_terms(
     exponents: NDArray[np.int64], importance: FloatArray, count: int
 ) -> NDArray[np.int64]:
     """Return the most important products (T, d - 1) [1] and their factors, at most `count`."""
-    kept = {(0,) * exponents.shape[1]}
+    terms = {(0,) * exponents.shape[1]}
     for t in np.argsort(-importance, kind="stable"):
         family = set()
         term = exponents[t].copy()
         while term.any():
             family.add(tuple(term.tolist()))
             term[np.flatnonzero(term)[-1]] = 0
-        if len(kept | family) <= count:
-            kept |= family
-    return np.array(sorted(kept, key=lambda term: (sum(term), term)), dtype=np.int64)
+        if len(terms | family) <= count:
+            terms |= family
+    return np.array(sorted(terms, key=lambda term: (sum(term), term)), dtype=np.int64)
 
 
 def fewer_pieces(samples: int, terms: int, wanted: int) -> int:
@@ -210,11 +210,11 @@ def _best_shear(
     def slopes(values: FloatArray) -> FloatArray:
         return residuals(tuple(values))[:, 1:]
 
-    found = optimize.least_squares(
+    solution = optimize.least_squares(
         left_out, np.zeros(d - 2), slopes, bounds=_SHEAR_BOUNDS,
         xtol=_SHEAR_TOLERANCE, ftol=_SHEAR_TOLERANCE, max_nfev=_SEARCH_STEPS,
     )  # fmt: skip
-    shear[1:-1] = found.x
+    shear[1:-1] = solution.x
     return shear
 
 
@@ -251,8 +251,8 @@ class SplineFit:
         self._own = [np.flatnonzero(piece == k) for k in range(pieces)]
         size = (pieces + degree) * len(self.exponents) + self._columns.shape[1]
         normal = np.zeros((size, size))
-        for own, here, matrix in self._blocks():
-            normal[np.ix_(here, here)] += matrix.T @ (self._weights[own, None] * matrix)
+        for rows, places, matrix in self._blocks():
+            normal[np.ix_(places, places)] += matrix.T @ (self._weights[rows, None] * matrix)
         normal[np.diag_indices(size)] += _RIDGE * weights.sum()
         self._factor = lapack.cholesky(normal)
 
@@ -264,51 +264,51 @@ class SplineFit:
         basis = BSpline(self.knots, np.eye(count), degree)
         columns = self._columns if slope == 0 else self._columns[:, :0]
         behind = count * terms + np.arange(columns.shape[1])
-        for piece, own in enumerate(self._own):
-            splines = basis(self._along[own], slope)[:, piece : piece + SPLINE_ORDER]
-            products = basis_matrix(self._z[own], self.exponents)
-            here = piece * terms + np.arange(SPLINE_ORDER * terms)
-            matrix = (splines[:, :, None] * products[:, None, :]).reshape(len(own), len(here))
-            yield own, np.append(here, behind), np.hstack([matrix, columns[own]])
+        for piece, rows in enumerate(self._own):
+            splines = basis(self._along[rows], slope)[:, piece : piece + SPLINE_ORDER]
+            products = basis_matrix(self._z[rows], self.exponents)
+            places = piece * terms + np.arange(SPLINE_ORDER * terms)
+            matrix = (splines[:, :, None] * products[:, None, :]).reshape(len(rows), len(places))
+            yield rows, np.append(places, behind), np.hstack([matrix, columns[rows]])
 
     def coefficients(self, y: FloatArray) -> FloatArray:
         """Return the coefficients (S T + m, k) [1] that fit outputs y (N, k) [1]."""
         right = np.zeros((len(self._factor), y.shape[1]))
-        for own, here, matrix in self._blocks():
-            right[here] += matrix.T @ (self._weights[own, None] * y[own])
+        for rows, places, matrix in self._blocks():
+            right[places] += matrix.T @ (self._weights[rows, None] * y[rows])
         return lapack.solve_factored(self._factor, right)
 
     def slopes_by_first(self, y: FloatArray) -> FloatArray:
         """Return the derivative (N,) [1] by the first input of the fit to y (N, 1)."""
         solution, slopes = self.coefficients(y), np.empty(len(y))
-        for own, here, matrix in self._blocks(slope=1):
-            slopes[own] = (matrix @ solution[here])[:, 0]
+        for rows, places, matrix in self._blocks(slope=1):
+            slopes[rows] = (matrix @ solution[places])[:, 0]
         return slopes
 
     def contributions(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the RMS of terms with their splines (T, k), and of new residuals (k,) [1]."""
         solution, terms = self.coefficients(y), len(self.exponents)
         squares, misses = np.zeros((terms, y.shape[1])), np.zeros(y.shape[1])
-        for own, here, matrix in self._blocks():
-            weights, coefficients = self._weights[own], solution[here]
-            by_spline = matrix[:, : SPLINE_ORDER * terms].reshape(len(own), SPLINE_ORDER, terms)
+        for rows, places, matrix in self._blocks():
+            weights, coefficients = self._weights[rows], solution[places]
+            by_spline = matrix[:, : SPLINE_ORDER * terms].reshape(len(rows), SPLINE_ORDER, terms)
             for k in range(y.shape[1]):
-                own_part = coefficients[: SPLINE_ORDER * terms, k].reshape(SPLINE_ORDER, terms)
-                parts = np.einsum("mst,st->mt", by_spline, own_part)
+                by_term = coefficients[: SPLINE_ORDER * terms, k].reshape(SPLINE_ORDER, terms)
+                parts = np.einsum("mst,st->mt", by_spline, by_term)
                 squares[:, k] += weights @ parts**2
-            misses += weights @ (y[own] - matrix @ coefficients) ** 2
-        left = max(1.0 - len(solution) / len(y), 0.1)
+            misses += weights @ (y[rows] - matrix @ coefficients) ** 2
+        freedom = max(1.0 - len(solution) / len(y), 0.1)
         total = self._weights.sum()
-        return np.sqrt(squares / total), np.sqrt(misses / total) / left
+        return np.sqrt(squares / total), np.sqrt(misses / total) / freedom
 
     def left_out(self, y: FloatArray) -> FloatArray:
         """Return the leave-one-out residuals (N, k) [1] of the fit to y (N, k) [1]."""
         solution, residuals = self.coefficients(y), np.empty_like(y)
         inverse = lapack.inverse_of_factored(self._factor)
-        for own, here, matrix in self._blocks():
-            block = np.tril(inverse[np.ix_(here, here)])
+        for rows, places, matrix in self._blocks():
+            block = np.tril(inverse[np.ix_(places, places)])
             block += np.tril(block, -1).T
-            leverage = self._weights[own] * ((matrix @ block) * matrix).sum(axis=1)
-            rest = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)
-            residuals[own] = (y[own] - matrix @ solution[here]) / rest[:, None]
+            leverage = self._weights[rows] * ((matrix @ block) * matrix).sum(axis=1)
+            complement = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)
+            residuals[rows] = (y[rows] - matrix @ solution[places]) / complement[:, None]
         return residuals

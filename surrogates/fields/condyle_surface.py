@@ -97,8 +97,8 @@ class CondyleSurface(StoredArrays):
                 f"{_LARGEST_GRID}; use a larger spacing"
             )
         frame[6:] = (*low, spacing)
-        found, residuals = _fitted(t, z, rho - frame[5], frame, shape)
-        return cls(frame, found.reshape(shape), _known(t, z, frame, shape)), residuals
+        coefficients, residuals = _fitted(t, z, rho - frame[5], frame, shape)
+        return cls(frame, coefficients.reshape(shape), _known(t, z, frame, shape)), residuals
 
 
 def cylinder_coordinates(
@@ -117,11 +117,11 @@ def _cylinder(points: FloatArray) -> FloatArray:
     x, y, z = points.T
     # |(x, y)|² = 2 x cx + 2 y cy + R² - |c|² (Kåsa 1976, IEEE Trans Instrum Meas 25:8-14)
     terms = np.column_stack([2.0 * x, 2.0 * y, np.ones(len(x))])
-    (cx, cy, rest), *_ = np.linalg.lstsq(terms, x**2 + y**2, rcond=None)
+    (cx, cy, constant), *_ = np.linalg.lstsq(terms, x**2 + y**2, rcond=None)
     arms = points[:, :2] - (cx, cy)
     direction = (arms / np.linalg.norm(arms, axis=1, keepdims=True)).mean(axis=0)
     direction /= np.linalg.norm(direction)
-    return np.array([cx, cy, z.mean(), *direction, np.sqrt(rest + cx**2 + cy**2)])
+    return np.array([cx, cy, z.mean(), *direction, np.sqrt(constant + cx**2 + cy**2)])
 
 
 def _fitted(
@@ -142,11 +142,11 @@ def _fitted(
     for _ in range(_ROUNDS + 1):
         weighted = design.T.multiply(weight[None, :])
         matrix = (weighted @ design + _SMOOTHING * penalty).tocsc()
-        found = splu(matrix).solve(np.asarray(weighted @ values))
-        residuals = values - design @ found
+        coefficients = splu(matrix).solve(np.asarray(weighted @ values))
+        residuals = values - design @ coefficients
         limit = _TUNING * 1.4826 * np.median(np.abs(residuals)) + _ALLOWED
         weight = np.maximum(1.0 - (residuals / limit) ** 2, 0.0) ** 2
-    return found, residuals
+    return coefficients, residuals
 
 
 def _known(
@@ -164,8 +164,8 @@ def _cells(
     t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the cell (2, N) of each place."""
-    at = np.floor((np.array([t, z]) - frame[6:8, None]) / frame[8]).astype(np.int64)
-    return np.clip(at, 0, (shape - ORDER)[:, None])
+    cells = np.floor((np.array([t, z]) - frame[6:8, None]) / frame[8]).astype(np.int64)
+    return np.clip(cells, 0, (shape - ORDER)[:, None])
 
 
 def _design(t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.int64]) -> Any:
@@ -220,18 +220,18 @@ def outline_of(
     fine = [_at_half_cells(n, 1.0, n)[0] for n in known.shape]
     along, across = (_at_half_cells(n, 1.0 / ratio, size) for n, size in pairs)
     values = fine[0] @ coefficients @ fine[1].T
-    inverse = [np.linalg.pinv(each[0], rcond=_RANK) for each in (along, across)]
-    found = inverse[0] @ values @ inverse[1].T
+    inverse = [np.linalg.pinv(splines[0], rcond=_RANK) for splines in (along, across)]
+    coarse = inverse[0] @ values @ inverse[1].T
     touched = _around_cells(known)
     t = frame[6] + 0.5 * frame[8] * np.arange(len(values))
-    away = np.where(touched, np.abs(values - along[0] @ found @ across[0].T), 0.0)
-    bend = np.where(touched, _bends(found, coarse_frame, t, along, across), 0.0)
+    away = np.where(touched, np.abs(values - along[0] @ coarse @ across[0].T), 0.0)
+    bend = np.where(touched, _bends(coarse, coarse_frame, t, along, across), 0.0)
     places = [np.minimum(np.arange(2 * n + 1) // (2 * ratio), size - 1) for n, size in pairs]
     cells = tuple(np.meshgrid(*places, indexing="ij"))
     maxima = np.zeros((3, *shape))
-    for largest, each in zip(maxima, (away, bend, touched.astype(np.float64)), strict=True):
-        np.maximum.at(largest, cells, each)
-    return _with_margin(coarse_frame, found, maxima, sizes)
+    for largest, quantity in zip(maxima, (away, bend, touched.astype(np.float64)), strict=True):
+        np.maximum.at(largest, cells, quantity)
+    return _with_margin(coarse_frame, coarse, maxima, sizes)
 
 
 def _with_margin(
@@ -242,7 +242,7 @@ def _with_margin(
     margin = max(reaches)
     wider = np.array(frame)
     wider[6:8] -= margin * frame[8]
-    away, bend, known = (np.pad(each, margin) for each in maxima)
+    away, bend, known = (np.pad(maximum, margin) for maximum in maxima)
     limits = []
     for reach in reaches:
         near = np.where(_widened(known, reach) > 0.0, 1.0, -1.0)
@@ -258,21 +258,21 @@ def _at_half_cells(cells: int, step: float, size: int) -> tuple[FloatArray, ...]
     places = 0.5 * step * np.arange(2 * cells + 1, dtype=np.float64)
     first, values = spline_values(places, size + ORDER - 1)
     rows, columns = np.arange(len(first))[:, None], first[:, None] + np.arange(ORDER)
-    found = []
-    for each in (values, *spline_derivatives(places, size + ORDER - 1)):
+    matrices = []
+    for derivative in (values, *spline_derivatives(places, size + ORDER - 1)):
         matrix = np.zeros((len(first), size + ORDER - 1))
-        matrix[rows, columns] = each
-        found.append(matrix)
-    return tuple(found)
+        matrix[rows, columns] = derivative
+        matrices.append(matrix)
+    return tuple(matrices)
 
 
 def _around_cells(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which half cells (2 g + 1, 2 h + 1) are in or at a known cell (g, h)."""
-    found = np.zeros([2 * n + 1 for n in known.shape], dtype=np.bool_)
+    around = np.zeros([2 * n + 1 for n in known.shape], dtype=np.bool_)
     for i in range(3):
         for j in range(3):
-            found[i : i + 2 * len(known) : 2, j : j + 2 * known.shape[1] : 2] |= known
-    return found
+            around[i : i + 2 * len(known) : 2, j : j + 2 * known.shape[1] : 2] |= known
+    return around
 
 
 def _bends(
@@ -286,7 +286,7 @@ def _bends(
     # Eigenvalues along the radius, the arc s and z, with dt / ds = (R / rho) (1 + (t / 2 R)²); a
     # convex condyle falls below all its tangent planes.
     radius, spacing = frame[5], frame[8]
-    value, by_t, by_tt = (each @ coefficients @ across[0].T for each in along)
+    value, by_t, by_tt = (matrix @ coefficients @ across[0].T for matrix in along)
     by_zz = along[0] @ coefficients @ across[2].T / spacing**2
     by_tz = along[1] @ coefficients @ across[1].T / spacing**2
     by_t, by_tt = by_t / spacing, by_tt / spacing**2

@@ -47,14 +47,14 @@ def fit_layer(depths: FloatArray, pressures: FloatArray, bed: FloatArray) -> Lay
     patches = [
         _patch(depth, pressure, bed) for depth, pressure in zip(depths, pressures, strict=True)
     ]
-    own = [patch for patch in patches if patch is not None]
-    if len(own) < _FEWEST_SAMPLES:
+    usable = [patch for patch in patches if patch is not None]
+    if len(usable) < _FEWEST_SAMPLES:
         raise InputError(
             f"fields: expected at least {_FEWEST_SAMPLES} samples with {_FEWEST} places in "
-            f"contact, found {len(own)}; use more samples or a finer tibial mesh"
+            f"contact, found {len(usable)}; use more samples or a finer tibial mesh"
         )
-    terms = np.array([[*_terms(patch), patch.stiffness] for patch in own])
-    return LayerResponse(EXPONENT, *_kriging(np.array([patch.measures for patch in own]), terms))
+    terms = np.array([[*_terms(patch), patch.stiffness] for patch in usable])
+    return LayerResponse(EXPONENT, *_kriging(np.array([patch.measures for patch in usable]), terms))
 
 
 class _Patch(NamedTuple):
@@ -75,7 +75,7 @@ def _patch(depth: FloatArray, pressure: FloatArray, bed: FloatArray) -> _Patch |
     frame, measures = np.empty(6), np.empty(MEASURES)
     if (pressure > 0.0).sum() < _FEWEST:
         return None
-    overlap = [address(np.ascontiguousarray(each)) for each in (depth, bed)]
+    overlap = [address(np.ascontiguousarray(values)) for values in (depth, bed)]
     if not CORE.measure_overlap(len(depth), *overlap, address(frame), address(measures)):
         return None
     b = bed[inside, 2] - frame[1]
@@ -100,13 +100,15 @@ def _terms(patch: _Patch) -> FloatArray:
     pressure, shapes = patch.pressure, patch.polynomials
     degrees = np.repeat(np.arange(DEGREE + 1), np.arange(1, DEGREE + 2))
     hold = _HOLD * np.sqrt(len(shapes)) * (degrees / DEGREE) ** 2
-    at = pressure > 0.0
-    rows = np.vstack([shapes[at], 0.1 * np.eye(SHAPES)])
-    start = np.linalg.lstsq(rows, np.append(pressure[at] ** (1.0 / EXPONENT), np.zeros(SHAPES)))[0]
+    pressed = pressure > 0.0
+    rows = np.vstack([shapes[pressed], 0.1 * np.eye(SHAPES)])
+    start = np.linalg.lstsq(
+        rows, np.append(pressure[pressed] ** (1.0 / EXPONENT), np.zeros(SHAPES))
+    )[0]
 
     def misses(terms: FloatArray) -> FloatArray:
-        found = np.maximum(shapes @ terms, 0.0) ** EXPONENT
-        return np.append(found - pressure, hold * terms)
+        predicted = np.maximum(shapes @ terms, 0.0) ** EXPONENT
+        return np.append(predicted - pressure, hold * terms)
 
     def slopes(terms: FloatArray) -> FloatArray:
         bearing = shapes @ terms
@@ -135,9 +137,9 @@ def _kriging(measures: FloatArray, terms: FloatArray) -> tuple[FloatArray, ...]:
         vector, _ = maximise(every, vector, _REFINED)
     parameters = every.parameters(vector)
     factors, _ = factorise_safely(parameters, z, kinds, trend)
-    found = solve(factors, y)[0].T * deviation
+    solution = solve(factors, y)[0].T * deviation
     weights = np.zeros((len(varying) + len(z), TERMS))
-    weights[np.append(varying, np.full(len(z), True))] = found
+    weights[np.append(varying, np.full(len(z), True))] = solution
     weights[0] += mean
     lengths = parameters.lengths / np.sqrt(5.0)
     return scaling, np.ascontiguousarray((z / lengths).T), lengths, weights
@@ -161,16 +163,19 @@ class FieldSamples:
     @classmethod
     def of(cls, state: Callable[[Pose], Any], poses: ArrayLike, chosen: ArrayLike) -> Self:
         """Return fields of a model's `state` at poses (N, 6) [rad, m], of `chosen` places."""
-        places, own = check_array("poses", poses, (None, 6)), np.asarray(chosen, dtype=np.int64)
+        places, selected = (
+            check_array("poses", poses, (None, 6)),
+            np.asarray(chosen, dtype=np.int64),
+        )
         parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
         for place in places:
-            found = state(Pose.from_array(place))
-            depth, pressure = found.indentation[own], found.pressure[own]
-            at = np.flatnonzero((depth > 0.0) | (pressure > 0.0))
-            parts.append((at, depth[at], pressure[at]))
-        starts = np.cumsum([0, *(len(at) for at, _, _ in parts)])
+            contact = state(Pose.from_array(place))
+            depth, pressure = contact.indentation[selected], contact.pressure[selected]
+            touching = np.flatnonzero((depth > 0.0) | (pressure > 0.0))
+            parts.append((touching, depth[touching], pressure[touching]))
+        starts = np.cumsum([0, *(len(touching) for touching, _, _ in parts)])
         none = np.empty(0)
-        joined = [np.concatenate([none, *(part[k] for part in parts)]) for k in range(3)]
+        joined = [np.concatenate([none, *(sample[k] for sample in parts)]) for k in range(3)]
         return cls(places, starts, joined[0].astype(np.int64), *joined[1:])
 
     def rows(self) -> IntArray:
@@ -179,9 +184,9 @@ class FieldSamples:
 
     def largest(self) -> FloatArray:
         """Return the largest indentation of each sample (N,) [m], 0 without contact."""
-        found = np.zeros(len(self.poses))
-        np.maximum.at(found, self.rows(), self.indentation)
-        return found
+        largest = np.zeros(len(self.poses))
+        np.maximum.at(largest, self.rows(), self.indentation)
+        return largest
 
 
 #: Most points that the surface of a condyle is fitted to.
@@ -269,8 +274,8 @@ def _springs(samples: FieldSamples, places: Places, chosen: IntArray) -> SpringR
 def _exits(samples: FieldSamples, places: Places) -> FloatArray:
     """Return points (K, 3) [m] of the femur, femoral frame, below places that overlap."""
     step = -(-len(samples.place) // _MOST_POINTS)
-    at, row, depth = (a[::step] for a in (samples.place, samples.rows(), samples.indentation))
-    touched = places.points[at] - depth[:, None] * places.normals[at]
+    place, row, depth = (a[::step] for a in (samples.place, samples.rows(), samples.indentation))
+    touched = places.points[place] - depth[:, None] * places.normals[place]
     turns = np.array([rotation_matrix(*pose[:3]) for pose in samples.poses])
     return np.asarray(np.einsum("kji,kj->ki", turns[row], touched - samples.poses[row, 3:]))
 
@@ -293,8 +298,8 @@ def _by_place(points: FloatArray) -> IntArray:
         if len(part) <= GROUP:
             done.append(part)
             continue
-        own = points[part]
-        order = part[np.argsort(own[:, int(np.argmax(np.ptp(own, axis=0)))], kind="stable")]
+        xyz = points[part]
+        order = part[np.argsort(xyz[:, int(np.argmax(np.ptp(xyz, axis=0)))], kind="stable")]
         unit = BLOCK if len(part) > BLOCK else GROUP
         middle = unit * ((len(part) // unit + 1) // 2)
         open_parts += [order[middle:], order[:middle]]

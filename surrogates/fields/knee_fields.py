@@ -43,22 +43,22 @@ class Skin:
         return self._balls(GROUP), self._balls(BLOCK)
 
     def _balls(self, count: int) -> FloatArray:
-        found = []
+        balls = []
         for start in range(0, len(self.bed), count):
-            own = self.bed[start : start + count]
-            centre, normal = own[:, :3].mean(axis=0), own[:, 3:6].mean(axis=0)
+            places = self.bed[start : start + count]
+            centre, normal = places[:, :3].mean(axis=0), places[:, 3:6].mean(axis=0)
             normal /= np.linalg.norm(normal)
-            arms = own[:, :3] - centre
-            size, flatness = np.linalg.norm(arms, axis=1).max(), np.abs(arms @ normal).max()
-            found.append([*centre, size, *normal, flatness])
-        return np.array(found).reshape(-1, 8)
+            arms = places[:, :3] - centre
+            radius, flatness = np.linalg.norm(arms, axis=1).max(), np.abs(arms @ normal).max()
+            balls.append([*centre, radius, *normal, flatness])
+        return np.array(balls).reshape(-1, 8)
 
     @cached_property
     def outline(self) -> Outline:
         """The coarse outline of the condyle, for groups and blocks of the bed."""
-        own = self.surface
+        condyle = self.surface
         group, block = (float(balls[:, 3].max(initial=0.0)) for balls in self.groups)
-        return outline_of(own.frame, own.coefficients, own.known, (group, block))
+        return outline_of(condyle.frame, condyle.coefficients, condyle.known, (group, block))
 
     @cached_property
     def packed(self) -> Struct:
@@ -137,7 +137,7 @@ class LayerResponse(StoredArrays):
     @cached_property
     def packed(self) -> Struct:
         """The field as a struct of the library."""
-        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
         return Struct("layer", named | {"samples": self.points.shape[1]})
 
 
@@ -175,12 +175,12 @@ class SpringResponse(StoredArrays):
 
     def pressures(self, depth: FloatArray, largest: float) -> FloatArray:
         """Return the pressures (T,) [Pa] of indentations (T,) [m], with the largest one [m]."""
-        found = np.empty(len(depth))
+        pressures = np.empty(len(depth))
         CORE.spring_pressures(
             len(depth), address(depth), largest, address(self.constants), address(self.law),
-            address(found),
+            address(pressures),
         )  # fmt: skip
-        return found
+        return pressures
 
     @classmethod
     def fit(
@@ -191,17 +191,17 @@ class SpringResponse(StoredArrays):
         # springs.
         known, number = np.unique(place, return_inverse=True)
         telling = pressure > _LEAST * pressure.max(initial=0.0)
-        at, d, p, count = number[telling], depth[telling], pressure[telling], len(known)
+        springs, d, p, count = number[telling], depth[telling], pressure[telling], len(known)
         moduli = _MODULI * p.max(initial=1e-300)
         error, constants, law = min(
-            _best(lambda share: _power_law(share, at, d, largest[telling], p, count), _SHARES),
-            _best(lambda modulus: _logarithmic_law(modulus, at, d, p, count), moduli),
-            key=lambda found: found[0],
+            _best(lambda share: _power_law(share, springs, d, largest[telling], p, count), _SHARES),
+            _best(lambda modulus: _logarithmic_law(modulus, springs, d, p, count), moduli),
+            key=lambda fitted: fitted[0],
         )
         if not error <= LARGEST_ERROR:
             return None, known
-        told = np.isfinite(law).all(axis=1) & (law > 0.0).all(axis=1)
-        return cls(constants, law[told]), known[told]
+        determined = np.isfinite(law).all(axis=1) & (law > 0.0).all(axis=1)
+        return cls(constants, law[determined]), known[determined]
 
 
 _Found = tuple[float, FloatArray, FloatArray]
@@ -210,10 +210,10 @@ _Found = tuple[float, FloatArray, FloatArray]
 def _best(law: Callable[[float], _Found], grid: FloatArray) -> _Found:
     """Return the law with the least error over a grid (G,) [any unit], refined about the least."""
     for _ in range(_ROUNDS):
-        found = [law(value) for value in grid.tolist()]
-        k = int(np.argmin([error for error, _, _ in found]))
+        laws = [law(value) for value in grid.tolist()]
+        k = int(np.argmin([error for error, _, _ in laws]))
         grid = np.linspace(grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)], 21)
-    return found[k]
+    return laws[k]
 
 
 def _power_law(
@@ -299,26 +299,25 @@ class CompartmentField:
     shares: FloatArray
 
     def __post_init__(self) -> None:
-        found, places = _whole_numbers("triangles", self.triangles, 1), np.shape(self.bed)[0]
+        triangles, places = _whole_numbers("triangles", self.triangles, 1), np.shape(self.bed)[0]
         corners = _whole_numbers("corners", self.corners, 2)
-        if len(np.unique(found)) != found.size:
-            raise InputError(f"triangles: expected distinct numbers, found {found}")
-        count = len(found) if len(corners) else 0
+        if len(np.unique(triangles)) != triangles.size:
+            raise InputError(f"triangles: expected distinct numbers, found {triangles}")
+        number = len(triangles)
+        count = number if len(corners) else 0
         if corners.shape != (count, 3) or not 0 <= corners.min(initial=0) <= corners.max(
             initial=0
         ) < max(places, 1):
             raise InputError(f"corners: expected ({count}, 3) of {places} places, found {corners}")
-        if not count and len(found) != places:
-            raise InputError(f"bed: expected a place per triangle ({len(found)}), found {places}")
-        object.__setattr__(self, "triangles", found)
+        if not count and number != places:
+            raise InputError(f"bed: expected a place per triangle ({number}), found {places}")
+        object.__setattr__(self, "triangles", triangles)
         object.__setattr__(self, "corners", corners)
         check_fields(self, bed=(places, 7), shares=(count, 3))
         if not isinstance(self.response, SpringResponse):
             return
-        if len(self.response.law) != len(found):
-            raise InputError(
-                f"law: expected one row per triangle ({len(found)}), found {len(self.response.law)}"
-            )
+        if (rows := len(self.response.law)) != number:
+            raise InputError(f"law: expected one row per triangle ({number}), found {rows}")
         if count:
             raise InputError("corners: expected no corners for springs")
 
@@ -371,20 +370,20 @@ class PairFields:
         check_names(tuple(by_name))
         self.faces, self.by_name = faces, dict(by_name)
         check_number("faces", self.faces, at_least=1)
-        for field in self.by_name.values():
-            own = field.triangles
-            if len(own) and not 0 <= own.min() <= own.max() < self.faces:
+        for name, field in self.by_name.items():
+            first, last = field.triangles.min(initial=0), field.triangles.max(initial=0)
+            if not 0 <= first <= last < self.faces:
                 raise InputError(
-                    f"triangles: expected 0 to {self.faces - 1}, found {own.min()} to {own.max()}"
+                    f"{name}: expected triangles 0 to {self.faces - 1}, found {first} to {last}"
                 )
 
     def pressure(self, poses: FloatArray) -> FloatArray:
         """Return the pressures (F,) [Pa] at poses (C, 6) or (1, 6) [rad, m], held in the boxes."""
-        found = np.zeros(self.faces)
+        pressures = np.zeros(self.faces)
         places = [parts_of(pose) for pose in poses]
         for c, field in enumerate(self.by_name.values()):
-            field.add_pressures(*places[c if len(poses) > 1 else 0], found)
-        return found
+            field.add_pressures(*places[c if len(poses) > 1 else 0], pressures)
+        return pressures
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields as arrays, such as medial/bed (T, 7) [SI]; inverse of `from_arrays`."""
@@ -420,7 +419,7 @@ def _whole(name: str, value: NDArray[Any]) -> int:
 
 
 def _whole_numbers(name: str, values: Any, axes: int) -> IntArray:
-    found = np.asarray(values)
-    if found.ndim != axes or found.dtype.kind not in "iu":
-        raise InputError(f"{name}: expected whole numbers along {axes} axes, found {found}")
-    return frozen(np.array(found, dtype=np.int64))
+    array = np.asarray(values)
+    if array.ndim != axes or array.dtype.kind not in "iu":
+        raise InputError(f"{name}: expected whole numbers along {axes} axes, found {array}")
+    return frozen(np.array(array, dtype=np.int64))

@@ -71,25 +71,27 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
     """
     target, parts = Path(path), knee.by_name
     arrays: dict[str, Any] = {} if knee.fields is None else under(_FIELDS, knee.fields.to_arrays())
-    for name, part in parts.items():
-        arrays |= {k: np.asarray(array) for k, array in under(name, part.to_arrays()).items()}
+    for name, compartment in parts.items():
+        arrays |= {
+            k: np.asarray(array) for k, array in under(name, compartment.to_arrays()).items()
+        }
     header: dict[str, Any] = {k: v for k, v in knee.header.items() if k != "parameters"} | {
         "format": FORMAT,
         "version": VERSION,
         "compartments": list(knee.compartments),
         "conventions": _CONVENTIONS,
-        "formulation": {name: part.formulation for name, part in parts.items()},
-        "space": {name: part.space.to_header() for name, part in parts.items()},
+        "formulation": {name: compartment.formulation for name, compartment in parts.items()},
+        "space": {name: compartment.space.to_header() for name, compartment in parts.items()},
     }
     if knee.parameters:
         header["parameters"] = knee.parameters.to_header()
     if not target.parent.is_dir():
         raise InputError(f"path: expected a file in a folder that exists, found {target}")
     # Through JSON and back, so that the digest is of the header as a reader sees it.
-    told = json.loads(json.dumps(header, allow_nan=False))
-    told["sha256"] = digest(told, arrays)
+    as_read = json.loads(json.dumps(header, allow_nan=False))
+    as_read["sha256"] = digest(as_read, arrays)
     whole: dict[str, Any] = dict(arrays)
-    whole[_HEADER] = np.frombuffer(json.dumps(told, sort_keys=True).encode(), dtype=np.uint8)
+    whole[_HEADER] = np.frombuffer(json.dumps(as_read, sort_keys=True).encode(), dtype=np.uint8)
     with replacing(target) as partial, partial.open("wb") as stream:
         np.savez(stream, **whole)
 
@@ -126,8 +128,8 @@ def load(path: str | Path) -> ContactSurrogate:
 
 
 def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ContactSurrogate:
-    names, own = check_names(header["compartments"]), part_of(arrays, _FIELDS)
-    fields = PairFields.from_arrays(own, names) if own else None
+    names, field_arrays = check_names(header["compartments"]), part_of(arrays, _FIELDS)
+    fields = PairFields.from_arrays(field_arrays, names) if field_arrays else None
     parts = {
         name: CompartmentSurrogate.from_arrays(
             header["formulation"][name],
@@ -181,7 +183,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
             raise InputError(f"{member.filename}: unknown .npy version {version}")
         shape, by_column, dtype = _NPY_HEADERS[version](stream)
         if dtype.kind not in _KINDS:
-            raise InputError(f"{member.filename}: expected numbers or a name, found {dtype}")
+            raise InputError(f"{member.filename}: expected numbers or a text, found {dtype}")
         data = stream.read()
     if math.prod(shape) * dtype.itemsize != len(data):
         raise InputError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
@@ -198,8 +200,8 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
         header = json.loads(raw.tobytes().decode())
     except (RecursionError, ValueError) as error:
         raise SurrogateFileError(f"{expected} {error}") from error
-    found = header.get("format") if isinstance(header, dict) else None
-    if found != FORMAT:
+    file_format = header.get("format") if isinstance(header, dict) else None
+    if file_format != FORMAT:
         raise SurrogateFileError(f"{expected} another format")
     stated = header.get("version")
     if type(stated) is not int or stated != VERSION:

@@ -60,7 +60,7 @@ class LoadLevels:
     def at(self, poses: ArrayLike, load: ArrayLike) -> Level:
         """Return all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,)."""
         axial, held, inputs, offset, points = self._inputs(poses, load)
-        outputs = np.column_stack([own.predict(inputs) for own in self.regressors])
+        outputs = np.column_stack([regressor.predict(inputs) for regressor in self.regressors])
         # Without a height, `offset` is that of the condyle's point over its path.
         height = outputs[:, 0] - offset
         points[:, 1] += height
@@ -81,10 +81,10 @@ class LoadLevels:
 
     def poses(self, level: Level, poses: ArrayLike) -> FloatArray:
         """Return poses (N, 6) [rad, m] with the heights of a level instead of their own."""
-        found = check_array("poses", poses, (None, 6))
+        placed = check_array("poses", poses, (None, 6))
         along, held = self.space.along_path, level.held
-        found[:, 4] = level.height + along(found[:, 0])[:, 4] - along(held[:, 0])[:, 4]
-        return found
+        placed[:, 4] = level.height + along(placed[:, 0])[:, 4] - along(held[:, 0])[:, 4]
+        return placed
 
     def loads(self, level: Level) -> FloatArray:
         """Return the loads (N, 12) [SI] of a level."""

@@ -71,19 +71,19 @@ class CompartmentSurrogate(ArrayRecord):
         check_number("degree", self.degree, at_least=1.0)
         object.__setattr__(self, "depth", checked_depth(self.depth))
         check_smoothing(self.smoothing)
-        found = {name: smooth.parameters for name, smooth in self._smooth.items()}
-        if len(found) not in (0, 3) or len(set(found.values())) > 1:
+        counts = {name: smooth.parameters for name, smooth in self._smooth.items()}
+        if len(counts) not in (0, 3) or len(set(counts.values())) > 1:
             raise InputError(
-                f"designs: expected box, path and centre over the same parameters, found {found}"
+                f"designs: expected box, path and centre over the same parameters, found {counts}"
             )
         wanted = 6 + self.parameters
-        inputs = [part.inputs for part in self.regressors]
+        inputs = [regressor.inputs for regressor in self.regressors]
         if inputs != 3 * [wanted]:
             raise InputError(f"regressors: expected three of {wanted} inputs each, found {inputs}")
         inputs = [r.inputs for r in (self.domain.regressor, self.domain.errors) if r.outputs]
         if set(inputs) - {wanted}:
             raise InputError(f"domain: expected regressors of {wanted} inputs each, found {inputs}")
-        outputs = sum(part.outputs for part in self.regressors)
+        outputs = sum(regressor.outputs for regressor in self.regressors)
         if outputs != OUTPUTS:
             raise InputError(f"regressors: expected {OUTPUTS} outputs, found {outputs}")
         if self.learns_heights and self.regressors[0].outputs < 1:
@@ -97,9 +97,9 @@ class CompartmentSurrogate(ArrayRecord):
     @property
     def _smooth(self) -> dict[str, SmoothArray]:
         """What depends on the parameters of a design; nothing without parameters."""
-        own = self.coordinates
-        parts = {"box": self.space.path.of_design, "path": own.path.of_design}
-        parts["centre"] = own.of_design
+        coordinates = self.coordinates
+        parts = {"box": self.space.path.of_design, "path": coordinates.path.of_design}
+        parts["centre"] = coordinates.of_design
         return {name: smooth for name, smooth in parts.items() if smooth is not None}
 
     @property
@@ -112,7 +112,7 @@ class CompartmentSurrogate(ArrayRecord):
         if not self.parameters:
             return self
         first, second, third, learnt, errors = (
-            no_outputs(6) if each is None else each.at(z) for each in self._fixable
+            no_outputs(6) if fixed is None else fixed.at(z) for fixed in self._fixable
         )
         return replace(
             self, space=self.space.at(z), coordinates=self.coordinates.at(z),
@@ -124,8 +124,8 @@ class CompartmentSurrogate(ArrayRecord):
     def _fixable(self) -> list[FixedInputs | None]:
         regressors = (*self.regressors, self.domain.regressor, self.domain.errors)
         return [
-            FixedInputs(each, FIRST_PARAMETER, self.parameters) if each.outputs else None
-            for each in regressors
+            FixedInputs(regressor, FIRST_PARAMETER, self.parameters) if regressor.outputs else None
+            for regressor in regressors
         ]
 
     def loads_and_slopes(self, poses: ArrayLike, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -139,10 +139,10 @@ class CompartmentSurrogate(ArrayRecord):
         points = check_array("poses", poses, (None, 6))
         inputs = np.column_stack([points, np.tile(z, (len(points), 1))])
         _, loads, slopes = PackedContact([self.packed]).loads(inputs)[1]
-        found = slopes[:, 0, :, 6:]
+        by_z = slopes[:, 0, :, 6:]
         if self.learns_heights:
-            found = np.where(loads[:, 0, 1, None, None] > 0.0, found, 0.0)
-        return loads[:, 0], found
+            by_z = np.where(loads[:, 0, 1, None, None] > 0.0, by_z, 0.0)
+        return loads[:, 0], by_z
 
     @property
     def largest_load(self) -> float:
@@ -156,17 +156,18 @@ class CompartmentSurrogate(ArrayRecord):
     @cached_property
     def packed(self) -> PackedCompartment:
         """The compartment for the library, whose inputs are a pose and scaled parameters."""
-        own, (middle, half) = self.coordinates, self.space.centre_and_half
+        condyle, (middle, half) = self.coordinates, self.space.centre_and_half
         learnt = self.domain.regressor
         # Without smoothing the fall is not read, and that of a design is found with its loads.
         fall = self.fall if self.smoothing > 0.0 and not self.parameters else 0.0
         return PackedCompartment({
             "parameters": self.parameters, "box": self.space.path.packed,
-            "box_middle": middle, "box_half": half, "condyle": own.path.packed,
-            "centre": own.centre, "fall": fall,
-            "centre_of_design": None if own.of_design is None else own.of_design.packed,
-            "direct": int(self.formulation == "direct"), "middle": own.middle, "half": own.half,
-            "lever": float(own.about_point), "largest": self.largest, "degree": self.degree,
+            "box_middle": middle, "box_half": half, "condyle": condyle.path.packed,
+            "centre": condyle.centre, "fall": fall,
+            "centre_of_design": None if condyle.of_design is None else condyle.of_design.packed,
+            "direct": int(self.formulation == "direct"),
+            "middle": condyle.middle, "half": condyle.half,
+            "lever": float(condyle.about_point), "largest": self.largest, "degree": self.degree,
             "depth_middle": float(self.depth[0]), "depth_half": float(self.depth[1]),
             "smoothing": self.smoothing, "limits": self.domain.bounds,
             "parts": [r.packed for r in self.regressors if r.outputs],
@@ -177,7 +178,7 @@ class CompartmentSurrogate(ArrayRecord):
     def _contact(self) -> PackedContact:
         if self.parameters:
             raise InputError(
-                f"surrogate over designs: expected the surrogate of one design, found "
+                "expected the surrogate of one design, found one over designs with "
                 f"{self.parameters} parameters; call `at` first"
             )
         return PackedContact([self.packed])
@@ -201,10 +202,10 @@ class CompartmentSurrogate(ArrayRecord):
         # the change of the tangent with the other coordinates. Out of contact, loads are zero, the
         # centre of pressure is NaN and the sixth variable is -1.
         rows = pose_array(poses)
-        # The values with and without derivatives differ by rounding.
-        found = self._contact.loads(rows.reshape(-1, 6), max(check_order(order), 1))[1]
+        # Always with derivatives: without them, values would differ by rounding.
+        arrays = self._contact.loads(rows.reshape(-1, 6), max(check_order(order), 1))[1]
         variables, loads, *slopes = (
-            each[:, 0].reshape(*rows.shape[:-1], *each.shape[2:]) for each in found
+            array[:, 0].reshape(*rows.shape[:-1], *array.shape[2:]) for array in arrays
         )
         return CompartmentLoads.trusted(loads, tuple(slopes[:order]), variables)
 
@@ -258,8 +259,8 @@ class CompartmentSurrogate(ArrayRecord):
         known = np.isfinite(inputs).all(axis=1)
         errors = np.full((len(points), OUTPUTS), np.nan)
         if known.any():
-            found = [r.standard_error(inputs[known]) for r in self.regressors]
-            errors[known] = np.column_stack(found)
+            by_regressor = [r.standard_error(inputs[known]) for r in self.regressors]
+            errors[known] = np.column_stack(by_regressor)
         return errors
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -65,16 +65,18 @@ class ContactSurrogate(ArrayRecord):
         check_names(tuple(self.by_name))
         check_in("outside", self.outside, OUTSIDE)
         count = len(self.parameters)
-        for name, part in self.by_name.items():
-            if part.parameters != count:
-                raise InputError(f"{name}: expected {count} parameters, found {part.parameters}")
+        for name, compartment in self.by_name.items():
+            if compartment.parameters != count:
+                raise InputError(
+                    f"{name}: expected {count} parameters, found {compartment.parameters}"
+                )
         object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"by_name": dict(self.by_name)}
 
     def __repr__(self) -> str:
-        parts = {f"{part.formulation}" for part in self.parts}
+        parts = {f"{compartment.formulation}" for compartment in self.parts}
         name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
         over = f" over {', '.join(self.parameters.names)}" if self.parameters else ""
         return f"<{type(self).__name__} {name}: {'/'.join(sorted(parts))} {family}{over}>"
@@ -96,12 +98,12 @@ class ContactSurrogate(ArrayRecord):
     @property
     def spaces(self) -> tuple[SampleSpace, ...]:
         """Sample space of each compartment."""
-        return tuple(part.space for part in self.parts)
+        return tuple(compartment.space for compartment in self.parts)
 
     @property
     def domains(self) -> tuple[Domain, ...]:
         """Trained part of the sample space of each compartment."""
-        return tuple(part.domain for part in self.parts)
+        return tuple(compartment.domain for compartment in self.parts)
 
     # ---- poses
 
@@ -144,7 +146,7 @@ class ContactSurrogate(ArrayRecord):
         z = self.parameters.scaled(values)
         header = {k: v for k, v in self.header.items() if k != "parameters"}
         header["design"] = self.parameters.named(values)
-        parts = {name: part.at(z) for name, part in self.by_name.items()}
+        parts = {name: compartment.at(z) for name, compartment in self.by_name.items()}
         return replace(self, by_name=parts, header=header, parameters=NO_PARAMETERS)
 
     def path_of(self, design: Design) -> ReferencePath:
@@ -169,8 +171,8 @@ class ContactSurrogate(ArrayRecord):
             d(loads)/d(parameter) at the pose [SI per unit of the parameter]; zero out of contact.
         """
         z = self.parameters.scaled(design)
-        found = [part.loads_and_slopes(poses, z) for part in self.parts]
-        loads, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        results = [compartment.loads_and_slopes(poses, z) for compartment in self.parts]
+        loads, slopes = (np.stack(parts, axis=1) for parts in zip(*results, strict=True))
         return loads, slopes * (2.0 / (self.parameters.high - self.parameters.low))
 
     # ---- variants of the surrogate
@@ -186,7 +188,9 @@ class ContactSurrogate(ArrayRecord):
     def with_domains(self, domains: Sequence[Domain]) -> Self:
         """Return the same surrogate with other trained domains, one for each compartment."""
         pairs = zip(self.parts, domains, strict=True)
-        return self.with_parts([replace(part, domain=own) for part, own in pairs])
+        return self.with_parts(
+            [replace(compartment, domain=domain) for compartment, domain in pairs]
+        )
 
     def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
         """Return the same surrogate with wrenches twice continuously differentiable in the pose.
@@ -207,7 +211,7 @@ class ContactSurrogate(ArrayRecord):
         InputError
             If the width is out of range.
         """
-        return self.with_parts([part.smoothed(width) for part in self.parts])
+        return self.with_parts([compartment.smoothed(width) for compartment in self.parts])
 
     # ---- loads
 
@@ -256,27 +260,27 @@ class ContactSurrogate(ArrayRecord):
             )
         rows = pose_array(poses)
         # The values with and without derivatives differ by rounding.
-        outside, found = self.packed.loads(rows.reshape(-1, 6), max(check_order(order), 1))
+        outside, results = self.packed.loads(rows.reshape(-1, 6), max(check_order(order), 1))
         if outside and self.outside != "clamp":
-            for flags in self._all_flags(found[0], found[1], one=False):
+            for flags in self._all_flags(results[0], results[1], one=False):
                 treat(flags, self.outside)
         variables, values, *derivatives = (
-            each.reshape(*rows.shape[:-1], *each.shape[1:]) for each in found
+            array.reshape(*rows.shape[:-1], *array.shape[1:]) for array in results
         )
         return ContactLoads.trusted(
             values=frozen(values),
             compartments=self.compartments,
             derivatives=tuple(derivatives[:order]),
             variables=variables,
-            _flags=partial(self._all_flags, found[0], found[1], rows.ndim == 1),
+            _flags=partial(self._all_flags, results[0], results[1], rows.ndim == 1),
         )
 
     def _all_flags(self, x: FloatArray, values: FloatArray, one: bool) -> tuple[Any, ...]:
         """Return the flags of each pose of variables (N, C, 7) [1] and loads (N, C, 12) [SI]."""
         flags: list[tuple[Flag, ...]] = [()] * len(x)
         rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
-        for row, found in zip(rows.tolist(), self.flags_of(x[rows], values[rows]), strict=True):
-            flags[row] = found
+        for row, row_flags in zip(rows.tolist(), self.flags_of(x[rows], values[rows]), strict=True):
+            flags[row] = row_flags
         return flags[0] if one else tuple(flags)
 
     def standard_error(self, pose: Pose) -> FloatArray:
@@ -293,7 +297,7 @@ class ContactSurrogate(ArrayRecord):
         """
         poses = pose.array[None]
         loads = self.loads(poses)
-        errors = np.concatenate([part.standard_error(poses) for part in self.parts])
+        errors = np.concatenate([compartment.standard_error(poses) for compartment in self.parts])
         errors[beyond(loads.variables[0]).any(axis=1)] = np.nan
         return errors
 
@@ -327,13 +331,13 @@ class ContactSurrogate(ArrayRecord):
 
         rows = {
             (name, quantity): figures.to_dict()
-            for name, own in samples_of(samples, loads).items()
+            for name, sample_set in samples_of(samples, loads).items()
             for quantity, figures in errors_at_pose(
-                self.compartment(name), own.poses, own.loads
+                self.compartment(name), sample_set.poses, sample_set.loads
             ).items()
         }
-        found = pd.DataFrame.from_dict(rows, orient="index")
-        return found.rename_axis(["compartment", "quantity"])
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        return table.rename_axis(["compartment", "quantity"])
 
     def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
         """Return how poses of variables (N, C, 7) [1] leave the trained domain, for each pose.
@@ -342,11 +346,13 @@ class ContactSurrogate(ArrayRecord):
         """
         if not len(variables):
             return []
-        found = [
-            compartment_flags(name, part.space, part.domain, variables[:, c], loads[:, c])
-            for c, (name, part) in enumerate(self.by_name.items())
+        by_compartment = [
+            compartment_flags(
+                name, compartment.space, compartment.domain, variables[:, c], loads[:, c]
+            )
+            for c, (name, compartment) in enumerate(self.by_name.items())
         ]
-        return [tuple(chain.from_iterable(own)) for own in zip(*found, strict=True)]
+        return [tuple(chain.from_iterable(flags)) for flags in zip(*by_compartment, strict=True)]
 
     # ---- compiled evaluation
 
@@ -354,13 +360,13 @@ class ContactSurrogate(ArrayRecord):
     def packed(self) -> PackedContact:
         """The compartments of a single knee for the library."""
         self._check_single()
-        return PackedContact([part.packed for part in self.parts])
+        return PackedContact([compartment.packed for compartment in self.parts])
 
     def _check_single(self) -> None:
         if self.parameters:
             raise InputError(
-                "surrogate over designs: expected that of one design; call `at` with the values of "
-                f"{', '.join(self.parameters.names)}"
+                "expected the surrogate of one design, found one over designs; call `at` with the "
+                f"values of {', '.join(self.parameters.names)}"
             )
 
     # ---- pressure fields
@@ -382,8 +388,8 @@ class ContactSurrogate(ArrayRecord):
         loads = self.loads(points)
         variables = loads.variables.reshape(-1, *loads.variables.shape[-2:])
         rows = zip(points.reshape(-1, 6), variables, strict=True)
-        found = [fields.pressure(self._held(*row)) for row in rows]
-        pressure = np.array(found).reshape(*points.shape[:-1], fields.faces)
+        pressures = [fields.pressure(self._held(*row)) for row in rows]
+        pressure = np.array(pressures).reshape(*points.shape[:-1], fields.faces)
         return PressureField(pressure, lambda: loads.flags)
 
     @property
@@ -418,7 +424,7 @@ class ContactSurrogate(ArrayRecord):
             If the surrogate is over designs, of which `at` gives one.
         """
         self._check_single()
-        return casadi_knee([part.packed for part in self.parts])
+        return casadi_knee([compartment.packed for compartment in self.parts])
 
     def jax(self) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
@@ -435,4 +441,4 @@ class ContactSurrogate(ArrayRecord):
             If the surrogate is over designs, of which `at` gives one.
         """
         self._check_single()
-        return jax_knee([part.packed for part in self.parts])
+        return jax_knee([compartment.packed for compartment in self.parts])

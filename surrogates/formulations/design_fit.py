@@ -42,18 +42,18 @@ def fit_parametric(
     if not designs:
         raise InputError("designs: expected samples of at least one design, found none")
     kind = FORMULATIONS[formulation]
-    z = check_array("z", [each.z for each in designs], (None, None))
+    z = check_array("z", [design.z for design in designs], (None, None))
     coordinates = fit_coordinates(space, designs, at_centre=kind.learns_heights)
     largest = float(space.load[1])
-    own = [coordinates.at(each) for each in z]
-    heights = [c.variables(d.samples.poses)[1] for c, d in zip(own, designs, strict=True)]
+    of_designs = [coordinates.at(row) for row in z]
+    heights = [c.variables(d.samples.poses)[1] for c, d in zip(of_designs, designs, strict=True)]
     depth = None if kind.learns_heights else middle_and_half(np.concatenate(heights))
     parts = [
         kind.training_data(d.samples, largest, load_degree, c, depth)
-        for c, d in zip(own, designs, strict=True)
+        for c, d in zip(of_designs, designs, strict=True)
     ]
-    inputs = [with_parameters(each.inputs, row) for each, row in zip(parts, z, strict=True)]
-    groups = zip(*(each.groups for each in parts), strict=True)
+    inputs = [with_parameters(training.inputs, row) for training, row in zip(parts, z, strict=True)]
+    groups = zip(*(training.groups for training in parts), strict=True)
     data = parts[0]._replace(
         coordinates=coordinates,
         inputs=np.concatenate(inputs),
@@ -66,20 +66,20 @@ def fit_coordinates(
     space: SampleSpace, designs: Sequence[DesignSamples], *, at_centre: bool
 ) -> CondyleCoordinates:
     """Return the coordinates in which the samples of all designs fill a box."""
-    z = np.array([each.z for each in designs])
+    z = np.array([design.z for design in designs])
     points = [
-        closest_point(each.samples.poses, each.samples.loads) if at_centre else np.zeros(3)
-        for each in designs
+        closest_point(design.samples.poses, design.samples.loads) if at_centre else np.zeros(3)
+        for design in designs
     ]
     centre = SmoothArray.fit(z, np.array(points))
     of_designs = [
-        CondyleCoordinates.about(centre.at(row), each.samples.poses, space.flexion, at_centre)
-        for row, each in zip(z, designs, strict=True)
+        CondyleCoordinates.about(centre.at(row), design.samples.poses, space.flexion, at_centre)
+        for row, design in zip(z, designs, strict=True)
     ]
-    path = ReferencePath.over_designs(z, [own.path for own in of_designs])
+    path = ReferencePath.over_designs(z, [coordinates.path for coordinates in of_designs])
     raw = [
-        replace(own, path=path.at(row)).offsets(each.samples.poses)
-        for own, row, each in zip(of_designs, z, designs, strict=True)
+        replace(coordinates, path=path.at(row)).offsets(design.samples.poses)
+        for coordinates, row, design in zip(of_designs, z, designs, strict=True)
     ]
     scaling = CondyleCoordinates.scaling(np.concatenate(raw))
     return CondyleCoordinates(centre.middle, path, *scaling, at_centre, centre)
@@ -87,9 +87,9 @@ def fit_coordinates(
 
 def _weights(designs: Sequence[DesignSamples]) -> FloatArray | None:
     """Return the weights (N,) of the samples of all designs [1], None without weights."""
-    found = [each.samples.weights for each in designs]
-    known = [own for own in found if own is not None]
-    return np.concatenate(known) if len(known) == len(found) else None
+    weights = [design.samples.weights for design in designs]
+    known = [w for w in weights if w is not None]
+    return np.concatenate(known) if len(known) == len(weights) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,28 +114,30 @@ class OverDesigns:
         """Rows (n,) of each design, and its surrogate."""
         unique, place = np.unique(self.z, axis=0, return_inverse=True)
         rows = place.ravel()
-        return [(np.flatnonzero(rows == k), self.part.at(each)) for k, each in enumerate(unique)]
+        return [(np.flatnonzero(rows == k), self.part.at(z)) for k, z in enumerate(unique)]
 
     def loads(self, poses: ArrayLike, order: int = 0) -> CompartmentLoads:
         """Return the loads at poses (N, 6) [rad, m], with their variables."""
         n = len(self.z)
         points = check_array("poses", poses, (n, 6))
         values, variables = np.empty((n, 12)), np.empty((n, 7))
-        slopes = tuple(np.empty((n, *[6] * each)) for each in range(2, order + 2))
-        for rows, own in self._designs:
-            part = own.loads(points[rows], order)
-            values[rows], variables[rows] = part.array, part.variables
-            for whole, each in zip(slopes, part.derivatives, strict=True):
-                whole[rows] = each
+        slopes = tuple(np.empty((n, *[6] * axes)) for axes in range(2, order + 2))
+        for rows, surrogate in self._designs:
+            loads = surrogate.loads(points[rows], order)
+            values[rows], variables[rows] = loads.array, loads.variables
+            for whole, slope in zip(slopes, loads.derivatives, strict=True):
+                whole[rows] = slope
         return CompartmentLoads.trusted(values, slopes, variables)
 
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m]."""
-        return self._filled(poses, np.empty(len(self.z)), lambda own: own.gaps)
+        return self._filled(poses, np.empty(len(self.z)), lambda surrogate: surrogate.gaps)
 
     def standard_error(self, poses: ArrayLike) -> FloatArray:
         """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6)."""
-        return self._filled(poses, np.empty((len(self.z), 12)), lambda own: own.standard_error)
+        return self._filled(
+            poses, np.empty((len(self.z), 12)), lambda surrogate: surrogate.standard_error
+        )
 
     def domain_inputs(self, variables: FloatArray) -> FloatArray:
         """Return the inputs (N, 6 + P) [1] of a domain from variables (N, 6 or more)."""
@@ -148,6 +150,6 @@ class OverDesigns:
         method: Callable[[CompartmentSurrogate], Callable[[Any], FloatArray]],
     ) -> FloatArray:
         points = check_array("poses", poses, (len(self.z), 6))
-        for rows, own in self._designs:
-            found[rows] = method(own)(points[rows])
+        for rows, surrogate in self._designs:
+            found[rows] = method(surrogate)(points[rows])
         return found

@@ -71,11 +71,11 @@ class Domain(ArrayRecord):
         for name in ("limits", "inflation", "lifted"):
             check_array(name, getattr(self, name), above=0.0)
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
-            part = getattr(self, name)
-            if part.inputs < 6 or part.outputs not in (0, outputs):
+            regressor = getattr(self, name)
+            if regressor.inputs < 6 or regressor.outputs not in (0, outputs):
                 raise InputError(
                     f"{name}: expected 6 or more inputs and 0 or {outputs} outputs, found "
-                    f"{part.inputs} and {part.outputs}"
+                    f"{regressor.inputs} and {regressor.outputs}"
                 )
 
     @classmethod

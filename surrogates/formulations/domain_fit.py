@@ -93,8 +93,8 @@ def fit_domain(
     loads = check_array("loads", samples.loads, (len(poses), 12))
     if len(poses) < LEAST_SAMPLES:
         return Domain.within(slack * limits)
-    found = surrogate.loads(poses, order=1)
-    predicted, variables = found.array, found.variables
+    prediction = surrogate.loads(poses, order=1)
+    predicted, variables = prediction.array, prediction.variables
     residuals = loads - predicted
     targets = _targets(loads, residuals, limits, surrogate.largest_load)
     if samples.fitted:
@@ -105,10 +105,10 @@ def fit_domain(
     if samples.seen is not None and len(samples.seen.poses):
         fitted = _fit_with_seen(surrogate, samples.seen, limits, x, targets, fitted)
     rows = fitted.check.rows
-    own = rows < len(poses)
-    rows, left = rows[own], fitted.check.residuals[own]
-    left_out = targets[rows] - left  # leave-one-out predictions
-    tail = np.quantile(left[:, 2], _PROBABILITIES[0])
+    sampled = rows < len(poses)
+    rows, misses = rows[sampled], fitted.check.residuals[sampled]
+    left_out = targets[rows] - misses  # leave-one-out predictions
+    tail = np.quantile(misses[:, 2], _PROBABILITIES[0])
     left_out[:, 2] += tail
     borders = _borders(left_out[samples.feasible[rows]], slack)
     domain = Domain.within(slack * limits)
@@ -187,13 +187,13 @@ def _surface(x: FloatArray) -> PolynomialSettings:
 def _unseen_errors(x: FloatArray, targets: FloatArray, inputs: FloatArray) -> FloatArray:
     """Return the third target (N,) at inputs (N, d), each by a fit without its fold."""
     # Fits are to x (N, d) at the true loads; a user's pose has `inputs` of predicted loads alone.
-    found = np.empty(len(x))
-    at = np.clip(inputs, -1.0, 1.0)
+    predicted = np.empty(len(x))
+    clipped = np.clip(inputs, -1.0, 1.0)
     for fold in range(_FOLDS):
         out = np.arange(len(x)) % _FOLDS == fold
         fitted = fit_polynomial(x[~out], targets[~out], _surface(x))
-        found[out] = fitted.regressor.predict(at[out])[:, 2]
-    return found
+        predicted[out] = fitted.regressor.predict(clipped[out])[:, 2]
+    return predicted
 
 
 def _lowered(domain: Domain, lower: float) -> Domain:
@@ -209,8 +209,8 @@ def _lowering(above: FloatArray, untold: NDArray[np.bool_], others: NDArray[np.b
     count, bad = np.arange(1, len(order) + 1), np.cumsum(untold[order])
     if not len(order) or bad[-1] <= _UNTOLD * len(order):
         return 0.0
-    kept = order[(bad <= _UNTOLD * count) & (_UNTOLD * count >= 1.0)]
-    return -float(above[kept[-1]]) if len(kept) else _NOWHERE
+    accepted = order[(bad <= _UNTOLD * count) & (_UNTOLD * count >= 1.0)]
+    return -float(above[accepted[-1]]) if len(accepted) else _NOWHERE
 
 
 def _variables_at(surrogate: Predictor, variables: FloatArray, loads: FloatArray) -> FloatArray:
@@ -235,9 +235,11 @@ def _fit_with_seen(
     poses = check_array("seen poses", seen.poses, (None, 6))
     loads = check_array("seen loads", seen.loads, (len(poses), 12))
     along = _variables_at(surrogate, surrogate.loads(poses, order=1).variables, loads)
-    told = _targets(loads, np.zeros_like(loads), limits, surrogate.largest_load)
-    told[:, 2] = fitted.regressor.predict(along)[:, 2]
-    return fit_polynomial(np.concatenate([x, along]), np.concatenate([targets, told]), _SURFACE)
+    seen_targets = _targets(loads, np.zeros_like(loads), limits, surrogate.largest_load)
+    seen_targets[:, 2] = fitted.regressor.predict(along)[:, 2]
+    return fit_polynomial(
+        np.concatenate([x, along]), np.concatenate([targets, seen_targets]), _SURFACE
+    )
 
 
 def _targets(
@@ -260,9 +262,9 @@ def _borders(feasible: FloatArray, slack: float) -> FloatArray:
     if not len(feasible):
         return least
     values = np.column_stack([np.abs(feasible[:, :2]), feasible[:, 2]])
-    found = np.maximum(np.quantile(values, 1.0 - _LEFT_OUT, axis=0), least)
-    found[2] = min(found[2], np.log(MOST_ACCEPTED / ACCEPTED_ERROR))
-    return found
+    borders = np.maximum(np.quantile(values, 1.0 - _LEFT_OUT, axis=0), least)
+    borders[2] = min(borders[2], np.log(MOST_ACCEPTED / ACCEPTED_ERROR))
+    return borders
 
 
 def _bordered(regressor: Regressor, borders: FloatArray) -> Regressor:
@@ -279,12 +281,12 @@ def _bordered(regressor: Regressor, borders: FloatArray) -> Regressor:
 
 def _inflation(residuals: FloatArray, errors: FloatArray) -> FloatArray:
     """Return factors (12,), at least 1, on standard errors (N, 12), so that intervals hold."""
-    found = np.ones(residuals.shape[1])
-    for k in range(len(found)):
+    factors = np.ones(residuals.shape[1])
+    for k in range(len(factors)):
         known = np.isfinite(residuals[:, k]) & (errors[:, k] > 0.0)
         if known.sum() >= LEAST_SAMPLES:
-            found[k] = _too_large(np.abs(residuals[known, k]) / errors[known, k])
-    return np.maximum(found, 1.0)
+            factors[k] = _too_large(np.abs(residuals[known, k]) / errors[known, k])
+    return np.maximum(factors, 1.0)
 
 
 def _too_large(sizes: FloatArray) -> float:

@@ -54,8 +54,8 @@ def largest_errors(
 
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
     """Return the RMS error of the axial load over the largest load [1], from inputs (N, 6) [1]."""
-    at = inputs[check.rows]
-    return float(np.sqrt(np.mean((load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))
+    x = inputs[check.rows]
+    return float(np.sqrt(np.mean((load_per_height(surrogate, x) * check.residuals[:, 0]) ** 2)))
 
 
 def load_per_height(surrogate: CompartmentSurrogate, inputs: FloatArray) -> FloatArray:
@@ -145,28 +145,28 @@ def fit_cheapest(
     if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
         return _compressed_front(space, samples, drawn, fitters.kriging, wanted, splines,
                                  load_degree)  # fmt: skip
-    found: list[Trained] = []
+    trained: list[Trained] = []
     front: list[FrontPoint] = []
     data = FORMULATIONS["inverted"].training_data(samples, float(space.load[1]), load_degree)
     outputs = np.column_stack(data.groups)
     draw = np.random.default_rng(0)
     for fitted in fit_splines(data.inputs, outputs, splines, TERMS, draw, samples.weights):
         surrogate = assembled("inverted", space, data, [fitted.regressor])
-        found.append(Trained(surrogate, {_ALL: fitted.check}))
-        front.append(_spline_point("spline", found[-1], samples))
+        trained.append(Trained(surrogate, {_ALL: fitted.check}))
+        front.append(_spline_point("spline", trained[-1], samples))
         if front[-1].load_error <= wanted:
-            return Selected(found[-1], front, len(front) - 1)
+            return Selected(trained[-1], front, len(front) - 1)
         if len(front) > 2 and front[-1].load_error > _WORTH_IT * front[-3].load_error:
             break
     for number, fitter in enumerate(fitters.networks):
-        found.append(fit_compartment("inverted", space, samples, fitter, load_degree))
-        units = found[-1].surrogate.regressors[0].inner_bias.size
-        front.append(front_point("network", units, found[-1], samples))
+        trained.append(fit_compartment("inverted", space, samples, fitter, load_degree))
+        units = trained[-1].surrogate.regressors[0].inner_bias.size
+        front.append(front_point("network", units, trained[-1], samples))
         if front[-1].load_error <= wanted:
-            return Selected(found[-1], front, len(front) - 1)
+            return Selected(trained[-1], front, len(front) - 1)
         if number and front[-1].load_error > _WORTH_IT * front[-2].load_error:
             break
-    return _cheapest(found, front)
+    return _cheapest(trained, front)
 
 
 def _cheapest(found: list[Trained], front: list[FrontPoint]) -> Selected:
@@ -193,8 +193,8 @@ def _compressed_front(
     learnt = fit_compartment("inverted", space, few, kriging, load_degree)
     front = [front_point("kriging", len(few.poses), learnt, few)]
     limit = max(wanted, _COMPRESSED * front[0].load_error)
-    kept = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
-    inputs = learnt.surrogate.inputs_at_load(drawn.poses[kept], drawn.load[kept])
+    feasible = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
+    inputs = learnt.surrogate.inputs_at_load(drawn.poses[feasible], drawn.load[feasible])
     counts = TERMS if len(inputs) >= _LEAST_PREDICTED else ()
     # Some samples do not allow splines, as those of a single flexion.
     with suppress(InputError):
@@ -225,11 +225,11 @@ def compressions(
 
     if not counts:
         return
-    at = _inputs_of(surrogate, samples)[check.rows]
-    known = check.residuals + predict(at)
+    checked = _inputs_of(surrogate, samples)[check.rows]
+    known = check.residuals + predict(checked)
     for fitted in fit_splines(inputs, predict(inputs), settings, counts, np.random.default_rng(0)):
-        residuals = known - fitted.regressor.predict(at)
-        z = (at - fitted.regressor.x_offset) / fitted.regressor.x_scale
+        residuals = known - fitted.regressor.predict(checked)
+        z = (checked - fitted.regressor.x_offset) / fitted.regressor.x_scale
         spread = fit_spread(z, residuals)
         parts = (replace(fitted.regressor, spread=spread), no_outputs(6), no_outputs(6))
         total = check._replace(residuals=residuals, standard_errors=spread_at(spread, z))
@@ -252,8 +252,8 @@ def front_point(family: str, size: int, trained: Trained, samples: Samples) -> F
     for column in range(6):
         # A ratio's error counts by the axial load, and the axial load's error by the ratio.
         ratio = loads[:, column] / loads[:, 1]
-        own = 0.0 if column == 1 else check.residuals[:, _RATIOS[column]] * loads[:, 1]
-        miss = np.hypot(own, ratio * axial)[full]
+        ratio_error = 0.0 if column == 1 else check.residuals[:, _RATIOS[column]] * loads[:, 1]
+        miss = np.hypot(ratio_error, ratio * axial)[full]
         peak = np.abs(loads[full, column]).max()
         errors.append(np.sqrt(np.mean(miss**2)) / peak if peak > 0.0 else 0.0)
     height = float(np.sqrt(np.mean(check.residuals[full, 0] ** 2)))

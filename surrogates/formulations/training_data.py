@@ -65,12 +65,12 @@ def samples_of(
             f"alone, found {type(loads).__name__}; "
             "surrogates.families.registry.fit_family fits other outputs"
         )
-    poses, found = np.atleast_2d(pose_array(samples)), {}
+    poses, by_compartment = np.atleast_2d(pose_array(samples)), {}
     for place, name in enumerate(loads.compartments):
-        own = loads.values[:, place]
-        pressed = own[:, AXIAL_FORCE] > 0.0
-        found[name] = Samples(poses[pressed], own[pressed])
-    return found
+        values = loads.values[:, place]
+        pressed = values[:, AXIAL_FORCE] > 0.0
+        by_compartment[name] = Samples(poses[pressed], values[pressed])
+    return by_compartment
 
 
 class TrainingData(NamedTuple):

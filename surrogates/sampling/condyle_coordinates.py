@@ -69,9 +69,9 @@ class CondyleCoordinates(ArrayRecord):
         """Return coordinates of a femoral point (3,) in which poses (N, 6) [rad, m] fill a box."""
         low, high = np.asarray(flexion, dtype=np.float64)
         path = _cubic_path(condyle_poses(poses, centre), float(low), float(high))
-        found = cls(centre, path, np.zeros(5), np.ones(5), about_point)
-        middle, half = cls.scaling(found.offsets(poses))
-        return replace(found, middle=middle, half=half)
+        coordinates = cls(centre, path, np.zeros(5), np.ones(5), about_point)
+        middle, half = cls.scaling(coordinates.offsets(poses))
+        return replace(coordinates, middle=middle, half=half)
 
     @staticmethod
     def scaling(offsets: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -93,10 +93,10 @@ class CondyleCoordinates(ArrayRecord):
 
     def _found(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return flexion and offsets (N, 5), heights over the path (N,) and points (N, 3)."""
-        found = condyle_poses(poses, self.centre)
-        offsets = found - self.path.poses(found[:, 0])
-        raw = np.column_stack([found[:, 0], offsets[:, 1 + _VARIABLES]])
-        return raw, offsets[:, 1 + HEIGHT], found[:, 3:]
+        condyle = condyle_poses(poses, self.centre)
+        offsets = condyle - self.path.poses(condyle[:, 0])
+        raw = np.column_stack([condyle[:, 0], offsets[:, 1 + _VARIABLES]])
+        return raw, offsets[:, 1 + HEIGHT], condyle[:, 3:]
 
     def lever(self, points: FloatArray) -> FloatArray:
         """Return the origins (N, 3) [m] of moments and centres, in the tibial frame."""
@@ -120,20 +120,20 @@ class CondyleCoordinates(ArrayRecord):
         missing = [name for name in names if name not in arrays]
         if missing:
             raise InputError(f"arrays: missing {missing} of a condyle's coordinates")
-        found = {name: np.asarray(arrays[name]) for name in names}
-        path = ReferencePath(found["path_flexion"], found["path_pieces"])
-        about = found["about_point"]
+        values = {name: np.asarray(arrays[name]) for name in names}
+        path = ReferencePath(values["path_flexion"], values["path_pieces"])
+        about = values["about_point"]
         if about.shape != () or about.dtype.kind not in "iub" or about not in (0, 1):
             raise InputError(f"about_point: expected 0 or 1, found {about}")
-        return cls(found["centre"], path, found["middle"], found["half"], bool(about))
+        return cls(values["centre"], path, values["middle"], values["half"], bool(about))
 
 
 def condyle_poses(poses: FloatArray, centre: FloatArray) -> FloatArray:
     """Return poses (N, 6) [rad, m] of a femoral point (3,) [m] in place of the femoral origin."""
-    found = poses.copy()
+    moved = poses.copy()
     if np.any(centre):
-        found[:, 3:] += rotation_matrices(poses) @ centre
-    return found
+        moved[:, 3:] += rotation_matrices(poses) @ centre
+    return moved
 
 
 def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
@@ -157,6 +157,6 @@ def _cubic_path(poses: FloatArray, low: float, high: float) -> ReferencePath:
         return ReferencePath.constant(low, poses[:, 1:].mean(axis=0))
     t = (flexion - low) / (high - low)
     powers = t[:, None] ** np.arange(3, -1, -1)
-    found = np.linalg.lstsq(powers, poses[:, 1:], rcond=None)[0]
-    pieces = found / (high - low) ** np.arange(3, -1, -1)[:, None]
+    coefficients = np.linalg.lstsq(powers, poses[:, 1:], rcond=None)[0]
+    pieces = coefficients / (high - low) ** np.arange(3, -1, -1)[:, None]
     return ReferencePath(np.array([low, high]), pieces[:, None, :])

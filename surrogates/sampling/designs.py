@@ -39,7 +39,7 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     check_in("kind", kind, KINDS)
     from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
 
-    count, dimension = (int(check_number(*each, at_least=1)) for each in (("n", n), ("d", d)))
+    count, dimension = (int(check_number(*pair, at_least=1)) for pair in (("n", n), ("d", d)))
     generator = np.random.default_rng(rng)
     if kind == "lhs":
         return qmc.LatinHypercube(dimension, rng=generator).random(count)
@@ -117,5 +117,5 @@ def _hammersley(n: int, d: int, rng: np.random.Generator) -> FloatArray:
         return first
     from scipy.stats import qmc
 
-    rest = qmc.Halton(d - 1, scramble=False).random(n)
-    return np.hstack([first, (rest + rng.random(d - 1)) % 1.0])
+    halton = qmc.Halton(d - 1, scramble=False).random(n)
+    return np.hstack([first, (halton + rng.random(d - 1)) % 1.0])

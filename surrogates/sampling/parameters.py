@@ -71,9 +71,9 @@ class Parameters(ArrayRecord):
         if isinstance(design, Mapping):
             self._check_names(design)
             design = [design[name] for name in self.names]
-        found = check_array("design", design, (len(self.names),))
-        self._check_ranges(found)
-        return found
+        values = check_array("design", design, (len(self.names),))
+        self._check_ranges(values)
+        return values
 
     def scaled(self, design: Design) -> FloatArray:
         """Return the values (P,) of a design, scaled to -1 ... 1 [1]; errors as of `values`."""
@@ -112,14 +112,14 @@ class Parameters(ArrayRecord):
     def _check_ranges(self, values: FloatArray) -> None:
         least, largest = self.accepted
         outside = (values < least) | (values > largest)
-        told = [
+        messages = [
             f"{self.names[k]}: expected {self.low[k]:g} to {self.high[k]:g}, found {values[k]:g}"
             for k in np.flatnonzero(outside)
         ]
-        if told:
+        if messages:
             raise InputError(
-                f"design: {counted(len(told), 'parameter')} outside the trained range: "
-                + "; ".join(told)
+                f"design: {counted(len(messages), 'parameter')} outside the trained range: "
+                + "; ".join(messages)
             )
 
     def to_header(self) -> list[dict[str, Any]]:

@@ -221,14 +221,14 @@ class SampleSpace(ArrayRecord):
         points = check_array("poses", poses, (None, 6))
         offsets = points - self.along_path(points[:, 0])
         flexion = np.clip(points[:, 0], *self.flexion)
-        found = self.path.poses(flexion)
+        nearest = self.path.poses(flexion)
         inside = np.clip(offsets[:, OFFSET_COORDINATES], -self.offsets, self.offsets)
-        found[:, OFFSET_COORDINATES] += inside
-        found[:, 4] += offsets[:, 4]
+        nearest[:, OFFSET_COORDINATES] += inside
+        nearest[:, 4] += offsets[:, 4]
         # A pose of the box is returned bit for bit.
         free = (flexion == points[:, 0]) & (inside == offsets[:, OFFSET_COORDINATES]).all(axis=1)
-        found[free] = points[free]
-        return found
+        nearest[free] = points[free]
+        return nearest
 
     def to_header(self) -> dict[str, Any]:
         """Return the space as plain numbers for a JSON header (SI units)."""

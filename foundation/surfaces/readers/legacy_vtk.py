@@ -84,20 +84,20 @@ class _Reader:
 
     def _line(self) -> list[str]:
         """Return the words of the next line that is not blank, [] at the end."""
-        found = re.compile(rb"\s*([^\n]*)").match(self._content, self._at)
-        assert found is not None  # the pattern matches anything
-        self._at = found.end() + 1
-        return found[1].decode("latin-1").split()
+        match = re.compile(rb"\s*([^\n]*)").match(self._content, self._at)
+        assert match is not None  # the pattern matches anything
+        self._at = match.end() + 1
+        return match[1].decode("latin-1").split()
 
     def _cells(self, name: str, count: int, size: int) -> tuple[IntArray, IntArray]:
         """Return the numbers of points of cells, and the points of the cells."""
         if self._has_offsets:
             arrays = []
-            for part, length in (("OFFSETS", count), ("CONNECTIVITY", size)):
+            for section, length in (("OFFSETS", count), ("CONNECTIVITY", size)):
                 line = self._line()
-                if line[:1] != [part] or len(line) != 2:
-                    raise InputError(f"expected '{part} TYPE', found {' '.join(line)[:40]!r}")
-                arrays.append(self._array(length, line[1], part).astype(np.int64))
+                if line[:1] != [section] or len(line) != 2:
+                    raise InputError(f"expected '{section} TYPE', found {' '.join(line)[:40]!r}")
+                arrays.append(self._array(length, line[1], section).astype(np.int64))
             sizes, corners = np.diff(arrays[0]), arrays[1]
             if (sizes < 0).any() or sizes.sum() != len(corners) or arrays[0][:1].any():
                 raise InputError(f"the OFFSETS of {name} do not fit their {len(corners)} corners")

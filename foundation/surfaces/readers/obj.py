@@ -30,7 +30,7 @@ def read_obj(path: Path) -> SurfaceFile:
     """Read the v and f lines of an OBJ file; an InputError says why a file cannot be read."""
     text = plain_text(path.read_bytes()).decode("utf-8", errors="replace")
     points, sizes, corners = array("d"), array("q"), array("q")
-    others: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number, line in _lines(text):
         key, *values = line.split("#")[0].split() or [""]
         key = key.lower()
@@ -48,11 +48,11 @@ def read_obj(path: Path) -> SurfaceFile:
         if key == "v" and len(values) < 3:
             raise InputError(f"line {number}: expected three coordinates")
         if key in _OTHERS:
-            others[_OTHERS[key]] += 1
+            counts[_OTHERS[key]] += 1
     vertices = np.array(points, dtype=np.float64).reshape(-1, 3)
     faces = triangulated(vertices, np.array(sizes), np.array(corners))
     _check_end(text, vertices, faces)
-    return SurfaceFile(vertices, faces, remarks=left_out(others))
+    return SurfaceFile(vertices, faces, remarks=left_out(counts))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

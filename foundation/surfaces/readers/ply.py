@@ -81,8 +81,8 @@ def read_header(content: bytes) -> Header:
         elif words[:1] == ["property"]:
             if not elements:
                 raise InputError(f"no element for {' '.join(words)!r}")
-            own = (*elements[-1].properties, _property(words))
-            elements[-1] = elements[-1]._replace(properties=own)
+            properties = (*elements[-1].properties, _property(words))
+            elements[-1] = elements[-1]._replace(properties=properties)
     if order is None:
         raise InputError("the header states no format")
     return Header(order, tuple(elements), end.end())
@@ -133,7 +133,7 @@ def read_binary(content: bytes, header: Header) -> tuple[dict[str, Columns], tup
             read = _elements(content, at, element, header.order)
         if read is None:
             raise InputError(
-                f"{len(content)} bytes, too few for the {element.number} of element {element.name}"
+                f"{len(content)} bytes, too few for {element.number} rows of element {element.name}"
             )
         tables[element.name], at = read
     return tables, trailing(len(content) - at)
@@ -144,28 +144,28 @@ def _elements(content: bytes, at: int, element: Element, order: str) -> tuple[Co
     columns: Columns = {}
     if not element.number or not element.properties:
         empty: NDArray[np.generic] = np.zeros(0)
-        for own in element.properties:
-            columns[own.name] = Lists(np.zeros(0, np.int64), empty) if own.length else empty
+        for column in element.properties:
+            columns[column.name] = Lists(np.zeros(0, np.int64), empty) if column.length else empty
         return columns, at
-    found = _alike(content, at, element, order) or _walked(content, at, element, order)
-    if found is None:
+    layout = _alike(content, at, element, order) or _walked(content, at, element, order)
+    if layout is None:
         return None
     raw = np.frombuffer(content, np.uint8)
-    for k, own in enumerate(element.properties):
-        kind = np.dtype(order + own.kind)
-        if not own.length:
-            columns[own.name] = _gathered(raw, found.begins[k], kind, 1)
+    for k, column in enumerate(element.properties):
+        kind = np.dtype(order + column.kind)
+        if not column.length:
+            columns[column.name] = _gathered(raw, layout.begins[k], kind, 1)
             continue
-        lengths = found.lengths[k]
-        firsts = found.begins[k] + np.dtype(own.length).itemsize
+        lengths = layout.lengths[k]
+        firsts = layout.begins[k] + np.dtype(column.length).itemsize
         values = np.zeros(int(lengths.sum()), kind)
         starts = np.cumsum(lengths) - lengths
         for length in np.unique(lengths[lengths > 0]):
             same = np.flatnonzero(lengths == length)
             places = starts[same][:, None] + np.arange(length)
             values[places.reshape(-1)] = _gathered(raw, firsts[same], kind, int(length))
-        columns[own.name] = Lists(lengths, values)
-    return columns, found.end
+        columns[column.name] = Lists(lengths, values)
+    return columns, layout.end
 
 
 def _gathered(
@@ -190,7 +190,7 @@ def _alike(content: bytes, at: int, element: Element, order: str) -> _Places | N
         return None
     size = first.end - at
     rows = size * np.arange(element.number, dtype=np.int64)
-    begins = [rows + own[0] for own in first.begins]
+    begins = [rows + begin[0] for begin in first.begins]
     lengths = {}
     raw = np.frombuffer(content, np.uint8)
     for k, length in first.lengths.items():
@@ -203,14 +203,14 @@ def _alike(content: bytes, at: int, element: Element, order: str) -> _Places | N
 
 def _walked(content: bytes, at: int, element: Element, order: str) -> _Places | None:
     """Return the places of properties, from element to element; None if cut off."""
-    sizes = [np.dtype(own.kind).itemsize for own in element.properties]
+    sizes = [np.dtype(column.kind).itemsize for column in element.properties]
     counters = [
-        struct.Struct(order + _CODES[own.length]) if own.length else None
-        for own in element.properties
+        struct.Struct(order + _CODES[column.length]) if column.length else None
+        for column in element.properties
     ]
     begins: list[list[int]] = [[] for _ in sizes]
     lengths: dict[int, list[int]] = {
-        k: [] for k, own in enumerate(element.properties) if own.length
+        k: [] for k, column in enumerate(element.properties) if column.length
     }
     steps = list(zip(range(len(sizes)), sizes, counters, strict=True))
     for _ in range(element.number):
@@ -229,8 +229,8 @@ def _walked(content: bytes, at: int, element: Element, order: str) -> _Places | 
         if at > len(content):
             return None
     return _Places(
-        [np.array(own, dtype=np.int64) for own in begins],
-        {k: np.array(own, dtype=np.int64) for k, own in lengths.items()},
+        [np.array(column, dtype=np.int64) for column in begins],
+        {k: np.array(column, dtype=np.int64) for k, column in lengths.items()},
         at,
     )
 
@@ -248,8 +248,8 @@ def read_ply(path: Path) -> SurfaceFile:
     points = _points(tables.get("vertex", {}))
     faces, few = _faces(points, tables.get("face", {}))
     number = {element.name: element.number for element in header.elements}
-    others = {"line": number.get("edge", 0) + few, "triangle strip": number.get("tristrips", 0)}
-    return SurfaceFile(points, faces, remarks=(*left_out(others), *remarks))
+    counts = {"line": number.get("edge", 0) + few, "triangle strip": number.get("tristrips", 0)}
+    return SurfaceFile(points, faces, remarks=(*left_out(counts), *remarks))
 
 
 def _points(columns: Columns) -> FloatArray:
@@ -262,8 +262,8 @@ def _points(columns: Columns) -> FloatArray:
 
 def _corners(columns: Columns) -> Lists | None:
     """Return the lists of corners, which programs name vertex_indices or vertex_index."""
-    lists = {name: found for name, found in columns.items() if isinstance(found, Lists)}
-    named = [found for name, found in lists.items() if name.startswith("vert")]
+    lists = {name: column for name, column in columns.items() if isinstance(column, Lists)}
+    named = [column for name, column in lists.items() if name.startswith("vert")]
     return next(iter(named or lists.values()), None)
 
 
@@ -287,35 +287,37 @@ def _text(text: bytes, header: Header) -> dict[str, Columns]:
     tables: dict[str, Columns] = {}
     start = 0
     for element in header.elements:
-        own = rows[start : start + element.number]
-        if len(own) < element.number:
+        lines = rows[start : start + element.number]
+        if len(lines) < element.number:
             raise InputError(
-                f"{len(own)} of {element.number} lines of element {element.name} that the header "
-                "counts"
+                f"expected {element.number} lines of element {element.name} as in the header, "
+                f"found {len(lines)}"
             )
-        tables[element.name] = _split(own, element)
+        tables[element.name] = _split(lines, element)
         start += element.number
     if len(rows) > declared:
-        raise InputError(f"{len(rows)} lines of elements, expected {declared} as in the header")
+        raise InputError(f"expected {declared} lines of elements, found {len(rows)}")
     return tables
 
 
 def _split(rows: list[list[bytes]], element: Element) -> Columns:
     """Return the values of the lines of an element."""
-    at: list[int] = [0] * len(rows)
+    positions: list[int] = [0] * len(rows)
     columns: Columns = {}
-    for own in element.properties:
-        if not own.length:
-            cells = [row[k : k + 1] for row, k in zip(rows, at, strict=True)]
-            columns[own.name] = _values(cells, own.kind, [1] * len(rows), element)
-            at = [k + 1 for k in at]
+    for column in element.properties:
+        if not column.length:
+            cells = [row[k : k + 1] for row, k in zip(rows, positions, strict=True)]
+            columns[column.name] = _values(cells, column.kind, [1] * len(rows), element)
+            positions = [k + 1 for k in positions]
             continue
-        counts = [row[k : k + 1] for row, k in zip(rows, at, strict=True)]
-        sizes = _values(counts, own.length, [1] * len(rows), element).astype(np.int64)
-        cells = [row[k + 1 : k + 1 + max(n, 0)] for row, k, n in zip(rows, at, sizes, strict=True)]
-        columns[own.name] = Lists(sizes, _values(cells, own.kind, sizes.tolist(), element))
-        at = [k + 1 + n for k, n in zip(at, sizes.tolist(), strict=True)]
-    if at != [len(row) for row in rows]:
+        counts = [row[k : k + 1] for row, k in zip(rows, positions, strict=True)]
+        sizes = _values(counts, column.length, [1] * len(rows), element).astype(np.int64)
+        cells = [
+            row[k + 1 : k + 1 + max(n, 0)] for row, k, n in zip(rows, positions, sizes, strict=True)
+        ]
+        columns[column.name] = Lists(sizes, _values(cells, column.kind, sizes.tolist(), element))
+        positions = [k + 1 + n for k, n in zip(positions, sizes.tolist(), strict=True)]
+    if positions != [len(row) for row in rows]:
         raise InputError(f"element {element.name}: a line has too many values")
     return columns
 
@@ -324,7 +326,7 @@ def _values(
     cells: list[list[bytes]], kind: str, sizes: list[int], element: Element
 ) -> NDArray[np.generic]:
     """Return the values in some cells of each line of an element, `sizes` of them."""
-    if [len(own) for own in cells] != sizes:
+    if [len(row) for row in cells] != sizes:
         raise InputError(f"element {element.name}: a line has too few values")
     words = list(chain.from_iterable(cells))
     if any(b"_" in word for word in words):  # Python accepts 1_000, which no program writes

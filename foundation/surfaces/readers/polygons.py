@@ -108,13 +108,13 @@ class SurfaceFile(NamedTuple):
 
 def left_out(counts: Mapping[str, int]) -> tuple[str, ...]:
     """Return the remark on elements that are no polygons, by name in the singular; () without."""
-    found = [
+    texts = [
         counted(number, name, "vertices" if name == "vertex" else f"{name}s")
         for name, number in counts.items()
         if number
     ]
     verb = "is" if sum(counts.values()) == 1 else "are"
-    return (f"{' and '.join(found)} {verb} left out: only polygons are read",) if found else ()
+    return (f"{' and '.join(texts)} {verb} left out: only polygons are read",) if texts else ()
 
 
 def trailing(size: int) -> tuple[str, ...]:

@@ -55,13 +55,13 @@ def _unit(content: bytes) -> str | None:
         return "inch"
     if b"CONVERSION_BASED_UNIT" in content and b"'FOOT'" in content.upper():
         return None
-    found = _SI_LENGTH.search(content)
-    return None if found is None else _PREFIXES.get(found[1].decode())
+    match = _SI_LENGTH.search(content)
+    return None if match is None else _PREFIXES.get(match[1].decode())
 
 
 def _largest_coordinate(content: bytes) -> float:
     """Return the largest magnitude of a coordinate, in the unit of the file."""
-    numbers = b",".join(found[1] for found in _POINT.finditer(content)).split(b",")
+    numbers = b",".join(match[1] for match in _POINT.finditer(content)).split(b",")
     try:
         return max((abs(float(number)) for number in numbers), default=0.0)
     except ValueError:

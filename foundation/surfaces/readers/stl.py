@@ -77,7 +77,7 @@ def _read_text(text: bytes) -> SurfaceFile:
 
 def _without_names(text: bytes) -> tuple[bytes, int, int]:
     """Return a text without the lines that begin and end solids, and the numbers of these lines."""
-    kept, counts, begin, at = [], {b"": 0, b"end": 0}, 0, 0
+    pieces, counts, begin, at = [], {b"": 0, b"end": 0}, 0, 0
     while (at := text.find(b"solid", at)) >= 0:
         start = text.rfind(b"\n", 0, at) + 1
         end = text.find(b"\n", at)
@@ -85,10 +85,10 @@ def _without_names(text: bytes) -> tuple[bytes, int, int]:
         key = text[start:at].strip()
         if key in counts:
             counts[key] += 1
-            kept.append(text[begin:start])
+            pieces.append(text[begin:start])
             begin = end
         at = end
-    return b"".join([*kept, text[begin:]]), counts[b""], counts[b"end"]
+    return b"".join([*pieces, text[begin:]]), counts[b""], counts[b"end"]
 
 
 def _parts(text: bytes) -> Iterator[bytes]:

@@ -47,8 +47,8 @@ def read_vtk(path: Path) -> SurfaceFile:
         raise InputError(reason)
     output = reader.GetOutput()
     kinds, sizes, corners = _grid(output) if is_grid else _data(output)
-    found = output.GetPoints()
-    points = np.zeros((0, 3)) if found is None else vtk_to_numpy(found.GetData())
+    vtk_points = output.GetPoints()
+    points = np.zeros((0, 3)) if vtk_points is None else vtk_to_numpy(vtk_points.GetData())
     return _surface(points.astype(np.float64), kinds, sizes, corners)
 
 
@@ -63,10 +63,10 @@ def _surface(
             f"cells of VTK's type {other[0]} are not supported: expected triangles and polygons; "
             "extract the surface and triangulate it, for example in ParaView"
         )
-    kept = np.isin(kinds, _POLYGONS)
-    faces = triangulated(points, sizes[kept], corners[np.repeat(kept, sizes)])
+    polygonal = np.isin(kinds, _POLYGONS)
+    faces = triangulated(points, sizes[polygonal], corners[np.repeat(polygonal, sizes)])
     counts: Counter[str] = Counter()
-    for kind, size in zip(kinds[~kept].tolist(), sizes[~kept].tolist(), strict=True):
+    for kind, size in zip(kinds[~polygonal].tolist(), sizes[~polygonal].tolist(), strict=True):
         counts[_LEFT_OUT[kind]] += size if _LEFT_OUT[kind] == "vertex" else 1
     return SurfaceFile(points, faces, remarks=left_out(counts))
 
@@ -86,7 +86,7 @@ def _data(output: Any) -> tuple[IntArray, IntArray, IntArray]:
     """Return types, sizes and corners of the cells of polygonal data."""
     cells = [_cells(getattr(output, f"Get{name}")()) for name in _KINDS]
     kinds = np.repeat(list(_KINDS.values()), [len(sizes) for sizes, _ in cells])
-    sizes, corners = (np.concatenate(own) for own in zip(*cells, strict=True))
+    sizes, corners = (np.concatenate(arrays) for arrays in zip(*cells, strict=True))
     return kinds, sizes, corners
 
 

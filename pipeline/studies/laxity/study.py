@@ -71,7 +71,7 @@ class Tested(NamedTuple):
 class Calibration(NamedTuple):
     """A calibration, and what it predicts [mm, deg]."""
 
-    found: Fit
+    fitted: Fit
     #: Answers of all tests of the configuration: of the fit, and of the draws.
     tested: Tested
     drawn: tuple[Answer, ...]
@@ -87,19 +87,19 @@ def carry_out(setup: LaxitySetup, job: Job) -> Outcome:
         setup.original.prepare(say)
         setup = strained(setup)
         say(f"{len(setup.tests)} laxity tests")
-        given = setup.model.base
+        answer = setup.model.base
         calibration = _calibrated(setup, job) if setup.settings.calibrated else None
-    knees = {"given": Tested(setup.model.uncertain.knee, given)}
-    drawn = np.empty((0, 0))
+    knees = {"given": Tested(setup.model.uncertain.knee, answer)}
+    draws = np.empty((0, 0))
     if calibration is not None:
         knees["calibrated"] = calibration.tested
         if calibration.drawn:
             sizes = setup.model.uncertain.sizes
-            drawn = sizes * [each.z for each in calibration.drawn]
+            draws = sizes * [answer.z for answer in calibration.drawn]
     document = _document(setup, knees, calibration, job)
     tables = _tables(setup, knees, calibration, job)
-    last = list(knees.values())[-1]
-    page = Page(document, setup.tests, *last, drawn)
+    final = calibration.tested if calibration else knees["given"]
+    page = Page(document, setup.tests, final.knee, final.answer, draws)
     shown = {"summary": document, "pictures": pictures(page)}
     return Outcome(document, _lines(document), page=shown, tables=tables)
 
@@ -108,13 +108,13 @@ def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
     settings, known = setup.settings, setup.measured[setup.test_of]
     say(f"ligaments fitted to {setup.measured.sum()} tests")
     model, measured = setup.model_of(setup.measured), setup.measurements.rows(known)
-    found = fit(model, measured)
-    answer = setup.model(found.answer.z)
-    predicted = _predicted(setup, found, answer, known)
+    fitted = fit(model, measured)
+    answer = setup.model(fitted.answer.z)
+    predicted = _predicted(setup, fitted, answer, known)
     drawn = tuple[Answer, ...]()
     if settings.draws:
         say(f"{settings.draws} draws of the posterior")
-        draws = draw(model, measured, found, settings.draws, np.random.default_rng(settings.seed))
+        draws = draw(model, measured, fitted, settings.draws, np.random.default_rng(settings.seed))
         drawn, errors = _followed(setup, draws, answer)
         values = np.array([each.values for each in drawn])
         predicted = predict(setup.measurements, known, errors, values)
@@ -124,17 +124,17 @@ def _calibrated(setup: LaxitySetup, job: Job) -> Calibration:
             held_out += _split(setup, split)
         except EquilibriumError as error:
             job.note(f"laxity.splits_deg: {split[0]:g} to {split[1]:g} deg: {error}")
-    tested = Tested(setup.model.uncertain.at(found.answer.z), answer)
-    return Calibration(found, tested, drawn, *predicted, held_out)
+    tested = Tested(setup.model.uncertain.at(fitted.answer.z), answer)
+    return Calibration(fitted, tested, drawn, *predicted, held_out)
 
 
 def _predicted(
-    setup: LaxitySetup, found: Fit, answer: Answer, known: NDArray[np.bool_]
+    setup: LaxitySetup, fitted: Fit, answer: Answer, known: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of all displacements (N,) for a linear model."""
     slope = answer.jacobian
     at_prior = answer.values - slope @ answer.z
-    return predict(setup.measurements, known, found.drawn_errors, at_prior, slope)
+    return predict(setup.measurements, known, fitted.drawn_errors, at_prior, slope)
 
 
 def _followed(
@@ -142,10 +142,10 @@ def _followed(
 ) -> tuple[tuple[Answer, ...], FloatArray]:
     """Return the answers of all tests for draws that have states in all of them, and the errors."""
     answers, errors = [], []
-    for each, row in zip(draws.answers, draws.model_errors, strict=True):
+    for drawn, model_errors in zip(draws.answers, draws.model_errors, strict=True):
         try:
-            answers.append(setup.model(each.z, answer))
-            errors.append(row)
+            answers.append(setup.model(drawn.z, answer))
+            errors.append(model_errors)
         except EquilibriumError:
             continue
     return tuple(answers), np.array(errors).reshape(-1, len(DIRECTIONS))
@@ -154,15 +154,15 @@ def _followed(
 def _split(setup: LaxitySetup, split: tuple[float, float]) -> list[HeldOut]:
     """Return the predictions of the measured tests in a range of flexion [deg] by all others."""
     inside = (setup.flexion >= split[0]) & (setup.flexion <= split[1])
-    others, own = setup.measured & ~inside, setup.measured & inside
-    if not own.any() or not others.any():
+    others, held_out = setup.measured & ~inside, setup.measured & inside
+    if not held_out.any() or not others.any():
         return []
     say(f"tests of {split[0]:g} to {split[1]:g} deg predicted by the others")
     known = others[setup.test_of]
-    found = fit(setup.model_of(others), setup.measurements.rows(known))
-    means, deviations = _predicted(setup, found, setup.model(found.answer.z), known)
+    fitted = fit(setup.model_of(others), setup.measurements.rows(known))
+    means, deviations = _predicted(setup, fitted, setup.model(fitted.answer.z), known)
     rows = []
-    for k in np.flatnonzero(own).tolist():
+    for k in np.flatnonzero(held_out).tolist():
         last = setup.last[k]
         measured, mean, sd = setup.measurements.values[last], means[last], deviations[last]
         rows.append(
@@ -189,7 +189,8 @@ def _trivial(setup: LaxitySetup, others: NDArray[np.bool_], k: int) -> float | N
 def _document(
     setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
-    given, (knee, answer) = knees["given"], list(knees.values())[-1]
+    given = knees["given"]
+    knee, answer = calibration.tested if calibration else given
     notes = [*job.notes, *_slack_notes(setup, given.answer.states)]
     contact, model = "contact model", setup.original.model
     if setup.settings.run:
@@ -198,7 +199,7 @@ def _document(
         notes += _surrogate_notes(model, knee, answer.states)
     else:
         notes += _flag_notes(knee, answer.states)
-    notes += [note for each in answer.states for note in _other_rests(knee, each)]
+    notes += [note for states in answer.states for note in _other_rests(knee, states)]
     if model is not None:
         notes += _passing_notes(model, knee, answer.states)
     notes += _wrapping_notes(setup, knee, answer.states)
@@ -255,12 +256,13 @@ def _surrogate_notes(
     contact: SurfaceContact, knee: LaxityKnee, tests: Sequence[LaxityStates]
 ) -> Iterator[str]:
     """Yield the tests in which a surrogate gives another laxity than the contact model."""
-    exact, off = replace(knee, contact=contact), []
+    original, off = replace(knee, contact=contact), []
     for states in tests:
-        found, unit = exact.near(states.test, states.poses), DIRECTIONS[states.test.direction].unit
-        if found is None:
+        exact = original.near(states.test, states.poses)
+        unit = DIRECTIONS[states.test.direction].unit
+        if exact is None:
             off.append(f"no state of the contact model near those of {states.test.name}")
-        elif (error := abs(found.laxity - states.laxity)) > _SURROGATE:
+        elif (error := abs(exact.laxity - states.laxity)) > _SURROGATE:
             off.append(f"{error:.2g} {unit} in {states.test.name}")
     if off:
         yield (
@@ -377,30 +379,30 @@ def _test(
 
 
 def _calibration(setup: LaxitySetup, calibration: Calibration) -> Calibrated:
-    found, drawn = calibration.found, len(calibration.drawn)
-    deviation = np.sqrt(np.diag(found.covariance))
+    fitted, drawn = calibration.fitted, len(calibration.drawn)
+    deviation = np.sqrt(np.diag(fitted.covariance))
     return Calibrated(
-        misfit=found.misfit,
-        displacements=len(found.answer.values),
-        evaluations=found.evaluations,
-        model_errors=dict(zip(DIRECTIONS, found.model_errors, strict=True)),
-        parameters=_parameters(setup, found, deviation),
-        information=_information(setup, found),
-        pairs=_pairs(setup.model.uncertain.names, found.covariance, deviation),
+        misfit=fitted.misfit,
+        displacements=len(fitted.answer.values),
+        evaluations=fitted.evaluations,
+        model_errors=dict(zip(DIRECTIONS, fitted.model_errors, strict=True)),
+        parameters=_parameters(setup, fitted, deviation),
+        information=_information(setup, fitted),
+        pairs=_pairs(setup.model.uncertain.names, fitted.covariance, deviation),
         held_out=calibration.held_out,
         draws=drawn,
         failed_draws=setup.settings.draws - drawn,
     )
 
 
-def _parameters(setup: LaxitySetup, found: Fit, deviation: FloatArray) -> list[Parameter]:
+def _parameters(setup: LaxitySetup, fitted: Fit, deviation: FloatArray) -> list[Parameter]:
     uncertain, settings = setup.model.uncertain, setup.settings
     pairs = [(group, name) for group in uncertain.groups for name in OF_GROUP]
     rows = []
     for k, (group, name) in enumerate([*pairs, ("menisci", MENISCI)]):
         is_factor = name in (*OF_GROUP[:2], MENISCI)
         size = uncertain.sizes[k] * (100.0 if is_factor else 1e3)
-        value = size * found.answer.z[k]
+        value = size * fitted.answer.z[k]
         if is_factor:
             value = 100.0 * float(np.expm1(0.01 * value))
         rows.append(
@@ -413,14 +415,14 @@ def _parameters(setup: LaxitySetup, found: Fit, deviation: FloatArray) -> list[P
     return rows
 
 
-def _information(setup: LaxitySetup, found: Fit) -> list[Information]:
+def _information(setup: LaxitySetup, fitted: Fit) -> list[Information]:
     """Return what each fitted test would teach alone, for a linear model at the fit."""
     known, information = setup.test_of[setup.measured[setup.test_of]], []
     for k in np.flatnonzero(setup.measured):
-        test, slope = setup.tests[k], found.answer.jacobian[known == k]
+        test, slope = setup.tests[k], fitted.answer.jacobian[known == k]
         measured = setup.measurements.rows(setup.test_of == k)
-        own = linear_covariance(slope, measured.covariance(found.model_errors))
-        narrower = 1.0 - np.sqrt(np.diag(own))
+        covariance = linear_covariance(slope, measured.covariance(fitted.model_errors))
+        narrower = 1.0 - np.sqrt(np.diag(covariance))
         best = [k for k in np.argsort(-narrower)[:_NAMED] if narrower[k] > _NARROWED]
         words = [
             f"{setup.model.uncertain.names[k].replace('_', ' ')} by {100 * narrower[k]:.0f} %"
@@ -452,10 +454,10 @@ def _tables(
 ) -> dict[str, Table]:
     tables = {}
     if calibration is not None:
-        found = calibration.found
+        fitted = calibration.fitted
         rows = _calibration(setup, calibration).parameters
         tables[PARAMETERS] = Table(pd.DataFrame([row.model_dump() for row in rows]), "%.6g")
-        tables[LIGAMENTS] = Table(_ligaments(setup, found.answer.z), "%.9g")
+        tables[LIGAMENTS] = Table(_ligaments(setup, fitted.answer.z), "%.9g")
         if setup.osim is not None:
             bundles = tables[LIGAMENTS].rows.to_dict("records")
             setup.osim.write(bundles, job.folder / OSIM)

@@ -211,7 +211,7 @@ def test_objects_are_refused_and_not_run(knee, file):
     objects = npy(np.array([Bomb()], dtype=object))
     header, *members = members_of(knee.content)
     for content in ([header, *members, ("medial/extra.npy", objects)], [("header.npy", objects)]):
-        refused(file, zipped(content), "expected numbers or a name, found object")
+        refused(file, zipped(content), "expected numbers or a text, found object")
     assert not Bomb.exploded
 
 

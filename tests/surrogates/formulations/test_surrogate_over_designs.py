@@ -125,7 +125,7 @@ def test_smoothed_slopes_are_differences_also_beyond_the_samples(formulation, fa
 
 def test_loads_over_designs_need_a_design():
     part, poses = made.knee().by_name["medial"], poses_in_contact(1)
-    with pytest.raises(InputError, match="found 3 parameters; call `at` first"):
+    with pytest.raises(InputError, match="over designs with 3 parameters; call `at` first"):
         part.loads(poses)
     for given in (poses, Pose.from_array(poses[0])):
         with pytest.raises(InputError, match="call `at` with the values of stiffness_GN"):
@@ -146,7 +146,7 @@ def test_the_path_is_that_of_the_design():
     )
     with pytest.raises(InputError, match="thickness_mm: expected 6 to 12, found 13"):
         knee.path_of([17.0, 5e-3, 13.0])
-    with pytest.raises(InputError, match="surrogate over designs: expected that of one design"):
+    with pytest.raises(InputError, match="expected the surrogate of one design, found one over"):
         knee.reference_pose(20.0)
 
 
