@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,9 +26,9 @@ def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
 
 def on_post_build(config: Any, **_: object) -> None:
     """Write knee.html, the report of a small run of the built-in implant."""
-    with TemporaryDirectory() as folder:
-        run = Path(folder) / "implant"
-        study = Path(__file__).parents[1] / "configs" / "smoke.toml"
+    with TemporaryDirectory() as folder, chdir(folder):
+        run = Path("runs/implant")
+        study = Path(__file__).resolve().parents[1] / "configs" / "smoke.toml"
         if main(["run", str(study), "--out", str(run), "--quiet"]) == 0:
             shutil.copyfile(run / "report.html", Path(config["site_dir"]) / "knee.html")
 

@@ -35,6 +35,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
+from foundation.base.wording import counted
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
@@ -354,7 +355,7 @@ def flag_texts(result: SimulationResult) -> list[str]:
     """Return the flags of a simulation in words, with their share of the reported instants."""
     instants = len(result.time)
     return [
-        f"{flag.flag} at {flag.time:.3f} s, the first of {flag.samples} instants "
+        f"{flag.flag} at {flag.time:.3f} s, the first of {counted(flag.samples, 'instant')} "
         f"({100.0 * flag.samples / instants:.0f} % of the cycle)"
         for flag in result.flags
     ]

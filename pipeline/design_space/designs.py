@@ -33,7 +33,7 @@ from pipeline.originals.knee_surfaces import build_implant
 from pipeline.progress import without_warnings
 from pipeline.simulation import KEY_OUTPUTS, OUTPUTS, Comparison, GaitSimulation, compare
 from pipeline.stages.run_folder import opened
-from pipeline.store.job import DESIGNS
+from pipeline.store.job import DESIGNS, RunError
 from pipeline.store.run_documents import Computed
 from pipeline.store.samples import FAILED
 from surrogates.families.smooth_array import SmoothArray
@@ -446,8 +446,9 @@ class TrainedDesigns:
     @classmethod
     def open(cls, folder: Path) -> TrainedDesigns:
         """Open a run directory; raises `RunError` unless it is a finished run over designs."""
-        origin = " of a configuration with [design_space]"
-        return cls(folder, *opened(folder, (DESIGNS,), "run over designs", origin))
+        if (folder / "path.json").is_file():
+            raise RunError(f"{folder}: is a run of one knee; name a run with [design_space]")
+        return cls(folder, *opened(folder, (DESIGNS,), "run over designs"))
 
     def config_of(self, design: Design) -> Config:
         """Return the configuration of a design, without [design_space]."""

@@ -266,11 +266,10 @@ def _gait_sliders(driven: list[str]) -> list[dict[str, Any]]:
 
 def _chart(label: str, of: str, percent: FloatArray) -> Picture:
     """Return a chart of the cycle; the page fills its lines, of the run and with other inputs."""
-    names = COMPARTMENTS if of == "loads" else ("",)
+    names = COMPARTMENTS if of == "loads" else ("with these inputs",)
     empty = np.full(len(percent), np.nan)
-    nominal = [
-        line(f"{name} in the run".strip(), empty, colour="#aaaaaa", width=3.0) for name in names
-    ]
+    runs = [f"{name} in the run" for name in names] if of == "loads" else ["in the run"]
+    nominal = [line(name, empty, colour="#aaaaaa", width=3.0) for name in runs]
     lines = nominal + lines_of(dict.fromkeys(names, empty))
     text = f"{label} over the gait cycle with these inputs"
     return chart(f"live-{of}", text, "gait cycle [%]", label, lines, at=percent, range=[0.0, 100.0])

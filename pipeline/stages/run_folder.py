@@ -191,15 +191,13 @@ def check_unchanged(folder: Path, original: OriginalModel) -> None:
         )
 
 
-def opened(
-    folder: Path, names: Sequence[str], kind: str, origin: str = ""
-) -> tuple[Config, ContactSurrogate]:
+def opened(folder: Path, names: Sequence[str], kind: str) -> tuple[Config, ContactSurrogate]:
     """Return configuration and surrogate of a run folder; a RunError if not finished or changed."""
     for name in ("config.toml", *names, "knee.npz"):
         if not (folder / name).is_file():
             raise RunError(
                 f"{folder}: expected a finished {kind}, found no {name}; make it with "
-                f"`{make_again(folder / name)}`{origin}"
+                f"`{make_again(folder / name)}`"
             )
     config = load_config(folder / "config.toml")
     check_configuration(folder)

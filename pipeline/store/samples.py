@@ -238,6 +238,8 @@ def export_tables(
             f"{out}: expected a folder for {len(tables)} tables, found a file; choose another "
             "--out, or one table with --table"
         )
+    if len(tables) == 1 and out.suffix.lower() != ".csv":
+        raise InputError(f"{out}: expected an ending of .csv, as tables are written as CSV")
     for table, target in zip(tables.values(), targets, strict=True):
         write_csv(table, target)
     return targets

@@ -147,8 +147,9 @@ def _pictures(worn: LifetimeWear, tibia: TriangleMesh) -> Iterator[Picture]:
     yield chart("worn-volume", "Worn volume", across, "worn volume [mm³]", lines, at=cycles)
     depths = 1e3 * np.array([worn.worn_depth[-1], worn.creep_depth[-1]])
     for word, depth in zip(("wear", "creep"), depths, strict=True):
-        surface = np.asarray(tibia.vertices), np.asarray(tibia.faces)
-        yield fig.face_map(f"Depth by {word}", surface, depth, float(depths.max()), "mm")
+        if depth.any():
+            surface = np.asarray(tibia.vertices), np.asarray(tibia.faces)
+            yield fig.face_map(f"Depth by {word}", surface, depth, float(depths.max()), "mm")
 
 
 def _bed(run: TrainedRun) -> ElasticFoundation:

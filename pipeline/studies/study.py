@@ -56,7 +56,7 @@ from pipeline.simulation import (
     ligament_places,
 )
 from pipeline.stages.run_folder import TrainedRun
-from pipeline.store.documents import make_results, read_arrays
+from pipeline.store.documents import read_arrays
 from pipeline.store.job import Job, JobKind, RunError, check_single_knee, is_over_designs
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.run_documents import Judgement
@@ -114,12 +114,10 @@ class Task:
     def stated(folder: Path) -> SimulationConfig:
         """Return the [simulation] of a finished run."""
         check_single_knee(folder)
-        if not (folder / "run.json").is_file():
-            state = "has not finished" if folder.is_dir() else "does not exist"
-            command = make_results(folder)
-            if folder.name in shipped_configs() and not folder.exists():
-                command = command_line("run", folder.name, "--out", folder)
-            raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
+        if not (folder / "config.toml").is_file():
+            own = folder.name if folder.name in shipped_configs() else f"{folder.name}.toml"
+            command = command_line("run", own, "--out", folder)
+            raise RunError(f"{folder}: no such run; make it with `{command}` or name another")
         return TrainedRun.open(folder).config.simulation
 
     @property
