@@ -318,7 +318,7 @@ class Assembly:
     ) -> tuple[ComplexArray, FloatArray]:
         """Return forces and torques (L,) [N, N m] on the second ends of the links."""
         motion = zip(links.position, links.velocity, strict=True)
-        pulls = [link.force(*ends) for link, ends in zip(self.links, motion, strict=True)]
+        pulls = [link.force(*vectors) for link, vectors in zip(self.links, motion, strict=True)]
         twist = zip(self.links, self._twist(state), strict=True)
         return np.array(pulls, dtype=complex), np.array([link.torque(*at) for link, at in twist])
 

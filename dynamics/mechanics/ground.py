@@ -169,14 +169,14 @@ def standing_start(
     share = assembly.weight / rests.sum() / ground.normal.stiffness
     depth = share ** (1.0 / ground.normal.exponent)
     q[-1] -= contacts.at(q, v).position.imag[rests].mean() + depth
-    at = contacts.at(q, v)
-    heights = at.position.imag
+    motion = contacts.at(q, v)
+    heights = motion.position.imag
     if ((heights < 0.0) != rests).any():
         raise InputError(
             f"position: expected the points of `standing` alone in the ground, found heights of "
             f"{np.round(1e3 * heights, 3).tolist()} mm of {names}; change the angles or `standing`"
         )
-    rows = at.part(rests).rows()[2]
+    rows = motion.part(rests).rows()[2]
     to_velocity = np.linalg.solve(mass, rows.T)
     # The points of one rigid foot have dependent rows: the shortest solution is that of all.
     impulse = np.linalg.lstsq(rows @ to_velocity, rows @ v)[0]

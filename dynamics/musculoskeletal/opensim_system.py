@@ -231,17 +231,17 @@ class OpenSimSystem:
     def origin(self, body: str) -> FloatArray:
         """Return the origin (3,) of a body in the ground [m], in the position that is set."""
         self._model.realizePosition(self._state)
-        frame = self._model.getBodySet().get(body).getPositionInGround(self._state)
-        return np.asarray(frame.to_numpy())
+        position = self._model.getBodySet().get(body).getPositionInGround(self._state)
+        return np.asarray(position.to_numpy())
 
     def mass_centre(self, body: str | None = None) -> FloatArray:
         """Return the centre of mass (3,) of a body, or of the model, in the ground [m]."""
         self._model.realizePosition(self._state)
         if body is None:
             return np.asarray(self._model.calcMassCenterPosition(self._state).to_numpy())
-        frame = self._model.getBodySet().get(body)
+        osim_body = self._model.getBodySet().get(body)
         return np.asarray(
-            frame.findStationLocationInGround(self._state, frame.getMassCenter()).to_numpy()
+            osim_body.findStationLocationInGround(self._state, osim_body.getMassCenter()).to_numpy()
         )
 
     @property

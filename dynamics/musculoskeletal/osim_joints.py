@@ -53,8 +53,8 @@ class Placement(NamedTuple):
 
     def at(self, point: FloatArray) -> FloatArray:
         """Return a point (3,) [m] of the frame in the body."""
-        found: FloatArray = self.rotation @ point + self.origin
-        return found
+        placed: FloatArray = self.rotation @ point + self.origin
+        return placed
 
     @property
     def inverse(self) -> Placement:

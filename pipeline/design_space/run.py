@@ -83,9 +83,9 @@ def with_designs_checked(
         return found
     findings = Findings()
     # The time of a run is that of all designs.
-    findings.add([known for known in found if known.about != "run"])
+    findings.add([item for item in found if item.about != "run"])
     check_design_space(config, findings, figures)
-    return [replace(known, text=of_configuration(known.text, file)) for known in findings.ordered()]
+    return [replace(item, text=of_configuration(item.text, file)) for item in findings.ordered()]
 
 
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:

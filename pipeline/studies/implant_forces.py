@@ -241,10 +241,10 @@ def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tup
 
 def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
     """Return values (M,) [any unit] at instants [s], linear; NaN outside the rows and in gaps."""
-    inside = np.clip(wanted, time[0], time[-1])
-    after = np.clip(np.searchsorted(time, inside), 1, len(time) - 1)
-    gone = (time[after] - time[after - 1] > _GAP) | (np.abs(wanted - inside) > _ROUNDING)
-    return np.where(gone, np.nan, np.interp(inside, time, values))
+    clipped = np.clip(wanted, time[0], time[-1])
+    after = np.clip(np.searchsorted(time, clipped), 1, len(time) - 1)
+    gone = (time[after] - time[after - 1] > _GAP) | (np.abs(wanted - clipped) > _ROUNDING)
+    return np.where(gone, np.nan, np.interp(clipped, time, values))
 
 
 #: Parts of a tibiofemoral force, in the order of tables.
@@ -355,7 +355,7 @@ def _errors(
     rms = float(np.sqrt((error**2).mean()))
     spread = measured - measured.mean()
     varies = float((spread**2).sum())
-    high, highest = int(measured.argmax()), int(predicted.argmax())
+    high, predicted_high = int(measured.argmax()), int(predicted.argmax())
     return PartErrors(
         rms_N=rms,
         rms_BW=rms / weight,
@@ -364,9 +364,9 @@ def _errors(
         measured_peak_N=measured[high],
         measured_peak_BW=measured[high] / weight,
         measured_peak_at_s=time[high],
-        predicted_peak_N=predicted[highest],
-        predicted_peak_BW=predicted[highest] / weight,
-        predicted_peak_at_s=time[highest],
+        predicted_peak_N=predicted[predicted_high],
+        predicted_peak_BW=predicted[predicted_high] / weight,
+        predicted_peak_at_s=time[predicted_high],
     )
 
 

@@ -189,9 +189,9 @@ def _trivial(setup: LaxitySetup, others: NDArray[np.bool_], k: int) -> float | N
 def _document(
     setup: LaxitySetup, knees: Mapping[str, Tested], calibration: Calibration | None, job: Job
 ) -> LaxityDocument:
-    stated = knees["given"]
-    knee, answer = calibration.tested if calibration else stated
-    notes = [*job.notes, *_slack_notes(setup, stated.answer.states)]
+    uncalibrated = knees["given"]
+    knee, answer = calibration.tested if calibration else uncalibrated
+    notes = [*job.notes, *_slack_notes(setup, uncalibrated.answer.states)]
     contact, model = "contact model", setup.original.model
     if setup.settings.run:
         contact = f"surrogate of {setup.settings.run}"
@@ -207,7 +207,7 @@ def _document(
         name=setup.config.run.name,
         contact=contact,
         bundles=len(knee.ligaments),
-        tests=[_test(setup, stated, calibration, k) for k in range(len(setup.tests))],
+        tests=[_test(setup, uncalibrated, calibration, k) for k in range(len(setup.tests))],
         notes=notes,
         calibration=None if calibration is None else _calibration(setup, calibration),
         seconds=job.seconds,

@@ -244,14 +244,14 @@ def jump_flags(
         return []
     largest = np.abs(imbalance).max(axis=0)
     turns = np.array(motion.rotational)[motion.index(names)]
-    gaps = [
+    peaks = [
         f"{largest[rows].max():.2g} {unit} ({names[rows[largest[rows].argmax()]]})"
         for unit, rows in (("N", np.flatnonzero(~turns)), ("N m", np.flatnonzero(turns)))
         if len(rows)
     ]
     return [
         f"{len(at)} of {len(time)} instants, first at {time[at[0]]:g} s: the forces jump where "
-        f"springs meet an edge or a border of a surface, and balance up to {' and '.join(gaps)}; "
+        f"springs meet an edge or a border of a surface, and balance up to {' and '.join(peaks)}; "
         "finer meshes make the jumps smaller"
     ]
 

@@ -307,8 +307,8 @@ def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outc
     """Simulate a walk; the outcome fails if forces cannot be compared, or no frame converges."""
     (file, checked), folder = ready, job.folder
     setup = checked or prepare_walk(file, folder)
-    for told in first_lines(setup):
-        say(told)
+    for words in first_lines(setup):
+        say(words)
     begun = job.seconds
     start = setup.first_values()
     settled = job.seconds
@@ -334,8 +334,8 @@ def _carry_out(ready: tuple[MuscleWalkFile, WalkSetup | None], job: Job) -> Outc
     summary = summarise(file, setup, result, tensions, measured, times, knee)
     summary.flags.extend(refused_waves)
     if failure is None and not summary.converged:
-        told = f"none of {summary.frames} frames converged; frames.csv lists why"
-        failure = SimulationError(f"{folder}: {told}")
+        words = f"none of {summary.frames} frames converged; frames.csv lists why"
+        failure = SimulationError(f"{folder}: {words}")
     return Outcome(
         summary,
         summary_lines(summary, folder),
