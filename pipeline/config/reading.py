@@ -23,6 +23,8 @@ _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a va
 
 #: Key of the contact model, whose change takes the keys of the former model along.
 _MODEL_KEY = ["contact", "model"]
+#: Sections of studies that need no section of a knee.
+_OF_STUDIES = ("study", "walk", "forward", "optimisation")
 
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -249,6 +251,8 @@ def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) 
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section
         known = section.model_fields
+        if schema is Config and parts[0] in _OF_STUDIES:
+            return "expected a configuration of a knee, found a study, which `run` checks itself"
         return f"unknown key, expected one of {', '.join(known)}{near(parts[-1], known)}"
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in _EXPECTED:

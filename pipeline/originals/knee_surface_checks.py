@@ -195,7 +195,7 @@ def check_same(meshes: Meshes) -> _Findings:
     if np.allclose(shape.spreads(femur), shape.spreads(tibia), rtol=_SAME, atol=0.0):
         text = (
             f"femur and tibia are the same mesh: {femur.name} and {tibia.name} have the same "
-            "surface; name the mesh of the other body in knee.femur.file or knee.tibia.file"
+            "surface; name the file of the other body"
         )
         yield Finding("error", "[knee]", text, "same")
 
@@ -258,7 +258,7 @@ def _exchanged(meshes: Meshes) -> _Findings:
         text = (
             f"femur and tibia are exchanged: {meshes['femur'].name} is flat as a tibia (height "
             f"over width {first:.2f}), {meshes['tibia'].name} is high as a femur ({second:.2f}); "
-            "exchange knee.femur.file and knee.tibia.file, with their other keys"
+            "exchange the files of femur and tibia, with their other keys"
         )
         yield Finding("error", "[knee]", text, "exchanged")
 
@@ -366,8 +366,8 @@ def _widths(meshes: Meshes) -> _Findings:
     effect = "so that the condyles miss the plateaus" if misses else "which is unusual"
     text = (
         f"the femur is {1e3 * femur:.0f} mm wide, the tibia {1e3 * tibia:.0f} mm, {effect} "
-        "(expected about the same width); check knee.femur.unit and knee.tibia.unit, and that both "
-        "files belong to one knee"
+        "(expected about the same width); check the units of both files, and that both "
+        "belong to one knee"
     )
     yield Finding("error" if misses else "warning", "[knee]", text, "width")
 

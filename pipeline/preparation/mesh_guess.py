@@ -47,8 +47,8 @@ def check_stated_unit(body: str, mesh: TriangleMesh, unit: str, guess: Guess) ->
     size, fits = _size_in(mesh, unit)
     if guess.certain and not fits:
         raise InputError(
-            f"{mesh.name}: in {unit}, {size}, which is not the size of a knee; in "
-            f"{guess.value}, {guess.reason}: use --{body}-unit {guess.value}"
+            f"{mesh.name}: in {unit}, {size}, which is not the size of a knee; in {guess.value}, "
+            f"{guess.reason}: use --unit {guess.value}, or --{body}-unit {guess.value}"
         )
 
 

@@ -29,7 +29,6 @@ from pipeline.reports.pressure_field import scale_of, vertex_pressures
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
 GREEN = "#009E73"
-DASHES: Any = (0, (3.0, 1.6))
 #: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
 SHADES = "viridis"
 

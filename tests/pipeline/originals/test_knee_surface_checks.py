@@ -122,7 +122,7 @@ DAMAGES = {
     ),
     "exchanged": (
         lambda pair: {"femur": pair["tibia"], "tibia": pair["femur"]},
-        *("exchanged", "", "exchange knee.femur.file and knee.tibia.file"),
+        *("exchanged", "", "exchange the files of femur and tibia"),
     ),
     "large femur": (femur(scaled, 1.8), "width", "", "belong to one knee"),
 }

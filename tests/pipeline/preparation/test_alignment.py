@@ -201,7 +201,7 @@ def test_a_question_names_its_answers(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--unit", "m"], ["in m, bounding box diagonal", "use --femur-unit mm"]),
+        (["--unit", "m"], ["in m, bounding box diagonal", "use --unit mm, or --femur-unit mm"]),
         (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
         (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
         (["--axes", "x,y,z", "--slope-deg", "5"], ["--slope-deg has no effect with --axes"]),
