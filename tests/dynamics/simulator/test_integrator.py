@@ -222,5 +222,5 @@ def test_gait_is_the_shipped_cycle_about_the_reference_pose(knee, walking):
     assert result.to_frame().shape == (11, len(result.columns()))
     axes = result.plot("anterior", over="flexion", axes=Figure().subplots())
     assert np.array_equal(axes.lines[0].get_ydata(), result.poses[:, 3])
-    with pytest.raises(InputError, match=r"simulator: expected one .* KneeSimulator\(neutral"):
+    with pytest.raises(InputError, match=r"simulator: expected a .* KneeSimulator\(neutral"):
         gait(linear(knee))
