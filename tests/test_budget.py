@@ -17,7 +17,7 @@ LINES = {
     "tests": 42_840,
 }
 #: Most words of README.md, CONTRIBUTING.md and the pages in docs, written by hand.
-WORDS = 42_350
+WORDS = 42_400
 
 
 def lines_in(folder):
