@@ -15,7 +15,7 @@ import numpy as np
 
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
-from foundation.anatomy.tibial_frame import shape_of, tibial_frame
+from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
 from foundation.base.checks import frozen
 from foundation.base.findings import Finding, Level
 from foundation.base.wording import counted
@@ -30,26 +30,30 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 FORWARD = frozen(np.array([1.0, 0.0, 0.0]))
 
 
-# Several checks need the frames of the same bodies, whose fits take longest.
-@lru_cache(maxsize=2)
-def _shape_frame(body: str, mesh: TriangleMesh) -> AnatomicalFrame | None:
-    """Return the frame of a body (V, 3) [m] by its shape alone; None for a shape without one."""
-    try:
-        return femoral_frame(mesh) if body == "femur" else tibial_frame(mesh)
-    except MeshError:
-        return None
+def faces_backward(femur: TriangleMesh) -> bool:
+    """Return whether the trochlea of a femur (V, 3) [m] is posterior; False without a trochlea."""
+    frame = _frame_by_trochlea(femur)
+    return frame is not None and float(frame.rotation[0, 0]) < 0.0
 
 
+# Several checks need the frame of the same femur, whose fit takes longest.
+@lru_cache(maxsize=1)
 def forward_frame(femur: TriangleMesh) -> AnatomicalFrame:
     """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior."""
-    frame = _shape_frame("femur", femur)
-    if frame is not None and frame.rotation[0, 0] > 0.0 and _tells_anterior(frame):
+    frame = _frame_by_trochlea(femur)
+    if frame is not None and float(frame.rotation[0, 0]) > 0.0:
         return frame
     return femoral_frame(femur, FORWARD)
 
 
-def _tells_anterior(frame: AnatomicalFrame) -> bool:
-    return frame.evidence["anterior"].certainty == "sure"
+@lru_cache(maxsize=1)
+def _frame_by_trochlea(femur: TriangleMesh) -> AnatomicalFrame | None:
+    """Return the frame of a femur by its shape alone; None without a trochlea."""
+    try:
+        frame = femoral_frame(femur)
+    except MeshError:
+        return None
+    return frame if frame.evidence["anterior"].certainty == "sure" else None
 
 
 #: Least difference of medial and lateral parts that tells the side (measured: 0.3 to 1 and 0.4 to
@@ -100,9 +104,9 @@ def check_sides(
             "femur": "the medial part of the trochlea is larger than the lateral part",
             "tibia": "the lateral plateau is longer, or less convex, than the medial plateau",
         }
-        evidence = " and ".join(signs[body] for body, score in scores.items() if score < 0.0)
+        found = " and ".join(signs[body] for body, score in scores.items() if score < 0.0)
         text = (
-            f'side = "{side}", but the shape is of a {other} knee: {evidence}, unlike in natural '
+            f'side = "{side}", but the shape is of a {other} knee: {found}, unlike in natural '
             f'knees; set side = "{other}" for a {other} knee, or check the axes'
         )
         return [Finding("warning", "knee.side", text, "side")]
@@ -132,15 +136,14 @@ _ONE_CONDYLE = (0.6, 0.75)
 #: Widths of femur over tibia beyond which the condyles miss the plateaus, and are doubtful
 #: (measured: 0.94 to 1.03; twice the volume is 1.26 times the width).
 _MISSING, _DOUBTFUL = (0.62, 1.6), (0.83, 1.17)
-#: Distances of the origin of a body's own frame that are doubtful and wrong [m]: of the flexion
-#: axis in x and y, of the plateaus in x; and of both in z.
-_AWAY = {
-    "femur": ((20e-3, 45e-3), (10e-3, 25e-3)),
-    "tibia": ((15e-3, 40e-3), (12e-3, 20e-3)),
-}
-#: Angles between the lateral axis and that of the shape that are doubtful and wrong [deg]
-#: (measured: 0 to 6).
-_TURNED = (12.0, 45.0)
+#: Anterior component of the mean normal of a tibia (measured: -0.16 to 0.01).
+_ANTERIOR_SLOPE = 0.1
+#: Distances of the middle of a body from its origin that are doubtful and wrong [m]: of the
+#: posterior condyles in x and y, of mid-width of the femur, of the tibia in x and z.
+_CONDYLES, _FEMUR_ACROSS = (20e-3, 45e-3), (10e-3, 25e-3)
+_TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
+#: Angle between the lateral axis and that of the shape that is doubtful [deg] (measured: 0 to 6).
+_TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
 _ALIGN = (
@@ -178,12 +181,12 @@ def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[Finding]:
 def _found(
     meshes: tuple[tuple[str, TriangleMesh], ...], checks: tuple[_Check, ...]
 ) -> tuple[Finding, ...]:
-    findings: list[Finding] = []
+    found: list[Finding] = []
     for check in checks:
-        findings += check(dict(meshes))
-        if any(finding.is_error for finding in findings):
+        found += check(dict(meshes))
+        if any(finding.is_error for finding in found):
             break
-    return tuple(findings)
+    return tuple(found)
 
 
 def check_same(meshes: Meshes) -> _Findings:
@@ -195,7 +198,7 @@ def check_same(meshes: Meshes) -> _Findings:
     if np.allclose(shape.spreads(femur), shape.spreads(tibia), rtol=_SAME, atol=0.0):
         text = (
             f"femur and tibia are the same mesh: {femur.name} and {tibia.name} have the same "
-            "surface; name the file of the other body"
+            "surface; name the mesh of the other body in knee.femur.file or knee.tibia.file"
         )
         yield Finding("error", "[knee]", text, "same")
 
@@ -207,13 +210,13 @@ def _of_body(code: str, body: str, mesh: TriangleMesh, text: str) -> Finding:
 
 def _pieces(meshes: Meshes) -> _Findings:
     for body, mesh in meshes.items():
-        region = "condyle" if body == "femur" else "plateau"
+        part = "condyle" if body == "femur" else "plateau"
         areas = label_pieces(mesh)[1] / mesh.areas.sum()
         if len(areas) > _FEW_PIECES and areas[:2].sum() < _WHOLE:
             text = (
                 f"the surface falls into {len(areas)} loose pieces, the largest with "
                 f"{100.0 * areas[0]:.2g} % of the area (expected one piece, or one for each "
-                f"{region}); {_joining(mesh)}"
+                f"{part}); {_joining(mesh)}"
             )
             yield _of_body("crumbs", body, mesh, text)
         elif len(mesh.faces) < _FEWEST:
@@ -227,8 +230,8 @@ def _pieces(meshes: Meshes) -> _Findings:
 def _joining(mesh: TriangleMesh) -> str:
     """Return what joins a surface of loose pieces: the repair, if a larger tolerance suffices."""
     welded = weld_seams(mesh.vertices, mesh.faces, _LARGEST_TOLERANCE)
-    edges = find_edges(welded.faces, len(welded.vertices))
-    if welded.closed > _JOINED * (welded.closed + (edges.count == 1).sum()):
+    rest = find_edges(welded.faces, len(welded.vertices))
+    if welded.closed > _JOINED * (welded.closed + (rest.count == 1).sum()):
         tolerance = np.ceil(1e5 * welded.tolerance) / 100.0
         return (
             f"the corners of neighbours are up to {2e3 * welded.moved:.2g} mm apart: set "
@@ -238,16 +241,18 @@ def _joining(mesh: TriangleMesh) -> str:
 
 
 def _bodies(meshes: Meshes) -> _Findings:
-    mesh = meshes.get("tibia")
-    if mesh is None or shape.flatness(mesh) <= _NO_PLATEAU:
-        return
-    if "femur" in meshes and shape.flatness(meshes["femur"]) < _BETWEEN:
-        return  # exchanged
-    text = (
-        "the mesh is nearly as high as wide, not the bearing surface of a tibia (expected two "
-        "shallow plateaus); name the mesh of the tibia in knee.tibia.file"
-    )
-    yield _of_body("other-body", "tibia", mesh, text)
+    for body, mesh in meshes.items():
+        what = shape.simple_body(mesh)
+        if what is None and body == "tibia" and shape.flatness(mesh) > _NO_PLATEAU:
+            exchanged = "femur" in meshes and shape.flatness(meshes["femur"]) < _BETWEEN
+            what = None if exchanged else "nearly as high as wide"
+        if what is not None:
+            text = (
+                f"the mesh is {what}, not the bearing surface of a {body} (expected "
+                f"{'curved condyles' if body == 'femur' else 'two shallow plateaus'}); name the "
+                f"mesh of the {body} in knee.{body}.file"
+            )
+            yield _of_body("other-body", body, mesh, text)
 
 
 def _exchanged(meshes: Meshes) -> _Findings:
@@ -258,7 +263,7 @@ def _exchanged(meshes: Meshes) -> _Findings:
         text = (
             f"femur and tibia are exchanged: {meshes['femur'].name} is flat as a tibia (height "
             f"over width {first:.2f}), {meshes['tibia'].name} is high as a femur ({second:.2f}); "
-            "exchange the files of femur and tibia, with their other keys"
+            "exchange knee.femur.file and knee.tibia.file, with their other keys"
         )
         yield Finding("error", "[knee]", text, "exchanged")
 
@@ -301,7 +306,7 @@ def _bed_faces_up(meshes: Meshes) -> _Findings:
         return
     mean = bed.area_vectors.sum(axis=0) / bed.areas.sum()
     if mean[1] < _UPRIGHT * np.linalg.norm(mean):
-        listed = ", ".join(f"{component:.2f}" for component in mean)
+        listed = ", ".join(f"{part:.2f}" for part in mean)
         text = (
             f"the mean normal of the bed is ({listed}), expected mainly +y, along which contact "
             "presses; set knee.tibia.axes so that the second axis points out of the bed towards "
@@ -318,30 +323,52 @@ def _orientations(meshes: Meshes) -> _Findings:
 
 
 def _turned(meshes: Meshes) -> _Findings:
-    """Yield findings about bodies turned about the superior axis against their own frame."""
-    # Flexion and the slope of the plateau are not visible in the shapes.
-    for body, mesh in meshes.items():
-        frame = _shape_frame(body, mesh)
-        if frame is None:
-            continue
-        line = "posterior condyles" if body == "femur" else "middles of both plateaus"
-        lateral = float(np.clip(frame.rotation[2, 2], -1.0, 1.0))
-        tells_anterior = _tells_anterior(frame)
-        angle = np.degrees(np.arccos(lateral if tells_anterior else abs(lateral)))
-        if angle <= _TURNED[0]:
-            continue
+    """Yield findings about bodies that are turned about the superior axis."""
+    femur, tibia = meshes.get("femur"), meshes.get("tibia")
+    if femur is not None:
+        squares = (femur.normals**2 * femur.areas[:, None]).sum(axis=0)
+        if squares[2] > 1.3 * squares[0]:
+            text = "the condyles roll about the anterior axis (expected about the lateral axis)"
+            yield _of_body("quarter-turn", "femur", femur, f"{text}; {_exchange('femur')}")
+        elif faces_backward(femur):
+            text = (
+                "femur and tibia are opposed: the trochlea of the femur is posterior (expected "
+                "anterior); turn the femur by 180 deg about the superior axis: change the signs of "
+                f"the first and third of knee.femur.axes, or {_ALIGN}"
+            )
+            yield _of_body("opposed", "femur", femur, text)
+    if tibia is None:
+        return
+    size = np.ptp(tibia.vertices, axis=0)
+    if size[0] > 1.15 * size[2]:
         text = (
-            f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
-            "(expected nearly along this axis"
+            f"the tibia is {1e3 * size[0]:.0f} mm long and {1e3 * size[2]:.0f} mm wide (expected "
+            f"wider than long); {_exchange('tibia')}"
         )
-        if tells_anterior and angle > 90.0:
-            landmark = "trochlea" if body == "femur" else "notch"
-            text += f"), and the {landmark} is on the wrong side, anterior and posterior exchanged"
-        else:
-            text += ")"
-        level: Level = "error" if angle > _TURNED[1] else "warning"
-        text += f"; set axes and rotation_deg in [knee.{body}]: {_ALIGN}"
-        yield Finding(level, f"[knee.{body}]", text, f"{body}-turned")
+        yield _of_body("quarter-turn", "tibia", tibia, text)
+    if (notch := shape_of(tibia, np.eye(3)).notch) < -NOTCH:
+        text = (
+            "femur and tibia are opposed: the notch of the tibia is anterior, "
+            f"{-100.0 * notch:.0f} % of the length deep (expected posterior); turn the tibia by "
+            "180 deg about the superior axis: change the signs of the first and third of "
+            f"knee.tibia.axes, or {_ALIGN}"
+        )
+        yield _of_body("notch", "tibia", tibia, text)
+    slope = float(tibia.area_vectors[:, 0].sum() / tibia.areas.sum())
+    if slope > _ANTERIOR_SLOPE:
+        text = (
+            f"{tibia.name}: the tibia may be opposed to the femur: its plateaus slope "
+            f"{np.degrees(np.arcsin(slope)):.0f} deg anteriorly (natural plateaus slope "
+            "posteriorly); check that the first of knee.tibia.axes points anterior"
+        )
+        yield Finding("warning", "[knee.tibia]", text, "tibia-opposed")
+
+
+def _exchange(body: str) -> str:
+    return (
+        f"the mesh is turned by 90 deg about the superior axis: exchange the first and third of "
+        f"knee.{body}.axes, and change one sign, or {_ALIGN}"
+    )
 
 
 def _solids(meshes: Meshes) -> _Findings:
@@ -366,32 +393,56 @@ def _widths(meshes: Meshes) -> _Findings:
     effect = "so that the condyles miss the plateaus" if misses else "which is unusual"
     text = (
         f"the femur is {1e3 * femur:.0f} mm wide, the tibia {1e3 * tibia:.0f} mm, {effect} "
-        "(expected about the same width); check the units of both files, and that both "
-        "belong to one knee"
+        "(expected about the same width); check knee.femur.unit and knee.tibia.unit, and that both "
+        "files belong to one knee"
     )
     yield Finding("error" if misses else "warning", "[knee]", text, "width")
 
 
 def _origins(meshes: Meshes) -> _Findings:
-    """Yield findings about bodies whose origin is far from that of their own frame."""
     for body, mesh in meshes.items():
-        frame = _shape_frame(body, mesh)
-        if frame is None:
-            continue
-        x, y, z = frame.origin
-        what = "middle of the " + ("flexion axis" if body == "femur" else "plateaus")
-        away = np.hypot(x, y) if body == "femur" else abs(x)
+        if body == "femur":
+            centre = shape.posterior_centre(mesh)
+            distances = np.array([np.hypot(*centre[:2]), abs(centre[2])])
+            limits = _CONDYLES, _FEMUR_ACROSS
+            what = "the middle of the posterior condyles of the femur"
+            expected = "expected near the origin, which flexion turns about"
+        else:
+            centre = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
+            distances, limits = np.abs(centre[[0, 2]]), (_TIBIA_ALONG, _TIBIA_ACROSS)
+            what = "the middle of the plateaus of the tibia"
+            expected = "expected above or below the origin, near which the axial force acts"
         doubtful, wrong = (
-            away > along or abs(z) > across for along, across in zip(*_AWAY[body], strict=True)
+            any(at > limit[k] for at, limit in zip(distances, limits, strict=True)) for k in (0, 1)
         )
         if doubtful:
+            x, y, z = 1e3 * centre
             text = (
-                f"{mesh.name}: the {what} of the {body} is at ({1e3 * x:.0f}, {1e3 * y:.0f}, "
-                f"{1e3 * z:.0f}) mm, {1e3 * np.hypot(away, z):.0f} mm off the origin (expected "
-                f"near it); set origin_mm and axes in [knee.{body}]: {_ALIGN}"
+                f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
+                f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm and axes in "
+                f"[knee.{body}]: {_ALIGN}"
             )
             level: Level = "error" if wrong else "warning"
             yield Finding(level, f"[knee.{body}]", text, f"{body}-origin")
+
+
+def _axes(meshes: Meshes) -> _Findings:
+    """Yield warnings about bodies that are turned against their anatomical frame."""
+    for body, mesh in meshes.items():
+        try:
+            frame = forward_frame(mesh) if body == "femur" else tibial_frame(mesh, FORWARD)
+        except MeshError:  # the frame is not found, which does not make the mesh wrong
+            continue
+        # Flexion and the slope of the plateau are not visible in the shapes.
+        line = "posterior condyles" if body == "femur" else "middles of both plateaus"
+        angle = np.degrees(np.arccos(min(1.0, abs(float(frame.rotation[2, 2])))))
+        if angle > _TURNED:
+            text = (
+                f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
+                f"(expected nearly along this axis); set origin_mm and axes in [knee.{body}]: "
+                f"{_ALIGN}"
+            )
+            yield Finding("warning", f"[knee.{body}]", text, f"{body}-turned")
 
 
 #: In the order in which a fault hides others.
@@ -399,8 +450,9 @@ _WITHOUT_AXES: tuple[_Check, ...] = (check_same, _pieces, _bodies, _exchanged)
 _WITH_AXES: tuple[_Check, ...] = (
     _single,
     _orientations,
-    _solids,
     _turned,
+    _solids,
     _widths,
     _origins,
+    _axes,
 )
