@@ -36,6 +36,7 @@ from foundation.surfaces.mesh_checks import (
     report_findings,
     vertices_of,
 )
+from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
 from pipeline.originals.mesh_loading import BearingPart, bearing_part
@@ -226,8 +227,7 @@ def _check_plateaus(meshes: Mapping[str, TriangleMesh]) -> None:
     except MeshError:  # reported by the checks of the shapes
         return
     width = float(np.ptp(bearing.mesh.vertices @ frame.rotation[2]))
-    points = tibia.vertices - tibia.vertices.mean(axis=0)
-    length = float(np.ptp(points @ np.linalg.eigh(points.T @ points)[1][:, 2]))
+    length = float(np.ptp(tibia.vertices @ principal_axes(tibia)[0].T, axis=0).max())
     if length > _ONE_PLATEAU * width:
         return
     x, y, z = frame.of(0.5 * (tibia.vertices.min(axis=0) + tibia.vertices.max(axis=0))[None])[0]

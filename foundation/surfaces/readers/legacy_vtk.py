@@ -13,7 +13,6 @@ from foundation.base.errors import InputError
 from foundation.surfaces.readers.polygons import (
     SurfaceFile,
     UnsupportedContent,
-    check_corners,
     left_out,
     plain_text,
     triangulated,
@@ -78,9 +77,9 @@ class _Reader:
                 )
         if sizes is None:
             raise InputError("the file ends before its POLYGONS")
-        check_corners(corners, len(points))
-        faces = triangulated(points.astype(np.float64), sizes, corners)
-        return SurfaceFile(points.astype(np.float64), faces, remarks=left_out(counts))
+        places = points.astype(np.float64)
+        faces = triangulated(places, sizes, corners)
+        return SurfaceFile(places, faces, remarks=left_out(counts))
 
     def _line(self) -> list[str]:
         """Return the words of the next line that is not blank, [] at the end."""
