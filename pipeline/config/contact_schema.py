@@ -33,11 +33,6 @@ OWN_KEYS: dict[str, dict[str, tuple[str, float]]] = {
         "m": ("m", 1.0),
         "reference_indentation_mm": ("reference_indentation", 1e-3),
     },
-    "coupled": {
-        "modulus_factor": ("modulus_factor", 1),
-        "thickness_factor": ("thickness_factor", 1),
-        "nodes_across": ("nodes_across", 1),
-    },
 }
 #: Keys of a layer that belong to its spring law.
 OF_LAWS = ("law", *(key for keys in OWN_KEYS.values() for key in keys))
@@ -74,9 +69,6 @@ class LayerConfig(Section):
     reference_indentation_mm: Positive = Field(
         1.0, description="dref of the modified law; no effect at m = 1"
     )
-    modulus_factor: Positive = Field(1.0, description="factor of the modulus in the coupled law")
-    thickness_factor: Positive = Field(1.0, description="factor of the thickness if coupled")
-    nodes_across: int = Field(8, ge=4, le=40, description="nodes across a coupled contact")
 
     @property
     def own_parameters(self) -> dict[str, float]:
@@ -93,6 +85,17 @@ class LayerConfig(Section):
     def measured(self) -> bool:
         """Whether the thickness is measured to an underside."""
         return self.thickness_mm == "underside" and self.thickness_file is None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_coupled_law(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("law") == "coupled":
+            raise InputError(
+                f'law: expected one of {", ".join(LAWS)}, found "coupled"; springs that share the '
+                "compliance of the layer are finite elements: remove the key, and set model = "
+                '"finite_element" in [contact]'
+            )
+        return content
 
     @model_validator(mode="after")
     def _one_thickness(self) -> Self:
@@ -188,16 +191,6 @@ class ContactConfig(LayerConfig):
             raise InputError(
                 f'femur_layer.law: expected only with model = "{DEFAULT_MODEL}", found '
                 f'"{self.model}"; remove the key'
-            )
-        if "coupled" in laws and len(laws) > 1:
-            raise InputError(
-                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
-                f"found {', '.join(repr(layer.law) for _, layer in self.layers)}"
-            )
-        if "coupled" in laws and self.surface != "curved":
-            raise InputError(
-                'surface: expected "curved" with law = "coupled", found '
-                f'"{self.surface}"; remove the key'
             )
         for head, layer in self.layers:
             if not self.has_laws and layer.poissons_ratio > _MOST_INCOMPRESSIBLE:

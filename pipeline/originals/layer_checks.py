@@ -117,7 +117,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {SOFTER_MODELS}",
         )
         for section, layer in sections.items()
-        if layer.law != "coupled" and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
+        if layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
     ]
     return unchanged + confined
 

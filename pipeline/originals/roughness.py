@@ -1,6 +1,6 @@
 """Roughness of the surfaces of a knee: what the ridges of a scan do to peak pressures.
 
-A pressure of coupled springs or finite elements follows every ridge of a surface. Roughness is the
+A pressure of finite elements follows every ridge of a surface. Roughness is the
 root mean square change of the peak pressure under a load, if both surfaces are replaced by local
 fits (`foundation.surfaces.smoothing`): 1 % on the built-in implant and on scanned cartilage, 3 %
 on a coarse built-in implant, 7 to 13 % on the meshes of a scanned implant.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,16 @@ from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
-from foundation.base.loads import AXIAL_FORCE, PEAK_PRESSURE
+from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.statics.height import pose_at_load
+from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.decimation import coarse_copy, decimate
 from foundation.surfaces.smoothing import RADIUS, smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.contact_schema import DEFAULT_MODEL, ContactConfig
 from pipeline.config.schema import Config, KneeConfig
+from pipeline.originals.finite_element_layer import as_elements, build_elements, spacing_across
 from pipeline.originals.knee_surfaces import (
     KneeSurfaces,
     compartment_labels,
@@ -38,8 +39,10 @@ from pipeline.originals.knee_surfaces import (
     placed,
     tibial_placement,
 )
+from pipeline.originals.layer_checks import contact_width
 from pipeline.originals.mesh_loading import load_body
-from pipeline.originals.spring_bed import build_bed, springs_beside
+from pipeline.originals.spring_bed import springs_beside
+from pipeline.progress import without_warnings
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 
@@ -83,7 +86,7 @@ def _decimated(mesh: TriangleMesh, *, smooth: bool = False) -> TriangleMesh:
     return decimate(own, _DEVIATION, fewest=_FEW).mesh
 
 
-#: Roughness up to which peak pressures of coupled springs count as those of a smooth surface [1]:
+#: Roughness up to which peak pressures of finite elements count as those of a smooth surface [1]:
 #: between the 1 to 3 % of smooth meshes and the 7 to 13 % of rough ones.
 SMOOTH = 0.05
 #: Poses of each compartment, and part of the half widths of the sample space that they leave the
@@ -104,6 +107,8 @@ class LoadedPatches(NamedTuple):
     poses: list[tuple[Pose, str]]
     femur: FloatArray
     tibia: FloatArray
+    #: Of nodes ten of which are across the narrowest contact [mm].
+    spacing: float
 
     def of(self, surfaces: KneeSurfaces) -> KneeSurfaces:
         """Return the patches alone of surfaces [m] of the knee."""
@@ -122,7 +127,7 @@ def loaded_patches(
 ) -> LoadedPatches | None:
     """Return the patches of surfaces [m] that bear near a path; None if few poses bear the load."""
     bed = springs_beside(config.contact, coarse_surfaces(config, surfaces))
-    poses = _loaded(bed, _poses(space), config.space.path.axial_force_N)
+    poses, areas = _loaded(bed, _poses(space), config.space.path.axial_force_N)
     if len(poses) < _LEAST * _POSES * len(bed.compartment_names):
         return None
     pressed = [bed.tibia.centroids[bed.spring_state(pose).pressure > 0.0] for pose, _ in poses]
@@ -130,27 +135,24 @@ def loaded_patches(
         (points - pose.translation) @ pose.rotation_matrix
         for points, (pose, _) in zip(pressed, poses, strict=True)
     ]
-    return LoadedPatches(poses, np.concatenate(femoral), np.concatenate(pressed))
+    spacing = spacing_across(contact_width(min(areas)))
+    return LoadedPatches(poses, np.concatenate(femoral), np.concatenate(pressed), spacing)
 
 
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
-    """Return the RMS logarithm of ratios of peak pressures of coupled springs [1]; None untold."""
-    contact, near = _coupled(config.contact), patches.of(surfaces)
-    found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]
+    """Return the RMS logarithm of ratios of peak pressures of finite elements [1]; None untold."""
+    contact, near, found = as_elements(config.contact, patches.spacing), patches.of(surfaces), []
+    for each in (near, _fitted(near)):
+        with without_warnings:
+            model = build_elements(contact, each)
+        model.prepare()
+        found.append(_loads(model, patches.poses))
     by_peak, by_force = np.log(found[1] / found[0]).T
     changes = by_peak - _EXPONENT * by_force
     known = changes[np.isfinite(changes)]
     if len(known) < _LEAST * len(changes):
         return None
     return float(np.sqrt(np.mean(known**2)))
-
-
-def _coupled(contact: ContactConfig) -> ContactConfig:
-    """Return the layers as coupled springs; parameters of another law have no effect."""
-    own: dict[str, Any] = {"model": DEFAULT_MODEL, "law": "coupled", "surface": "curved"}
-    if contact.femur_layer is not None:
-        own["femur_layer"] = contact.femur_layer.model_copy(update={"law": "coupled"})
-    return contact.model_copy(update=own)
 
 
 def _within(mesh: TriangleMesh, points: FloatArray) -> NDArray[np.bool_]:
@@ -177,22 +179,26 @@ def _poses(space: SampleSpace) -> list[Pose]:
     return [Pose.from_array(pose) for pose in poses]
 
 
-def _loaded(bed: ElasticFoundation, poses: list[Pose], load: float) -> list[tuple[Pose, str]]:
-    """Return poses at which a compartment of a bed carries a load [N], and the compartment."""
-    found = []
+def _loaded(
+    bed: ElasticFoundation, poses: list[Pose], load: float
+) -> tuple[list[tuple[Pose, str]], list[float]]:
+    """Return poses at which a compartment carries a load [N], with it, and contact areas [m²]."""
+    found, areas = [], []
     for name in bed.compartment_names:
         for pose in poses:
             with suppress(PoseError):
-                found.append((pose_at_load(bed, pose, name, load).pose, name))
-    return found
+                loaded = pose_at_load(bed, pose, name, load)
+                found.append((loaded.pose, name))
+                areas.append(float(loaded.loads[AREA]))
+    return found, areas
 
 
-def _loads(bed: ElasticFoundation, poses: list[tuple[Pose, str]]) -> FloatArray:
+def _loads(model: SurfaceContact, poses: list[tuple[Pose, str]]) -> FloatArray:
     """Return peak pressure [Pa] and force [N] at poses, (N, 2); NaN without an answer."""
     found = np.full((len(poses), 2), np.nan)
     for row, (pose, name) in zip(found, poses, strict=True):
         with suppress(PoseError):
-            loads = bed.compartment_loads(pose, name)[0]
+            loads = model.compartment_loads(pose, name)[0]
             if loads[AXIAL_FORCE] > 0.0:
                 row[:] = loads[PEAK_PRESSURE], loads[AXIAL_FORCE]
     return found

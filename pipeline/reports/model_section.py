@@ -88,15 +88,15 @@ def strain_words(found: Mapping[str, Any]) -> str:
     )
 
 
-def layer_keys(contact: Mapping[str, Any], law: str = "coupled") -> list[str]:
-    """Return the pairs KEY=VALUE that give a section [contact] of springs another law."""
+def _law_keys(contact: Mapping[str, Any]) -> list[str]:
+    """Return the pairs KEY=VALUE that give a section [contact] of springs the linear law."""
     defaults = LayerConfig()
     layers = {"contact": contact}
     if contact.get("femur_layer"):
         layers["contact.femur_layer"] = contact["femur_layer"]
     pairs = []
     for head, layer in layers.items():
-        pairs.append(f"{head}.law={law}")
+        pairs.append(f"{head}.law={defaults.law}")
         for key in OWN_KEYS.get(layer["law"], ()):
             if layer.get(key) != (default := getattr(defaults, key)):
                 pairs.append(f"{head}.{key}={default:g}")
@@ -109,7 +109,7 @@ def element_keys(contact: Mapping[str, Any]) -> list[str]:
     """Return the pairs KEY=VALUE that give a section [contact] of springs finite elements."""
     return [
         "contact.model=finite_element",
-        *layer_keys(contact, LayerConfig().law),
+        *_law_keys(contact),
         *(["contact.conservative=false"] if contact.get("conservative") else []),
     ]
 

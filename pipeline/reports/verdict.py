@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
-from pipeline.originals.finite_element_layer import COUPLED_SPRINGS
 from pipeline.reports.model_section import doubted, is_layer
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.stages.elastic_layer import Resolution
@@ -95,8 +94,6 @@ class Evidence:
     flagged_percent: float | None = None
     #: The contact model against the elastic layer; None if no comparison was made.
     layer: dict[str, Any] | None = None
-    #: Pairs KEY=VALUE that give the configuration coupled springs.
-    coupled_keys: tuple[str, ...] = ()
     #: Pairs KEY=VALUE that give the configuration finite elements.
     element_keys: tuple[str, ...] = ()
     #: File of the table of poses and loads in the place of the contact model, "" without one.
@@ -129,7 +126,7 @@ def verdict(evidence: Evidence, more_samples: str) -> Verdict:
     if pressures := list(_pressure(evidence)):
         parts.append(part_of(PRESSURE, pressures, sign="±"))
     if (finding := _layer(evidence.layer)) is not None:
-        parts.append(part_of(MODEL, [finding], sign=_sign_of(finding, evidence.layer)))
+        parts.append(part_of(MODEL, [finding], sign=_sign_of(finding)))
     summed = Summed.of(parts)
     return Verdict(
         level=summed.level,
@@ -227,25 +224,12 @@ def _layer(found: Mapping[str, Any] | None) -> RuleFinding | None:
     if found is None or is_layer(found) or not found["model"]:
         return None
     if not found["compartments"]:
-        return _known_of_layer(found)
+        return unjudged(1, f"not compared with the elastic layer: {found['reason']}", "elements")
     findings = [
         (_of_layer(name, part, found), part["peak_pressure_MPa"])
         for name, part in found["compartments"].items()
     ]
     return max(findings, key=lambda each: (each[0].level, each[1]))[0]
-
-
-def _known_of_layer(found: Mapping[str, Any]) -> RuleFinding:
-    """Return the finding on a contact model that could not be compared with the elastic layer."""
-    words, known = (
-        f"not compared with the elastic layer: {found['reason']}",
-        found["known_error_percent"],
-    )
-    if known is None:
-        return unjudged(1, words, "elements")
-    return RuleFinding(
-        level=_level(known, LIMITS["layer"]), figure_percent=known, reason=words, remedy="elements"
-    )
 
 
 def _of_layer(name: str, part: Mapping[str, Any], found: Mapping[str, Any]) -> RuleFinding:
@@ -267,16 +251,13 @@ def _of_layer(name: str, part: Mapping[str, Any], found: Mapping[str, Any]) -> R
         level=_level(abs(off), LIMITS["layer"]),
         figure_percent=off,
         reason=text,
-        # Coupled springs of a coarse lattice do not resolve ridges.
-        remedy="layer" if found["reference"] == COUPLED_SPRINGS else "elements",
+        remedy="elements",
     )
 
 
-def _sign_of(finding: RuleFinding, found: Mapping[str, Any] | None) -> str:
+def _sign_of(finding: RuleFinding) -> str:
     """Return what stands before the figure of the contact model: it is that of the peak."""
     figure = finding.figure_percent
-    if figure is not None and found is not None and not found["compartments"]:
-        return "peak ±"
     return "" if figure is None else "peak +" if round(figure, 2) > 0.0 else "peak "
 
 
@@ -336,7 +317,10 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
 def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
     """Return the next step in words and its command by the kind of remedy, the first one first."""
     check, nodes = command_line("check", _CONFIG), evidence.node_spacing
-    many = [word for pair in _MANY_SAMPLES for word in ("--set", pair)]
+    many, elements = (
+        [word for pair in pairs for word in ("--set", pair)]
+        for pairs in (_MANY_SAMPLES, evidence.element_keys)
+    )
     return {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
         "mesh": _finer_mesh(evidence)
@@ -347,13 +331,9 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
         ),
         **({} if nodes is None else {"spacing": _finer(evidence.spacing_key, nodes["spacing_mm"])}),
         "samples": ("learn from more samples", more_samples),
-        "layer": (
-            "take springs that are coupled as the elastic layer is",
-            _with_keys("coupled", evidence.coupled_keys),
-        ),
         "elements": (
             "take the elastic layer itself, by finite elements",
-            _with_keys("elements", evidence.element_keys),
+            command_line("run", _CONFIG, "--out", f"{FOLDER}-elements", *elements),
         ),
         "rows": (
             f"add rows to {evidence.table or 'the table'} at the poses that the report shows as "
@@ -361,12 +341,6 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
             command_line("run", _CONFIG, "--out", f"{FOLDER}-more"),
         ),
     }
-
-
-def _with_keys(name: str, pairs: tuple[str, ...]) -> str:
-    """Return the command that makes the run with other keys, in a folder of its own."""
-    words = [word for pair in pairs for word in ("--set", pair)]
-    return command_line("run", _CONFIG, "--out", f"{FOLDER}-{name}", *words)
 
 
 def _finer_mesh(evidence: Evidence) -> tuple[str, str] | None:
