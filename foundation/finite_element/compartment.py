@@ -43,7 +43,8 @@ class Exits(NamedTuple):
 
     def chosen(self, rows: IntArray) -> Exits:
         """Return some of the lines, (k,)."""
-        return Exits(*(values[rows] for values in self))
+        overlaps, gradients, facets, places = self
+        return Exits(overlaps[rows], gradients[rows], facets[rows], places[rows])
 
 
 class Overlap(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LAWS
@@ -86,16 +86,16 @@ class LayerConfig(Section):
         """Whether the thickness is measured to an underside."""
         return self.thickness_mm == "underside" and self.thickness_file is None
 
-    @model_validator(mode="before")
+    @field_validator("law", mode="before")
     @classmethod
-    def _without_coupled_law(cls, content: Any) -> Any:
-        if isinstance(content, dict) and content.get("law") == "coupled":
+    def _without_coupled_law(cls, law: Any) -> Any:
+        if law == "coupled":
             raise InputError(
-                f'law: expected one of {", ".join(LAWS)}, found "coupled"; springs that share the '
+                f'expected one of {", ".join(LAWS)}, found "coupled"; springs that share the '
                 "compliance of the layer are finite elements: remove the key, and set model = "
                 '"finite_element" in [contact]'
             )
-        return content
+        return law
 
     @model_validator(mode="after")
     def _one_thickness(self) -> Self:
